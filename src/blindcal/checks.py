@@ -1,0 +1,59 @@
+"""Checks at the door of each type: the bad value is named, nothing is silently repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.errors import InputError
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def numbers(name: str, value: ArrayLike) -> Array:
+    """`value` as finite float64; anything else is refused by name.
+
+    >>> numbers("score", [1, 2.5])
+    array([1. , 2.5])
+    >>> numbers("score", [1, float("nan")])
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: score must be finite, found nan
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, found {value!r}") from None
+    return where(name, array, np.isfinite(array), "must be finite")
+
+
+def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
+    """`array` if `good` everywhere, else an error that quotes the first bad value."""
+    if not good.all():
+        raise InputError(f"{name} {rule}, found {array[~good].flat[0]:.17g}")
+    return array
+
+
+def positive(name: str, value: ArrayLike) -> Array:
+    """Finite numbers above 0."""
+    array = numbers(name, value)
+    return where(name, array, array > 0, "must be above 0")
+
+
+def nonnegative(name: str, value: ArrayLike) -> Array:
+    """Finite numbers of at least 0."""
+    array = numbers(name, value)
+    return where(name, array, array >= 0, "must be at least 0")
+
+
+def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
+    """Finite numbers in [low, high]."""
+    array = numbers(name, value)
+    return where(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
+
+
+def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Array:
+    """Finite numbers in (low, high)."""
+    array = numbers(name, value)
+    return where(name, array, (array > low) & (array < high), f"must lie strictly in ({low:g}, {high:g})")

@@ -1,0 +1,13 @@
+"""Shared by every test: the larger counts of `make test-long`, and repeatable Hypothesis runs."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+LONG = os.environ.get("BLINDCAL_LONG") == "1"
+
+settings.register_profile("short", max_examples=60, deadline=None, derandomize=True, database=None)
+settings.register_profile("long", max_examples=2000, deadline=None, derandomize=True, database=None)
+settings.load_profile("long" if LONG else "short")
