@@ -1,0 +1,56 @@
+"""The guarantees a chair can ask for, by name, with the further limits that may go with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blindcal.checks import nonnegative, strictly_within, within
+from blindcal.errors import InputError
+
+NAMES = ("public", "steady", "average", "none")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What every table of a conference must keep.
+
+    `public`: decide by public information alone; nothing leaks to anyone, whatever they know.
+    `steady`: no decision raises anyone's best guess about a review's author.
+    `average`: the best guess is no likelier on average over the two outcomes: zero added success for
+    every paper; with `added_success` above 0, so much more on average over reviews, spent by price.
+    `none`: full calibration, for comparison.
+
+    `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit).
+    `never_against`: a tuple whose evidence for one side is at least this is always decided that way.
+
+    >>> Guarantee()
+    Guarantee(name='steady', added_success=0.0, epsilon=2.0, multiplier=None, posterior_cap=None,
+              never_against=None)
+    """
+
+    name: str = "steady"
+    added_success: float = 0.0
+    epsilon: float | None = 2.0
+    multiplier: float | None = None
+    posterior_cap: float | None = None
+    never_against: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise InputError(f"guarantee must be one of {', '.join(NAMES)}, found {self.name!r}")
+        within("added success", self.added_success, 0.0, 1.0)
+        if self.added_success > 0 and self.name != "average":
+            raise InputError(f"added success is a budget of the average guarantee, found it with {self.name}")
+        if self.epsilon is not None:
+            nonnegative("epsilon", self.epsilon)
+        if self.multiplier is not None:
+            within("multiplier", self.multiplier, 1.0, 2.0)
+        if self.posterior_cap is not None:
+            within("posterior cap", self.posterior_cap, 0.0, 1.0)
+        if self.never_against is not None:
+            strictly_within("never-against", self.never_against, 0.5, 1.0)
+
+    @property
+    def spends(self) -> bool:
+        """Whether one budget is spent over all papers, so that a price is part of what is frozen."""
+        return self.name == "average" and self.added_success > 0
