@@ -1,0 +1,105 @@
+"""Errors of an estimated ranking against the true one: any leading shape, papers on the last axis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blindcal.checks import Array, numbers
+from blindcal.errors import InputError
+
+
+def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
+    """Share of pairs of papers in the wrong order, `mean over pairs of (1 - sign(dt) sign(de)) / 2`.
+
+    A pair tied in either ranking counts one half, what breaking ties by a fair coin costs on average: the
+    distance is `(1 - tau_a) / 2`, and without ties (1 - tau)/2 for every tau.
+
+    >>> kendall_tau_distance([1, 2, 3], [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 2, 2]])
+    array([0.        , 0.33333333, 1.        , 0.16666667])
+    """
+    true, estimated = _pair(truth, estimate)
+    papers = true.shape[-1]
+    agreement = np.zeros(true.shape[:-1])
+    for lag in range(1, papers):
+        agreement += (_sign_ahead(true, lag) * _sign_ahead(estimated, lag)).sum(axis=-1, dtype=np.int64)
+    return np.asarray((1 - agreement / (papers * (papers - 1) / 2)) / 2)
+
+
+def top_k_error(truth: ArrayLike, estimate: ArrayLike, k: int) -> Array:
+    """Share of the k truly best papers that the estimate leaves out of its own best k.
+
+    Estimates tied at the cut share its last places by a fair coin, on average; true ties go by position.
+
+    >>> top_k_error([4, 3, 2, 1], [[4, 3, 2, 1], [4, 1, 3, 2], [4, 0, 0, 0]], k=2)
+    array([0.        , 0.5       , 0.33333333])
+    """
+    true, estimated = _pair(truth, estimate)
+    _check_cut(k, true.shape[-1])
+    best = _positions(true) < k
+    return np.asarray(((1 - _accepted(estimated, k)) * best).sum(axis=-1) / k)
+
+
+def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
+    """Share of the papers in the middle of the true ranking that a cut at the best quarter decides wrongly.
+
+    With 100 papers: those of true rank 11-40, accepted if in the estimated best 25, as in Appendix A. With n
+    papers the three numbers 10, 25, 40 are scaled by n/100 and rounded (halves up), with a cut of at least 1.
+    Ties as in `top_k_error`.
+
+    >>> truth = np.arange(20, 0, -1)                      # ranks 3..8 are the middle, the cut is at 5
+    >>> messy_middle_error(truth, [truth, -truth])
+    array([0. , 0.5])
+    """
+    true, estimated = _pair(truth, estimate)
+    papers = true.shape[-1]
+    first, cut, last = middle(papers)
+    position = _positions(true)
+    wrong = np.where(position < cut, 1 - _accepted(estimated, cut), _accepted(estimated, cut))
+    return np.asarray((wrong * ((position >= first) & (position < last))).sum(axis=-1) / (last - first))
+
+
+def middle(papers: int) -> tuple[int, int, int]:
+    """(papers clearly in, papers accepted, papers not clearly out) of the messy middle.
+
+    >>> middle(100), middle(30), middle(2)
+    ((10, 25, 40), (3, 8, 12), (0, 1, 1))
+    """
+    first, cut, last = ((papers * share + 50) // 100 for share in (10, 25, 40))
+    return first, max(cut, 1), max(last, 1)
+
+
+def _pair(truth: ArrayLike, estimate: ArrayLike) -> tuple[Array, Array]:
+    true, estimated = numbers("truth", truth), numbers("estimate", estimate)
+    if true.ndim == 0 or estimated.ndim == 0 or true.shape[-1] != estimated.shape[-1] or true.shape[-1] < 2:
+        raise InputError(
+            f"two rankings of the same 2 or more papers are needed, found {true.shape}, {estimated.shape}"
+        )
+    shape = np.broadcast_shapes(true.shape, estimated.shape)
+    return np.broadcast_to(true, shape), np.broadcast_to(estimated, shape)
+
+
+def _check_cut(k: int, papers: int) -> None:
+    if not 1 <= k <= papers:
+        raise InputError(f"k must lie in 1..{papers}, found {k}")
+
+
+def _sign_ahead(value: Array, lag: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    """`sign(value[i + lag] - value[i])`, without the underflow or overflow of a difference."""
+    ahead, behind = value[..., lag:], value[..., :-lag]
+    return (ahead > behind).view(np.int8) - (ahead < behind).view(np.int8)
+
+
+def _positions(value: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    """0 for the largest value, 1 for the next; ties by position."""
+    order = np.argsort(-value, axis=-1, kind="stable")
+    return np.argsort(order, axis=-1, kind="stable")
+
+
+def _accepted(estimate: Array, k: int) -> Array:
+    """Probability of being in the best k when ties at the cut are broken by a fair coin."""
+    cut = np.partition(estimate, -k, axis=-1)[..., -k, None]
+    above, at = estimate > cut, estimate == cut
+    left = k - above.sum(axis=-1, keepdims=True)
+    share: Array = np.where(at, left / at.sum(axis=-1, keepdims=True), above)
+    return share
