@@ -208,7 +208,7 @@ def pooled_conference(
 ) -> PooledConference:
     """Each paper has a uniform pool of `pool` out of `reviewers` (default: as many as papers).
 
-    Its true reviewers are uniform in the pool and independent between papers: no loads are kept. There are at least `pool` reviewers.
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
 
     >>> drawn = pooled_conference(np.random.default_rng(1), 5, pool=4, per_paper=2, law=prototype_law())
     >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
