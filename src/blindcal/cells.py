@@ -1,0 +1,143 @@
+"""What one cell of a table may hold: ids as written, one grammar for numbers, a reversible escape."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+MAX_ID = 200
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
+# A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
+_RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+Kind = Literal["id", "text", "number", "integer"]
+# The rule that is broken, and what was found where that can be said without quoting the cell.
+Broken = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column must hold.
+
+    `id` is short text without spaces at its ends or invisible characters, kept as it is written: `007` is not
+    `7`, `NA` is an id. `text` is any text. Numbers have one grammar (`-1`, `2.5`, `1e-3`); `empty` allows
+    missing cells (`nan`, or an empty text), `infinite` allows the word `inf`. No cell of a table that has a
+    `secret` column is ever quoted in a message.
+    """
+
+    name: str
+    kind: Kind = "text"
+    required: bool = True
+    synonyms: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    empty: bool = False
+    infinite: bool = False
+    secret: bool = False
+
+
+def cell_problem(cell: str, column: Column) -> Broken | None:
+    """The rule that `cell` breaks in `column`, or None.
+
+    >>> cell_problem("2.5", Column("score", "number")), cell_problem("1_000", Column("score", "number"))
+    (None, ('must be a number without underscores', None))
+    """
+    if not cell:
+        return None if column.empty else ("must not be empty", "nothing")
+    if column.kind in ("number", "integer"):
+        return _number_problem(cell, column)
+    text = unescape(cell)
+    if column.choices and text not in column.choices:
+        return f"must be one of {', '.join(column.choices)}", None
+    return id_problem(text) if column.kind == "id" else None
+
+
+def cell_value(cell: str, column: Column) -> str | float:
+    """What a cell without a problem holds; a missing number is `nan`."""
+    if column.kind in ("number", "integer"):
+        return float(cell) if cell else math.nan
+    return unescape(cell)
+
+
+def _number_problem(cell: str, column: Column) -> Broken | None:
+    if column.infinite and cell == "inf":
+        return None
+    if not _NUMBER.fullmatch(cell):
+        return _not_a_number(cell)
+    value = float(cell)
+    if math.isinf(value):
+        return "must be a number below 1e308 in size", None
+    if column.kind == "integer" and value != math.floor(value):
+        return "must be a whole number", None
+    if not column.low <= value <= column.high:
+        return f"must lie in [{column.low:g}, {column.high:g}]", None
+    return None
+
+
+def _not_a_number(cell: str) -> Broken:
+    bare = cell.strip().lower().lstrip("+-")
+    if cell != cell.strip():
+        return "must not start or end with a space", None
+    if bare in _WORDS:
+        return "must be a finite number", repr(bare)
+    if re.fullmatch(r"[0-9_]*_[0-9_]*", bare):
+        return "must be a number without underscores", None
+    if re.fullmatch(r"[0-9]+(?:,[0-9]+)++(?:\.[0-9]+)?", bare):
+        return "must be a number with a point for decimals and no commas", None
+    if re.fullmatch(r"0[xob][0-9a-f]+", bare):
+        return "must be a decimal number", None
+    return "must be a number", None
+
+
+def id_problem(text: str) -> Broken | None:
+    """The rule that `text` breaks as an id, or None.
+
+    >>> id_problem("007"), id_problem("NA"), id_problem(" 7")
+    (None, None, ('must not start or end with a space', None))
+    """
+    if not text:
+        return "must not be empty", "nothing"
+    if text != text.strip():
+        return "must not start or end with a space", None
+    if len(text) > MAX_ID:
+        return f"must have at most {MAX_ID} characters", f"{len(text):,}"
+    if text.isascii() and text.isprintable():
+        return None
+    for character in text:
+        if unicodedata.category(character) in _INVISIBLE:
+            return "must have no invisible characters", f"U+{ord(character):04X}"
+    if not unicodedata.is_normalized("NFC", text):
+        return "must be in Unicode normal form NFC", None
+    return None
+
+
+def escape(text: str) -> str:
+    """`text` with an apostrophe in front where a spreadsheet might run it; `unescape` takes it off.
+
+    >>> escape("=1+1"), escape("plain"), escape("'quoted"), unescape(escape("'=x"))
+    ("'=1+1", 'plain', "''quoted", "'=x")
+    """
+    return "'" + text if text.startswith((*_RISKY, "'")) else text
+
+
+def unescape(cell: str) -> str:
+    """The text of a cell that `escape` wrote; a cell it cannot have written is left as it is."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith((*_RISKY, "'")) else cell
+
+
+def number_text(value: float) -> str:
+    """A number by its value: the shortest text that reads back equal, `3` and not `3.0`.
+
+    >>> number_text(3.0), number_text(0.1), number_text(-0.0), number_text(math.inf)
+    ('3', '0.1', '0', 'inf')
+    """
+    if math.isinf(value) or value != math.floor(value):
+        return repr(float(value))
+    return str(int(value))

@@ -1,0 +1,317 @@
+"""Everything that touches a disk: bounded reading, atomic writing, locks, digests of canonical content."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import math
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import numpy as np
+
+from blindcal.cells import Column, number_text
+from blindcal.checks import Array
+from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.tables import MAX_BYTES, Table, decode, format_table, parse_table, refuse
+
+__all__ = [
+    "Column",
+    "Table",
+    "canonical",
+    "digest",
+    "jsonable",
+    "lock",
+    "read_bytes",
+    "read_json",
+    "read_table",
+    "write_bytes",
+    "write_json",
+    "write_table",
+]
+
+_TEMPORARY = ".blindcal-new"
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; anything else is an `InputError`."""
+    name = os.fspath(path)
+    try:
+        # Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise refuse([Problem(name, None, None, "must be a regular file")])
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
+    if len(data) > limit:
+        raise refuse([Problem(name, None, None, f"must have at most {limit:,} bytes", "more")])
+    return data
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
+    """The named columns of a comma-separated file (see `tables.parse_table`)."""
+    return parse_table(read_bytes(path), os.fspath(path), columns, extra=extra)
+
+
+def read_json(path: str | os.PathLike[str]) -> object:
+    """What a JSON file holds; double keys, `NaN`, `Infinity` and numbers beyond a float are refused."""
+    name = os.fspath(path)
+    text = decode(read_bytes(path), name)
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+    except json.JSONDecodeError as error:
+        offset = len(text[: error.pos].encode())
+        problem = Problem(
+            name, error.lineno, f"{error.colno}", "must be JSON", f"{error.msg} at byte {offset}"
+        )
+        raise refuse([problem]) from None
+    except (ValueError, RecursionError) as error:
+        rule = (
+            str(error)
+            if isinstance(error, InputError)
+            else "must be JSON within the limits of depth and size"
+        )
+        raise refuse([Problem(name, None, None, rule)]) from None
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise InputError("must not repeat a key within one object")
+    return dict(pairs)
+
+
+def _constant(word: str) -> float:
+    raise InputError(f"must hold finite numbers only, not {word}")
+
+
+def _float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise InputError("must hold numbers below 1e308 in size")
+    return value
+
+
+def write_bytes(
+    path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write a whole file or nothing: the name appears only once its bytes are on the disk.
+
+    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file.
+    A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
+    name and disappears with the process; where it needs a name, the next writer to the same file removes it.
+    """
+    target = Path(path)
+    if not replace and os.path.lexists(target):
+        raise _exists(target)
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} must be a folder that exists")
+    temporary = _temporary_name(target)
+    descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        os.fsync(descriptor)
+        _remove_stale(target)
+        _publish(descriptor, temporary, named, target, replace)
+        _fsync_folder(target.parent)
+    except FileExistsError:
+        raise _exists(target) from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        os.close(descriptor)
+
+
+def _exists(target: Path) -> RefusedError:
+    return RefusedError(f"{target} exists already and is never overwritten")
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+
+
+def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
+    """A locked file in the folder of `name`, and whether the system made us give it that name already."""
+    descriptor = _open_nameless(name.parent, mode)
+    named = descriptor is None
+    if descriptor is None:
+        descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor, named
+
+
+def _open_nameless(folder: Path, mode: int) -> int | None:
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode)
+    except OSError as error:
+        # A file system or kernel without nameless files says so with one of these.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
+    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
+    if not replace:
+        _link(descriptor, temporary, named, target)
+        return
+    if not named:
+        _link(descriptor, temporary, named, temporary)
+    os.replace(temporary, target)
+
+
+def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
+    if named:
+        os.link(temporary, target)
+    else:
+        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
+        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove the temporary files of killed writers: those that nobody holds locked any more."""
+    for stale in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
+        with suppress(OSError):
+            descriptor = os.open(stale, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(stale)
+            finally:
+                os.close(descriptor)
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Sequence[object] | Array],
+    *,
+    confidential: bool = False,
+    replace: bool = False,
+) -> None:
+    """Write columns as a spreadsheet-safe table, rows sorted (see `tables.format_table`)."""
+    write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
+
+
+def write_json(
+    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write `jsonable(value)` with sorted keys, one item a line."""
+    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, (text + "\n").encode(), confidential=confidential, replace=replace)
+
+
+def jsonable(value: object) -> object:
+    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
+
+    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
+    {'epsilon': 'inf', 'error': [0.5, 0.25]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number_text(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
+        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise InputError(f"cannot be written as JSON: {type(value).__name__}")
+
+
+def canonical(value: object) -> bytes:
+    """One encoding for equal content: keys sorted, numbers by value, no spaces. Different content differs.
+
+    >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
+    (b'{"a":[0.5,"x"],"b":3}', True, False)
+    """
+    try:
+        return _canonical(value).encode()
+    except UnicodeEncodeError:
+        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
+
+
+def _canonical(value: object) -> str:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        if value != value:
+            raise InputError("nan has no canonical form")
+        return str(value) if isinstance(value, int) else number_text(value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError("keys must be text to have a canonical form")
+        items = (f"{_canonical(key)}:{_canonical(value[key])}" for key in sorted(value))
+        return "{" + ",".join(items) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    raise InputError(f"has no canonical form: {type(value).__name__}")
+
+
+def digest(value: object) -> str:
+    """The SHA-256 of `canonical(value)` in hexadecimal. Digests of confidential content are confidential.
+
+    >>> digest({"a": 1}) == digest({"a": 1.0})
+    True
+    """
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+@contextmanager
+def lock(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed."""
+    target = Path(path)
+    name = target.with_name(f".{target.name}.lock")
+    descriptor = _acquire(name, target)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        os.close(descriptor)
+
+
+def _acquire(name: Path, target: Path) -> int:
+    while True:
+        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The last holder may have removed the name between our opening and our locking of it.
+            if os.path.exists(name) and os.path.samestat(os.fstat(descriptor), os.stat(name)):
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RefusedError(f"another run is working on {target}") from None
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)
