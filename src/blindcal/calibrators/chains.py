@@ -1,0 +1,259 @@
+"""Gibbs sampling of `score = slope * quality + offset + noise`, many conferences in one chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.slopes import (
+    GREATEST_SPREAD,
+    LEAST_SPREAD,
+    from_normal_score,
+    location_and_scale,
+    log_density,
+    normal_score,
+)
+from blindcal.checks import Array
+
+Booleans = NDArray[np.bool_]
+
+# The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
+# has a flat law there. The floor keeps the chain moving where scores fit exactly, the ceiling the law proper.
+FLOOR, CEILING = 0.01, 3.0
+SWING = -0.8  # overrelaxation: how far a draw swings to the other side of its conditional mean
+
+
+@dataclass
+class State:
+    """One draw of everything; hyperparameters are arrays over conferences."""
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    center: Array  # mean of offsets
+    spread: Array  # standard deviation of offsets
+    log_mean: Array  # of slopes
+    variation: Array  # standard deviation / mean of slopes
+
+
+class Sampler:
+    """Draws from the posterior by sweeps; each step is one formula over papers, reviewers or conferences."""
+
+    def __init__(self, batch: Batch, *, common_slope: bool, rng: np.random.Generator) -> None:
+        self.batch, self.common, self.rng = batch, common_slope, rng
+        self.rows = batch.per_group()
+        self.reviews = batch.per_reviewer()
+        self.n_papers = np.bincount(batch.paper_group, minlength=batch.groups).astype(float)
+        self.n_reviewers = np.bincount(batch.reviewer_group, minlength=batch.groups).astype(float)
+        self.state = self._start()
+
+    def _start(self) -> State:
+        batch, groups = self.batch, self.batch.groups
+        mean = batch.per_paper(batch.score) / batch.per_paper()
+        return State(
+            quality=mean.copy(),
+            slope=np.full(batch.reviewers, 0.7),
+            offset=batch.per_reviewer(batch.score - mean[batch.paper]) / self.reviews,
+            noise=np.full(groups, 0.5),
+            center=np.zeros(groups),
+            spread=np.full(groups, 0.5),
+            log_mean=np.full(groups, np.log(0.7)),
+            variation=np.full(groups, 0.4),
+        )
+
+    def sweep(self) -> None:
+        self.draw_quality()
+        if self.common:
+            self.draw_offsets()
+        else:
+            self.draw_reviewers()
+        self.move_location()
+        self.move_scale()
+        self.draw_offset_law()
+        self.stretch_offsets()
+        if self.common:
+            self.draw_common_slope()
+        else:
+            self.draw_slope_law()
+            self.stretch_slopes()
+        self.draw_noise()
+
+    # --- qualities and reviewers, given the hyperparameters
+
+    def quality_law(self) -> tuple[Array, Array]:
+        """Mean and precision of each quality given the reviewers: `1 + sum a^2/sigma^2`."""
+        batch, s = self.batch, self.state
+        a = s.slope[batch.reviewer]
+        weight = 1 / s.noise[batch.paper_group] ** 2
+        precision = 1 + weight * batch.per_paper(a * a)
+        return weight * batch.per_paper(a * (batch.score - s.offset[batch.reviewer])) / precision, precision
+
+    def draw_quality(self) -> None:
+        mean, precision = self.quality_law()
+        self.state.quality = mean + self._swing((self.state.quality - mean) * np.sqrt(precision)) / np.sqrt(
+            precision
+        )
+
+    def draw_reviewers(self) -> None:
+        """(slope, offset) of a reviewer is bivariate normal cut to slope > 0: slope, then offset given it."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        m, t, _ = location_and_scale(s.log_mean, s.variation)
+        w, q = 1 / s.noise[group] ** 2, s.quality[batch.paper]
+        paa = w * batch.per_reviewer(q * q) + (1 / t**2)[group]
+        pab = w * batch.per_reviewer(q)
+        pbb = w * self.reviews + (1 / s.spread**2)[group]
+        ha = w * batch.per_reviewer(q * batch.score) + (m / t**2)[group]
+        hb = w * batch.per_reviewer(batch.score) + (s.center / s.spread**2)[group]
+        precision = paa - pab**2 / pbb
+        mean, sd = (ha - hb * pab / pbb) / precision, 1 / np.sqrt(precision)
+        z = self._swing(normal_score(s.slope, mean, sd))
+        rest = self._swing((s.offset - (hb - pab * s.slope) / pbb) * np.sqrt(pbb)) / np.sqrt(pbb)
+        s.slope = from_normal_score(z, mean, sd)
+        s.offset = (hb - pab * s.slope) / pbb + rest
+
+    def draw_offsets(self) -> None:
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        rest = batch.score - s.slope[batch.reviewer] * s.quality[batch.paper]
+        w, prior = 1 / s.noise[group] ** 2, 1 / s.spread[group] ** 2
+        precision = w * self.reviews + prior
+        mean = (w * batch.per_reviewer(rest) + prior * s.center[group]) / precision
+        s.offset = mean + self._swing((s.offset - mean) * np.sqrt(precision)) / np.sqrt(precision)
+
+    def _swing(self, z: Array) -> Array:
+        """Leaves N(0,1) as it is and moves to the far side: fewer sweeps where noise is small."""
+        moved: Array = SWING * z + np.sqrt(1 - SWING**2) * self.rng.standard_normal(z.shape)
+        return moved
+
+    # --- moves that leave every residual as it is
+
+    def move_location(self) -> None:
+        """quality + d, offset - slope * d, center - mean slope * d: normal in d."""
+        batch, s = self.batch, self.state
+        mean_slope = self._by_reviewer(s.slope) / self.n_reviewers
+        tilt = s.slope - mean_slope[batch.reviewer_group]
+        bend = s.offset - s.center[batch.reviewer_group]
+        precision = self.n_papers + self._by_reviewer(tilt**2) / s.spread**2
+        pull = -self._by_paper(s.quality) + self._by_reviewer(tilt * bend) / s.spread**2
+        d = pull / precision + self.rng.standard_normal(batch.groups) / np.sqrt(precision)
+        s.quality = s.quality + d[batch.paper_group]
+        s.offset = s.offset - s.slope * d[batch.reviewer_group]
+        s.center = s.center - mean_slope * d
+
+    def move_scale(self) -> None:
+        """quality * c, slope / c: given all else the sum of squared qualities is chi-square.
+
+        n - 1 degrees of freedom for n papers: the mean slope has a flat law, its log the density e^log_mean.
+        """
+        batch, s = self.batch, self.state
+        freedom = np.maximum(self.n_papers - 1, 1)
+        c = np.sqrt(self.rng.chisquare(freedom) / self._by_paper(s.quality**2))
+        c = np.where(_allowed(np.exp(s.log_mean) / c), c, 1.0)
+        s.quality = s.quality * c[batch.paper_group]
+        s.slope = s.slope / c[batch.reviewer_group]
+        s.log_mean = s.log_mean - np.log(c)
+
+    # --- hyperparameters
+
+    def draw_offset_law(self) -> None:
+        """center ~ flat; spread ~ flat above its floor."""
+        batch, s = self.batch, self.state
+        mean = self._by_reviewer(s.offset) / self.n_reviewers
+        s.center = mean + s.spread / np.sqrt(self.n_reviewers) * self.rng.standard_normal(batch.groups)
+        squares = self._by_reviewer((s.offset - s.center[batch.reviewer_group]) ** 2)
+        s.spread = self._deviation(s.spread, squares, self.n_reviewers)
+
+    def stretch_offsets(self) -> None:
+        """offset = center + spread * z with z fixed: spread is a regression coefficient of the residuals."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        z = (s.offset - s.center[group]) / s.spread[group]
+        rest = batch.score - s.slope[batch.reviewer] * s.quality[batch.paper] - s.center[batch.row_group]
+        information = self._by_reviewer(self.reviews * z * z)
+        mean = self._by_reviewer(z * batch.per_reviewer(rest)) / information
+        drawn = mean + s.noise / np.sqrt(information) * self.rng.standard_normal(batch.groups)
+        s.spread = np.where(_allowed(np.abs(drawn)), drawn, s.spread)
+        s.offset = s.center[group] + s.spread[group] * z
+        s.spread = np.abs(s.spread)
+
+    def draw_common_slope(self) -> None:
+        batch, s = self.batch, self.state
+        q = s.quality[batch.paper]
+        squares = batch.per_group(q * q)
+        mean = batch.per_group(q * (batch.score - s.offset[batch.reviewer])) / squares
+        sd = s.noise / np.sqrt(squares)
+        drawn = from_normal_score(self.rng.standard_normal(batch.groups), mean, sd)
+        drawn = np.where(_allowed(drawn), drawn, np.exp(s.log_mean))
+        s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
+
+    def draw_slope_law(self, tries: int = 3) -> None:
+        """(mean, variation) given the slopes, by Metropolis steps; the law is flat in both."""
+        s = self.state
+        total, squares = self._by_reviewer(s.slope), self._by_reviewer(s.slope**2)
+        old = log_density(total, squares, self.n_reviewers, s.log_mean, s.variation)
+        for _ in range(tries):
+            log_mean, variation, inside = self._propose(1.5)
+            new = log_density(total, squares, self.n_reviewers, log_mean, variation)
+            gain = new - old + np.log(variation / s.variation) + log_mean - s.log_mean
+            take = inside & (np.log(self.rng.random(old.shape)) < gain)
+            s.log_mean, s.variation = (
+                np.where(take, log_mean, s.log_mean),
+                np.where(take, variation, s.variation),
+            )
+            old = np.where(take, new, old)
+
+    def stretch_slopes(self) -> None:
+        """(mean, variation) with each slope's standardized value fixed: the residuals decide."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        log_mean, variation, inside = self._propose(3.0)
+        m0, t0, r0 = location_and_scale(s.log_mean, s.variation)
+        m1, t1, r1 = location_and_scale(log_mean, variation)
+        slope = m1[group] + (t1 / t0)[group] * (s.slope - m0[group])
+        inside &= self._by_reviewer((slope <= 0).astype(float)) == 0
+        q = s.quality[batch.paper]
+        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * q
+        step = (slope - s.slope)[batch.reviewer] * q
+        fit = batch.per_group(step * (2 * rest - step)) / (2 * s.noise**2)
+        gain = fit - self.n_reviewers * (log_ndtr(r1) - log_ndtr(r0))
+        gain += np.log(variation / s.variation) + log_mean - s.log_mean
+        take = inside & (np.log(self.rng.random(batch.groups)) < gain)
+        s.slope = np.where(take[group], slope, s.slope)
+        s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
+
+    def _propose(self, width: float) -> tuple[Array, Array, Booleans]:
+        """A symmetric step in (log mean, log variation), and whether it stays in range."""
+        s, root = self.state, np.sqrt(self.n_reviewers)
+        variation = s.variation * np.exp(width / root * self.rng.standard_normal(root.shape))
+        inside = (variation > LEAST_SPREAD) & (variation < GREATEST_SPREAD)
+        variation = np.where(inside, variation, s.variation)
+        # The geometric mean of both ends keeps the step of log_mean the same forth and back.
+        reach = width * np.sqrt(variation * s.variation) / root
+        log_mean = s.log_mean + reach * self.rng.standard_normal(root.shape)
+        return log_mean, variation, inside & _allowed(np.exp(log_mean))
+
+    def draw_noise(self) -> None:
+        batch, s = self.batch, self.state
+        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * s.quality[batch.paper]
+        s.noise = self._deviation(s.noise, batch.per_group(rest**2), self.rows)
+
+    def _deviation(self, old: Array, squares: Array, count: Array) -> Array:
+        """A standard deviation with a flat law on its range, given `count` values with these squares."""
+        drawn = np.sqrt(squares / self.rng.chisquare(np.maximum(count - 1, 1)))
+        return np.where(_allowed(drawn), drawn, old)
+
+    def _by_paper(self, value: Array) -> Array:
+        return np.bincount(self.batch.paper_group, value, self.batch.groups).astype(np.float64, copy=False)
+
+    def _by_reviewer(self, value: Array) -> Array:
+        return np.bincount(self.batch.reviewer_group, value, self.batch.groups).astype(np.float64, copy=False)
+
+
+def _allowed(value: Array) -> Booleans:
+    return (value > FLOOR) & (value < CEILING)

@@ -1,0 +1,56 @@
+"""Means of scores: as they are (`raw`), or after standardizing each reviewer (`standardized`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blindcal.calibrators.batches import Batch
+from blindcal.checks import Array
+
+
+def raw_quality(batch: Batch) -> tuple[Array, Array]:
+    """Each paper's mean score and its standard error, `s / sqrt(k)` for k reviews.
+
+    `s^2` is the variance of scores within papers, pooled over the conference (the paper's own two or three
+    reviews say too little of it); nan where no paper of the conference has two reviews.
+
+    >>> raw_quality(Batch([0, 0, 1, 1], [0, 1, 0, 1], [1, 3, 6, 6]))
+    (array([2., 6.]), array([0.70710678, 0.70710678]))
+    """
+    return _means(batch, batch.score)
+
+
+def standardized_quality(batch: Batch) -> tuple[Array, Array]:
+    """Each paper's mean of `(score - mean_j) / sd_j`, mean and sd over reviewer j's scores, and its error.
+
+    The paper's within-conference calibration (Appendix A). A reviewer who gave one score, or equal ones, says
+    nothing about order after standardizing: those scores become 0.
+
+    >>> standardized_quality(Batch([0, 1, 0, 1], [0, 0, 1, 1], [1, 3, 5, 9]))[0]
+    array([-1.,  1.])
+    """
+    mean, deviation = reviewer_moments(batch)
+    flat = deviation[batch.reviewer] == 0
+    standard = (batch.score - mean[batch.reviewer]) / np.where(flat, 1.0, deviation[batch.reviewer])
+    return _means(batch, np.where(flat, 0.0, standard))
+
+
+def reviewer_moments(batch: Batch) -> tuple[Array, Array]:
+    """Mean and standard deviation (over n, as in the paper) of each reviewer's scores; 0 for equal scores."""
+    count = batch.per_reviewer()
+    mean = batch.per_reviewer(batch.score) / count
+    spread = batch.score - mean[batch.reviewer]
+    deviation = np.sqrt(batch.per_reviewer(spread**2) / count)
+    # Equal scores can leave a rounding error in the mean; the deviation of a flat reviewer must be exactly 0.
+    rounding = 8 * np.finfo(float).eps * np.sqrt(batch.per_reviewer(batch.score**2) / count)
+    return mean, np.where(deviation <= rounding, 0.0, deviation)
+
+
+def _means(batch: Batch, value: Array) -> tuple[Array, Array]:
+    count = batch.per_paper()
+    mean = batch.per_paper(value) / count
+    within = batch.per_group((value - mean[batch.paper]) ** 2)
+    freedom = batch.per_group() - np.bincount(batch.paper_group, minlength=batch.groups)
+    with np.errstate(invalid="ignore"):
+        pooled = np.where(freedom > 0, within / np.maximum(freedom, 1), np.nan)
+    return mean, np.sqrt(pooled[batch.paper_group] / count)
