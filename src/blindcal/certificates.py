@@ -1,0 +1,302 @@
+"""What a table of accept probabilities promises, in exact integers: check it, repair it, or refuse it.
+
+A table that a linear program returns misses its promise by about 1e-16, and a promise of zero is then false.
+Here the probabilities are put on multiples of 2^-53, the stored weights are read as the dyadic rationals
+they are, and every limit is compared in integers for the very numbers that the coin is compared with.
+
+Two kinds of limit need more than rounding. A bound that the program met exactly is regained by mixing the
+table with the constant 1/2, which is strictly inside all of them. But *steady* pins the likeliest author of a
+review: neither outcome may raise it and the two average to it, so `P(accept | author)` must *equal*
+`P(accept)`. Rounded numbers cannot do that, so a few heavy secrets (one for each equation) get the exact
+rational that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.linalg import qr
+
+from blindcal.beliefs import Belief
+from blindcal.checks import Array, Integers
+from blindcal.errors import CertificateError
+from blindcal.exact import UNIT, Case, Exact, ExactPolicy, exact_case
+from blindcal.guarantees import Guarantee
+from blindcal.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
+
+_SMALLEST_MIX = 48
+# Authors this close to the likeliest one get an equation too: the constant gives them no slack to use.
+_NEARLY_TIED = 23
+_PIVOT_CANDIDATES = 64
+_LEAST_PIVOT = 1e-7
+# Programs are solved to 1e-10.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one paper's table promises; every number is the exact value or the next one on the unsafe side.
+
+    `success`, `success_scores_only` and `added` are sums over the paper's reviews (multiples of 2^-80,
+    rounded up); `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
+    """
+
+    reviews: int
+    success_scores_only: Fraction
+    success: Fraction
+    added: Fraction
+    largest_rise: float
+    epsilon: float
+    multiplier: float
+    largest_posterior: float
+    mixed: float
+
+
+def certify(
+    belief: Belief,
+    accept: Array,
+    guarantee: Guarantee,
+    *,
+    factor: Exact | None = None,
+    mixed: int | None = None,
+) -> tuple[ExactPolicy, Claim]:
+    """The table to sample and what it promises, both exact, or a `CertificateError`.
+
+    Every number is an expectation over the public belief. The table is first put on multiples of 2^-53. Where
+    a limit is missed, it is mixed with the constant 1/2 with the smallest weight 2^-j found to keep them all;
+    weight 1 is the public decision. `mixed` starts at weight 2^-mixed. `factor` multiplies the weights
+    exactly: the outcome of an earlier decision on the paper, which the promise must hold together with.
+
+    >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
+    >>> policy, claim = certify(belief, np.array([0.25, 0.0]), Guarantee("average", epsilon=None))
+    >>> float(claim.added), claim.success == claim.success_scores_only, round(claim.epsilon, 3)
+    (0.0, True, inf)
+    """
+    case = exact_case(belief, factor)
+    if case.total == 0:
+        raise CertificateError("a decision that no secret allows cannot have been made")
+    fixed = _fixed(belief, guarantee)
+    rounded = np.rint(_banded(belief, accept, guarantee) * UNIT).astype(np.int64)
+    start = np.where(fixed >= 0, fixed * UNIT, rounded)
+    level = mixed
+    while level is None or level > 0:
+        policy = _on_equations(case, _mix(start, level, fixed), guarantee)
+        missed = None if policy is None else _missed(case, policy, guarantee)
+        if policy is not None and missed is not None and not missed.size:
+            return policy, claim(belief, policy, factor=factor, mixed=0.0 if level is None else 0.5**level)
+        level = _next_level(level, missed)
+    policy = _public(belief, case, fixed)
+    if _missed(case, policy, guarantee).size:
+        raise CertificateError(
+            "no table for these public data keeps the asked limits, not even a constant one"
+        )
+    return policy, claim(belief, policy, factor=factor, mixed=1.0)
+
+
+def _fixed(belief: Belief, guarantee: Guarantee) -> Integers:
+    """1 or 0 for secrets whose evidence is too strong to decide against, else -1."""
+    if guarantee.never_against is None:
+        return np.full(belief.favor.shape, -1)
+    sure = guarantee.never_against
+    return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+
+
+def _banded(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
+    """The table inside the narrowest range that a program's tolerance allows, where the range is limited.
+
+    A program solves for weight * accept: its tolerance says next to nothing of accept where weight is tiny.
+    """
+    inside = np.clip(accept, 0.0, 1.0)
+    if guarantee.epsilon is None and guarantee.multiplier is None:
+        return inside
+    mean, spread = float(belief.weight @ inside), _TOLERANCE / np.maximum(belief.weight, _TOLERANCE)
+    low, high = (inside + spread).min(), (inside - spread).max()
+    return np.clip(inside, min(low, mean), max(high, mean))
+
+
+def _mix(start: Integers, level: int | None, fixed: Integers) -> Integers:
+    """`(1 - 2^-level) * table + 2^-level / 2`; secrets that are fixed stay."""
+    if level is None:
+        return start
+    return np.where(fixed >= 0, start, start + ((UNIT // 2 - start) >> level))
+
+
+def _next_level(level: int | None, missed: Array | None) -> int:
+    """The smallest mixing weight that the missed limits need, then eight times as large at each step."""
+    if level is not None:
+        return level - 3
+    worst = 0.0 if missed is None else float(missed.max(initial=0.0))
+    return _SMALLEST_MIX if worst <= 0 else max(0, min(_SMALLEST_MIX, int(-np.log2(worst)) - 1))
+
+
+def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
+    """The same decision for every secret, by the evidence that is public: it tells nothing to anyone."""
+    favor = float((case.weight / case.total).astype(np.float64) @ belief.favor)
+    table = np.full(fixed.shape, UNIT if favor > 0.5 else 0)
+    return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
+
+
+def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
+    """For every limit that the table breaks: the weight of the constant 1/2 that would mend it."""
+    unit = policy.denominator
+    found: list[float] = []
+    half = np.ones_like(case.weight)
+    for slack, spare in zip(
+        _slacks(case, policy.integers, unit, guarantee), _slacks(case, half, 2, guarantee), strict=True
+    ):
+        # The commonest case by far, so it is looked for first.
+        if (broken := slack < 0).any():
+            need, have = -2 * slack[broken], spare[broken] * unit
+            found += [1.0 if h <= 0 else n / (n + h) for n, h in zip(need, have, strict=True)]
+    return np.array(found)
+
+
+def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[Exact]:
+    """Integers that are at least 0 where the limits are kept; all grow with `unit`."""
+    slacks: list[Exact] = []
+    for total, parts in case.outcomes(table, unit):
+        for part, prior, top in zip(parts, case.prior, case.top, strict=True):
+            if guarantee.name == "steady":
+                slacks.append(top * total - case.total * part)
+            elif guarantee.name == "average" and not guarantee.spends:
+                slacks.append(part[prior.argmax()] - part)
+            if guarantee.posterior_cap is not None:
+                cap = Fraction(guarantee.posterior_cap)
+                slacks.append(cap.numerator * total - cap.denominator * part)
+    high, low = int(table.max()), int(table.min())
+    limits: list[int] = []
+    if guarantee.name == "public":
+        limits += [low - high]
+    if guarantee.epsilon is not None:
+        factor = exponential_below(guarantee.epsilon)
+        for most, least in ((high, low), (unit - low, unit - high)):
+            limits += [factor.numerator * least - factor.denominator * most]
+    if guarantee.multiplier is not None:
+        most_factor = Fraction(guarantee.multiplier)
+        limits += [most_factor.numerator * unit - most_factor.denominator * (high + unit - low)]
+    return [*slacks, np.array(limits, dtype=object)]
+
+
+def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> ExactPolicy | None:
+    """The table with a few probabilities moved so that the pinned authors' equations hold, or None."""
+    rows = _equations(case, guarantee)
+    if not rows:
+        return ExactPolicy(numerator)
+    mass = case.weight * numerator.astype(object)
+    parts, total = case.by_label(mass), int(mass.sum())
+    # sum_r x_r (whole * [label = y] - prior_y * [r counts]) = 0, x = weight * accept
+    residual = [
+        whole * int(parts[slot][label]) - prior * (total if other is None else int(parts[slot][other]))
+        for slot, label, other, whole, prior in rows
+    ]
+    if not any(residual):
+        return ExactPolicy(numerator)
+    room = case.weight * np.minimum(numerator, UNIT - numerator).astype(object)
+    heavy = np.argsort(-(room / int(max(room.max(), 1))).astype(np.float64), kind="stable")[
+        :_PIVOT_CANDIDATES
+    ]
+    heavy = heavy[(room[heavy] > 0).astype(bool)]
+    if not heavy.size:
+        return None
+    columns = [[_coefficient(case, row, int(r)) for r in heavy] for row in rows]
+    keep, pivots = _independent(columns, room[heavy])
+    moved = _solve([[columns[i][j] for j in pivots] for i in keep], [-residual[i] for i in keep])
+    if moved is None:
+        return None
+    exact = []
+    for j, step in zip(pivots, moved, strict=True):
+        secret = int(heavy[j])
+        probability = (int(numerator[secret]) + step / int(case.weight[secret])) / UNIT
+        if not 0 <= probability <= 1:
+            return None
+        exact.append((secret, probability))
+    return ExactPolicy(numerator, tuple(sorted(exact)))
+
+
+_Row = tuple[int, int, int | None, int, int]
+
+
+def _equations(case: Case, guarantee: Guarantee) -> list[_Row]:
+    """(slot, label, other label or None for everyone, whole, prior): the labels whose share must not move."""
+    rows: list[_Row] = []
+    steady = guarantee.name == "steady"
+    if not steady and (guarantee.name != "average" or guarantee.spends):
+        return rows
+    for slot, (prior, top) in enumerate(zip(case.prior, case.top, strict=True)):
+        first = int(prior.argmax())
+        for label in np.flatnonzero((top - prior) <= (top >> _NEARLY_TIED)):
+            if steady:
+                rows.append((slot, int(label), None, case.total, int(prior[label])))
+            elif label != first:
+                rows.append((slot, int(label), first, top, int(prior[label])))
+    return rows
+
+
+def _coefficient(case: Case, row: _Row, secret: int) -> int:
+    slot, label, other, whole, prior = row
+    group = case.group[slot][secret]
+    return (whole if group == label else 0) - (prior if other is None or group == other else 0)
+
+
+def _independent(columns: Sequence[Sequence[int]], room: Exact) -> tuple[list[int], list[int]]:
+    """Equations that say something new, and as many secrets with much room to meet them."""
+    matrix = np.array([[float(Fraction(c, max(map(abs, row)) or 1)) for c in row] for row in columns])
+    scaled = matrix * (room / int(room.max())).astype(np.float64)
+    _, upper, rows = qr(scaled.T, mode="economic", pivoting=True)
+    size = np.abs(np.diag(upper))
+    keep = sorted(rows[: size.size][size > _LEAST_PIVOT * size[0]].tolist()) if size[0] > 0 else []
+    if not keep:
+        return [], []
+    _, upper, pivots = qr(scaled[keep], mode="economic", pivoting=True)
+    return keep, pivots[: len(keep)].tolist()
+
+
+def _solve(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:
+    """The exact solution of a small square system; None if it has none."""
+    rows = [[Fraction(c) for c in row] + [Fraction(b)] for row, b in zip(matrix, right, strict=True)]
+    for i in range(len(rows)):
+        pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        if rows[i][i] == 0:
+            return None
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in range(len(rows)):
+            if j != i and rows[j][i] != 0:
+                rows[j] = [a - rows[j][i] * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
+    """What a table promises, whatever was asked of it; exact numbers rounded outwards."""
+    case, unit, table = exact_case(belief, factor), policy.denominator, policy.integers
+    outcomes = case.outcomes(table, unit)
+    reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
+    before = sum(case.top) * unit
+    rise, posterior = 0, 0
+    for total, parts in outcomes:
+        for part, top in zip(parts, case.top, strict=True):
+            if total > 0:
+                best = int(part.max())
+                posterior = max(posterior, ceiling(best, total))
+                rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
+    # An earlier decision counts in full: the odds have already moved by its likelihoods.
+    seen = 1 if factor is None else factor
+    ratios = [_ratio(seen * outcome) for outcome in (table, unit - table)]
+    return Claim(
+        reviews=len(case.top),
+        success_scores_only=Fraction(ceiling(before, case.total * unit), FINE),
+        success=Fraction(ceiling(reached, case.total * unit), FINE),
+        added=Fraction(ceiling(reached - before, case.total * unit), FINE),
+        largest_rise=upward(Fraction(rise, FINE)),
+        epsilon=max(logarithm_above(*ratio) for ratio in ratios),
+        multiplier=quotient_above(int(table.max()) + unit - int(table.min()), unit),
+        largest_posterior=min(1.0, upward(Fraction(posterior, FINE))),
+        mixed=mixed,
+    )
+
+
+def _ratio(likelihood: Exact) -> tuple[int, int]:
+    return int(likelihood.max()), int(likelihood.min())

@@ -1,0 +1,123 @@
+"""Weights and accept probabilities as the exact rationals they are, in integers on one denominator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blindcal.beliefs import Belief
+from blindcal.checks import Array, Integers
+
+Exact = NDArray[np.object_]
+BITS = 53
+UNIT = 1 << BITS
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPolicy:
+    """Accept probabilities as exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`.
+
+    >>> policy = ExactPolicy(np.array([UNIT, 0]), ((1, Fraction(1, 3)),))
+    >>> policy.probability(0), policy.probability(1), policy.accept
+    (Fraction(1, 1), Fraction(1, 3), array([1.        , 0.33333333]))
+    """
+
+    numerator: Integers
+    exact: tuple[tuple[int, Fraction], ...] = ()
+
+    def probability(self, secret: int) -> Fraction:
+        """P(accept | secret), the number that the coin is compared with."""
+        return dict(self.exact).get(secret, Fraction(int(self.numerator[secret]), UNIT))
+
+    @property
+    def accept(self) -> Array:
+        """The same numbers as floats, for figures that promise nothing."""
+        accept = self.numerator.astype(np.float64) / UNIT
+        for secret, probability in self.exact:
+            accept[secret] = float(probability)
+        return accept
+
+    @cached_property
+    def denominator(self) -> int:
+        """One denominator for the whole table."""
+        return lcm(UNIT, *(probability.denominator for _, probability in self.exact))
+
+    @property
+    def integers(self) -> Exact:
+        """The table times `denominator`."""
+        whole: Exact = self.numerator.astype(object) * (self.denominator >> BITS)
+        for secret, probability in self.exact:
+            whole[secret] = probability.numerator * (self.denominator // probability.denominator)
+        return whole
+
+    def outcome(self, accepted: bool) -> Exact:
+        """P(decision | secret) times `denominator`: how a decision already seen weighs the secrets."""
+        whole = self.integers
+        return whole if accepted else self.denominator - whole
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One paper in integers: the weights on one exponent, and who is guessed in each slot."""
+
+    weight: Exact
+    order: tuple[Integers, ...]
+    start: tuple[Integers, ...]
+    group: tuple[Integers, ...]
+
+    @cached_property
+    def total(self) -> int:
+        return int(self.weight.sum())
+
+    @cached_property
+    def prior(self) -> tuple[Exact, ...]:
+        return self.by_label(self.weight)
+
+    @cached_property
+    def top(self) -> tuple[int, ...]:
+        return tuple(int(prior.max()) for prior in self.prior)
+
+    def by_label(self, mass: Exact) -> tuple[Exact, ...]:
+        """For each slot the mass of every label."""
+        return tuple(
+            np.add.reduceat(mass[order], start) for order, start in zip(self.order, self.start, strict=True)
+        )
+
+    def outcomes(self, table: Exact, unit: int) -> tuple[tuple[int, tuple[Exact, ...]], ...]:
+        """For accept and for reject: P(outcome), and its part with each label in each slot."""
+        mass = self.weight * table
+        accepted, total = self.by_label(mass), int(mass.sum())
+        rejected = tuple(prior * unit - part for prior, part in zip(self.prior, accepted, strict=True))
+        return (total, accepted), (self.total * unit - total, rejected)
+
+
+def integers(weight: Array) -> Exact:
+    """The weights times one power of two: floats are dyadic rationals, so nothing is rounded.
+
+    >>> integers(np.array([0.5, 0.375, 0.0]))
+    array([4, 3, 0], dtype=object)
+    """
+    mantissa, exponent = np.frexp(weight)
+    whole = np.ldexp(mantissa, BITS).astype(np.int64)
+    shift = np.where(whole == 0, 0, exponent - exponent[whole != 0].min())
+    exact: Exact = np.left_shift(whole.astype(object), shift.astype(object))
+    common = int(np.bitwise_or.reduce(exact))
+    return np.right_shift(exact, (common & -common).bit_length() - 1)
+
+
+def exact_case(belief: Belief, factor: Exact | None) -> Case:
+    weight = integers(belief.weight)
+    labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
+    order, start, group = [], [], []
+    for row in labels:
+        names, inverse = np.unique(row, return_inverse=True)
+        by_group = np.argsort(inverse, kind="stable")
+        order.append(by_group)
+        start.append(np.searchsorted(inverse[by_group], np.arange(names.size)))
+        group.append(inverse)
+    return Case(weight if factor is None else weight * factor, tuple(order), tuple(start), tuple(group))
