@@ -14,7 +14,16 @@ from blindcal.errors import (
     RefusedError,
     VerificationError,
 )
-from blindcal.policies import Limits
+from blindcal.frontiers import Frontier, frontier
+from blindcal.policies import (
+    Limits,
+    Policy,
+    epsilon_policy,
+    evidence_policy,
+    proposition_strategy,
+    public_policy,
+)
+from blindcal.programs import Program, Solution, solve
 
 __version__ = "0.1.0"
 
@@ -22,10 +31,20 @@ __all__ = [
     "Belief",
     "BlindcalError",
     "CertificateError",
+    "Frontier",
     "InputError",
     "Limits",
+    "Policy",
     "Problem",
+    "Program",
     "RefusedError",
+    "Solution",
     "VerificationError",
     "__version__",
+    "epsilon_policy",
+    "evidence_policy",
+    "frontier",
+    "proposition_strategy",
+    "public_policy",
+    "solve",
 ]
