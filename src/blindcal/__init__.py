@@ -5,7 +5,7 @@
 One frozen type for each stage, pure functions between them.
 """
 
-from blindcal.beliefs import Belief
+from blindcal.beliefs import Belief, pair_belief
 from blindcal.errors import (
     BlindcalError,
     CertificateError,
@@ -15,6 +15,7 @@ from blindcal.errors import (
     VerificationError,
 )
 from blindcal.frontiers import Frontier, frontier
+from blindcal.monotone import Logistic, Monotone, PiecewiseLinear, Power
 from blindcal.policies import (
     Limits,
     Policy,
@@ -23,27 +24,42 @@ from blindcal.policies import (
     proposition_strategy,
     public_policy,
 )
+from blindcal.posteriors import chance_better, posterior_mean, posterior_tail, posterior_variance
 from blindcal.programs import Program, Solution, solve
+from blindcal.reviewers import Affine, Reviewer
+from blindcal.rounded import Rounded
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Affine",
     "Belief",
     "BlindcalError",
     "CertificateError",
     "Frontier",
     "InputError",
     "Limits",
+    "Logistic",
+    "Monotone",
+    "PiecewiseLinear",
     "Policy",
+    "Power",
     "Problem",
     "Program",
     "RefusedError",
+    "Reviewer",
+    "Rounded",
     "Solution",
     "VerificationError",
     "__version__",
+    "chance_better",
     "epsilon_policy",
     "evidence_policy",
     "frontier",
+    "pair_belief",
+    "posterior_mean",
+    "posterior_tail",
+    "posterior_variance",
     "proposition_strategy",
     "public_policy",
     "solve",

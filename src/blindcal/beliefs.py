@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, ndtr
 
-from blindcal.checks import Array, Integers, nonnegative, within
+from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.posteriors import chance_better, greater
+from blindcal.reviewers import Affine, Reviewer
 
 _SUM_TOLERANCE = 1e-9
 
@@ -49,3 +53,87 @@ def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
             f"labels must have shape [..., slot, secret] for weight {shape}, found {array.shape}"
         )
     return array.astype(np.int64)
+
+
+def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: ArrayLike = 0.5) -> Belief:
+    """Two papers, two reviewers, one review each: the belief about who reviewed which.
+
+    Secret 1 is assignment A1 (reviewer 1 on paper 1) with probability `prior` before any score is seen,
+    secret 2 is A2; "accept" means "accept paper 1". With `f_j` the density of reviewer j's score,
+
+        weight ∝ (prior f_1(s1) f_2(s2),  (1 - prior) f_2(s1) f_1(s2)),     favor = P(quality 1 > quality 2)
+
+    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape.
+
+    >>> lenient, strict = Affine(1.0, 1.0), Affine(1.0, -1.0)
+    >>> belief = pair_belief((lenient, strict), [0.5, 0.0])
+    >>> belief.favor
+    array([0., 1.])
+    >>> belief.weight.round(6)
+    array([0.731059, 0.268941])
+    """
+    if len(reviewers) != 2:
+        raise InputError(f"reviewers must be two, found {len(reviewers)}")
+    s, p = numbers("scores", scores), strictly_within("prior", prior, 0.0, 1.0)
+    if s.ndim == 0 or s.shape[-1] != 2:
+        raise InputError(f"scores must have shape [..., 2], found {s.shape}")
+    one, two = reviewers
+    try:
+        shape = np.broadcast_shapes(s.shape[:-1], one.shape, two.shape, p.shape)
+    except ValueError:
+        raise InputError(
+            f"scores {s.shape[:-1]}, reviewers {one.shape}, {two.shape} and prior {p.shape} must broadcast"
+        ) from None
+    log_odds = np.log(p) - np.log1p(-p)
+    if _known(one) and _known(two):
+        return _affine_pair(one, two, s, log_odds, shape)
+    evidence = _log_ratio(one, two, s) + log_odds
+    weight, favor = np.empty((*shape, 2)), np.empty((*shape, 2))
+    weight[..., 0], weight[..., 1] = expit(evidence), expit(-evidence)
+    favor[..., 0], favor[..., 1] = chance_better(one, two, s), chance_better(two, one, s)
+    return Belief(weight, favor)
+
+
+def _known(reviewer: Reviewer) -> TypeGuard[Affine]:
+    return isinstance(reviewer, Affine) and reviewer.covariance is None
+
+
+def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
+    """log f_1(s1) f_2(s2) - log f_2(s1) f_1(s2); refused where the scores fit neither assignment."""
+    s1, s2 = s[..., 0], s[..., 1]
+    with np.errstate(invalid="ignore"):
+        first = one.log_marginal(s1) + two.log_marginal(s2)
+        second = two.log_marginal(s1) + one.log_marginal(s2)
+        ratio = np.asarray(first - second)
+    if np.isnan(ratio).any():
+        bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
+        raise InputError(f"scores must be possible under some assignment, found {bad[0]:.17g}, {bad[1]:.17g}")
+    return ratio
+
+
+def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tuple[int, ...]) -> Belief:
+    total1, total2 = _total(one), _total(two)
+    x1, x2, shift = s[..., 0] - one.offset, s[..., 1] - one.offset, two.offset - one.offset
+    # The differences of squares are factored: no cancellation far out.
+    evidence = 0.5 * (x1 - x2) * ((x1 + x2) * (1.0 / total2 - 1.0 / total1) - 2.0 * shift / total2) + log_odds
+    weight, favor = np.empty((*shape, 2)), np.empty((*shape, 2))
+    weight[..., 0], weight[..., 1] = expit(evidence), expit(-evidence)
+    favor[..., 0], favor[..., 1] = _affine_favor(one, two, s), _affine_favor(two, one, s)
+    return Belief(weight, favor)
+
+
+def _affine_favor(first: Affine, second: Affine, s: Array) -> Array:
+    """Given its score, quality is N(slope (score - offset) / total, noise^2 / total): compare two of them."""
+    total1, total2 = _total(first), _total(second)
+    mean1 = (s[..., 0] - first.offset) * (first.slope / total1)
+    mean2 = (s[..., 1] - second.offset) * (second.slope / total2)
+    variance = np.square(first.noise) / total1 + np.square(second.noise) / total2
+    if (variance > 0.0).all():
+        return np.asarray(ndtr((mean1 - mean2) / np.sqrt(variance)))
+    noisy = ndtr((mean1 - mean2) / np.sqrt(np.where(variance > 0.0, variance, 1.0)))
+    return np.where(variance > 0.0, noisy, greater(first.quality(s[..., 0]), second.quality(s[..., 1])))
+
+
+def _total(reviewer: Affine) -> Array:
+    """Variance of the score: slope^2 + noise^2."""
+    return np.asarray(np.square(reviewer.slope) + np.square(reviewer.noise))

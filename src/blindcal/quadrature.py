@@ -1,0 +1,209 @@
+"""Integrals over a paper's quality: panels that find where the integrand lives, whatever its scale.
+
+Every integrand here is `phi(t) * product of likelihoods`. The panels are even in quality and even in score,
+so both the prior and the noise are resolved, with the kinks of the curves as ends of panels. Everything is
+kept in logs until the largest value has been taken out, so scores 60 standard deviations out do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blindcal.checks import Array
+
+Rows = slice | NDArray[np.intp]
+
+_ORDER = 16
+_NEGLIGIBLE = 45.0  # in log: what is this far below the peak is left out
+_FARTHEST = 64.0
+_SCAN, _ZOOMS, _PANELS = 33, 3, 9
+_CHUNK_NODES = 1 << 20
+_LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
+
+
+def _legendre() -> tuple[Array, Array, Array]:
+    """Nodes x, weights w, and `partial[i, j]`: the integral of the j-th Lagrange polynomial up to x[i].
+
+    w_i partial_ij + w_j partial_ji = w_i w_j exactly, so P(T > U) + P(U > T) = 1 to rounding.
+    """
+    x, w = np.polynomial.legendre.leggauss(_ORDER)
+    degree = np.arange(_ORDER)
+    values = np.polynomial.legendre.legvander(x, _ORDER)
+    rising = np.empty((_ORDER, _ORDER))
+    rising[:, 0] = x + 1.0
+    rising[:, 1:] = (values[:, 2:] - values[:, :-2]) / (2.0 * degree[1:] + 1.0)
+    to_coefficients = (degree + 0.5)[:, None] * values[:, :_ORDER].T * w
+    return x, w, rising @ to_coefficients
+
+
+_X, _W, _PARTIAL = _legendre()
+
+
+class Likelihood(Protocol):
+    """What the panels ask of a reviewer; see `Reviewer`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def curved(self) -> bool: ...
+    @property
+    def knots(self) -> Array: ...
+    def center(self, quality: Array) -> Array: ...
+    def quality(self, score: Array) -> Array: ...
+    def spread(self, quality: Array) -> Array: ...
+    def log_likelihood(self, score: Array, quality: Array) -> Array: ...
+    def edges(self, score: Array) -> Array: ...
+    def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]: ...
+    def log_ceiling(self) -> Array: ...
+    def column(self, shape: tuple[int, ...], rows: Rows) -> Likelihood: ...
+
+
+def log_joint(reviews: Sequence[Likelihood], score: Array, t: Array) -> Array:
+    """log(phi(t) * product over reviews of the likelihood of score[n, review]) at t[n, nodes]."""
+    total = -0.5 * np.square(t) - _LOG_ROOT_TWO_PI
+    for k, review in enumerate(reviews):
+        total = total + review.log_likelihood(score[:, k, None], t)
+    return np.asarray(total)
+
+
+def panel_ends(reviews: Sequence[Likelihood], score: Array) -> Array:
+    """Ends of panels [n, ends], non-decreasing, that hold and resolve `log_joint` for each row of score."""
+    low, high = _first_range(reviews, score)
+    for _ in range(_ZOOMS):
+        t = _points(reviews, score, low, high, _SCAN)
+        low, high = _where_it_lives(t, log_joint(reviews, score, t))
+    return _points(reviews, score, low, high, _PANELS)
+
+
+def _first_range(reviews: Sequence[Likelihood], score: Array) -> tuple[Array, Array]:
+    """Qualities outside which prior and likelihoods prove the integrand negligible."""
+    best = np.concatenate([r.quality(score[:, k, None]) for k, r in enumerate(reviews)], axis=-1)
+    best = np.clip(best, -_FARTHEST, _FARTHEST)
+    trial = (best[:, :, None] * np.linspace(0.0, 1.0, 17)).reshape(len(score), -1)
+    peak = log_joint(reviews, score, np.concatenate([trial, best.mean(axis=-1, keepdims=True)], axis=-1)).max(
+        axis=-1
+    )
+    ceiling = sum((r.log_ceiling().reshape(-1) for r in reviews), start=np.zeros(1))
+    peak = np.where(np.isfinite(peak), peak, ceiling)
+    reach = np.sqrt(2.0 * (_NEGLIGIBLE + np.maximum(ceiling - peak, 0.0)))[:, None]
+    low, high = -reach[:, 0], reach[:, 0]
+    for k, review in enumerate(reviews):
+        below, above = review.reach(score[:, k, None], reach)
+        low = np.maximum(low, np.minimum(below[:, 0], high))
+        high = np.minimum(high, np.maximum(above[:, 0], low))
+    return low, high
+
+
+def _points(reviews: Sequence[Likelihood], score: Array, low: Array, high: Array, count: int) -> Array:
+    """Points in [low, high]: even in quality, even in score, close around edges, and at knots."""
+    step = np.linspace(0.0, 1.0, count)
+    lo, hi = low[:, None], high[:, None]
+    parts = [lo + (hi - lo) * step]
+    deviations = np.linspace(-8.0, 8.0, count)
+    for k, review in enumerate(reviews):
+        if review.curved:
+            s_lo, s_hi = review.center(lo), review.center(hi)
+            parts.append(review.quality(s_lo + (s_hi - s_lo) * step))
+        edge = review.edges(score[:, k, None])
+        edge = np.where(np.isfinite(edge), edge, score[:, k, None, None])
+        if count == _SCAN or edge.shape[-1] > 1:
+            spread = review.spread(np.clip(review.quality(score[:, k, None]), lo, hi))
+            parts += [review.quality(edge[..., e] + spread * deviations) for e in range(edge.shape[-1])]
+        if review.knots.size:
+            knots = review.knots.reshape(-1, review.knots.shape[-1])
+            parts.append(np.broadcast_to(knots, (len(score), knots.shape[-1])))
+    return np.sort(np.clip(np.concatenate(parts, axis=-1), lo, hi), axis=-1)
+
+
+def _where_it_lives(t: Array, log_value: Array) -> tuple[Array, Array]:
+    """The range from one point before the first value worth keeping to one point after the last."""
+    keep = log_value > log_value.max(axis=-1, keepdims=True) - _NEGLIGIBLE
+    keep |= ~keep.any(axis=-1, keepdims=True)
+    last = t.shape[-1] - 1
+    first_kept = np.maximum(keep.argmax(axis=-1) - 1, 0)
+    last_kept = np.minimum(last - keep[:, ::-1].argmax(axis=-1) + 1, last)
+    rows = np.arange(len(t))
+    return t[rows, first_kept], t[rows, last_kept]
+
+
+def nodes(ends: Array) -> tuple[Array, Array]:
+    """Quadrature nodes [n, panels * order] and weights of the same shape."""
+    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    t = 0.5 * (ends[:, 1:] + ends[:, :-1])[..., None] + half * _X
+    return t.reshape(len(ends), -1), (half * _W).reshape(len(ends), -1)
+
+
+def log_integral(log_value: Array, weight: Array) -> Array:
+    """log of the sum of weight * exp(log_value), the peak taken out first."""
+    peak = log_value.max(axis=-1, keepdims=True)
+    safe = np.where(np.isfinite(peak), peak, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(safe[:, 0] + np.log((weight * np.exp(log_value - safe)).sum(axis=-1)))
+
+
+def moment(log_value: Array, weight: Array, t: Array) -> tuple[Array, Array]:
+    """Mean and variance of t under weight * exp(log_value), normalized."""
+    mass = weight * np.exp(log_value - log_integral(log_value, weight)[:, None])
+    mean = (mass * t).sum(axis=-1)
+    return mean, (mass * np.square(t - mean[:, None])).sum(axis=-1)
+
+
+def chance_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
+    """P(T > U) for independent T, U with densities proportional to p and q, given at the nodes of `ends`."""
+    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    p, q = (_normalized(log, half) for log in (log_p, log_q))
+    mass = (q * _W).sum(axis=-1)
+    before = np.cumsum(mass, axis=-1) - mass
+    up_to_node = before[..., None] + q @ _PARTIAL.T
+    return np.asarray(np.clip((p * _W * up_to_node).sum(axis=(-2, -1)), 0.0, 1.0))
+
+
+def chance_beyond(log_p: Array, ends: Array, threshold: Array) -> Array:
+    """P(T > threshold) for a density proportional to p; `threshold` must be one of the ends."""
+    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    mass = (_normalized(log_p, half) * _W).sum(axis=-1)
+    beyond = np.where(ends[:, :-1] >= threshold[:, None], mass, 0.0)
+    return np.asarray(np.clip(beyond.sum(axis=-1), 0.0, 1.0))
+
+
+def _normalized(log_value: Array, half: Array) -> Array:
+    """Values times half-widths [n, panels, order], scaled so that the whole integral is 1."""
+    peak = log_value.max(axis=-1, keepdims=True)
+    safe = np.where(np.isfinite(peak), peak, 0.0)
+    value = np.exp(log_value - safe).reshape(*half.shape[:2], _ORDER) * half
+    total = (value * _W).sum(axis=(-2, -1), keepdims=True)
+    return np.asarray(value / np.where(total > 0.0, total, 1.0))
+
+
+def chunks(count: int, width: int = 512) -> Iterator[slice]:
+    """Slices of rows small enough that `width` nodes a row stay within memory."""
+    step = max(1, _CHUNK_NODES // width)
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def by_rows(
+    reviews: Sequence[Likelihood],
+    score: Array,
+    evaluate: Callable[[Sequence[Likelihood], Array], Array],
+) -> Array:
+    """`evaluate` on flat chunks of score[..., reviews], parameters spread along; any leading shape."""
+    shape = np.broadcast_shapes(score.shape[:-1], *(review.shape for review in reviews))
+    flat = np.broadcast_to(score, (*shape, score.shape[-1])).reshape(-1, score.shape[-1])
+    out: NDArray[np.float64] = np.empty(len(flat))
+    for rows in chunks(len(flat)):
+        out[rows] = evaluate([review.column(shape, rows) for review in reviews], flat[rows])
+    return out.reshape(shape)
+
+
+def log_evidence(reviews: Sequence[Likelihood], score: Array) -> Array:
+    """log of the integral of `log_joint` over quality, for score[..., reviews]."""
+
+    def evaluate(some: Sequence[Likelihood], rows: Array) -> Array:
+        t, weight = nodes(panel_ends(some, rows))
+        return log_integral(log_joint(some, rows, t), weight)
+
+    return by_rows(reviews, score, evaluate)
