@@ -1,6 +1,6 @@
 """Reviews (+ Reviewers) -> one quality a paper, by a grid of methods.
 
-One conference or thousands at once: put them side by side in a `Batch` of flat arrays and call a method's array
+One conference or thousands at once: side by side in a `Batch` of flat arrays, then a method's array
 function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry a paper of the batch:
 
     batch = Batch(paper, reviewer, score, paper_group, reviewer_group)    # numbered through the batch
@@ -12,7 +12,7 @@ function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry
     hierarchical_quality(batch)                                           # `sweeps=` for a shorter chain
 
 Hyperparameters are estimated for each group alone. The sampled methods draw from a fixed seed inside: the
-same batch always gives the same numbers, and a conference's numbers move within Monte Carlo error with its batch.
+same batch always gives the same numbers; a conference's move within Monte Carlo error with its batch.
 """
 
 from blindcal.calibrators.batches import Batch

@@ -24,7 +24,7 @@ Booleans = NDArray[np.bool_]
 # The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
 # has a flat law there. The floor keeps the chain moving where scores fit exactly, the ceiling the law proper.
 FLOOR, CEILING = 0.01, 3.0
-SWING = -0.8  # overrelaxation: how far a draw swings to the other side of its conditional mean
+SWING = -0.9  # overrelaxation: how far a draw swings to the other side of its conditional mean
 
 
 @dataclass
@@ -200,7 +200,7 @@ class Sampler:
         for _ in range(tries):
             log_mean, variation, inside = self._propose(1.5)
             new = log_density(total, squares, self.n_reviewers, log_mean, variation)
-            gain = new - old + np.log(variation / s.variation) + log_mean - s.log_mean
+            gain = new - old + log_mean - s.log_mean
             take = inside & (np.log(self.rng.random(old.shape)) < gain)
             s.log_mean, s.variation = (
                 np.where(take, log_mean, s.log_mean),
@@ -222,7 +222,7 @@ class Sampler:
         step = (slope - s.slope)[batch.reviewer] * q
         fit = batch.per_group(step * (2 * rest - step)) / (2 * s.noise**2)
         gain = fit - self.n_reviewers * (log_ndtr(r1) - log_ndtr(r0))
-        gain += np.log(variation / s.variation) + log_mean - s.log_mean
+        gain += log_mean - s.log_mean
         take = inside & (np.log(self.rng.random(batch.groups)) < gain)
         s.slope = np.where(take[group], slope, s.slope)
         s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
