@@ -19,7 +19,6 @@ from blindcal.checks import Array, Integers, nonnegative, numbers, positive
 from blindcal.errors import InputError
 
 Slopes = Literal["exponential", "lognormal", "equal"]
-Reading = Literal["text", "script"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Law:
         return score if self.grid is None else rounded(score, self.grid)
 
 
-def paper_law(noise: float, reading: Reading = "text") -> Law:
+def paper_law(noise: float, reading: str = "text") -> Law:
     """Appendix A: slopes Exp(1). In the text `noise` is a variance and offsets have variance 0.5; the
     published script takes both numbers as standard deviations.
 
