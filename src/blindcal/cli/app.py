@@ -1,0 +1,47 @@
+"""All commands, one line each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blindcal import __version__
+from blindcal.cli.console import say
+from blindcal.cli.simulate import simulate
+
+app = typer.Typer(
+    name="blindcal",
+    add_completion=False,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"blindcal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def blindcal(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Private calibration of peer review.
+
+    Better decisions from miscalibrated reviewers, with a certificate of what the decisions reveal about who
+    wrote which review.
+    """
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+# One line a command, in the order of the help: app.command("name")(module.function).
+# Modules of commands import what only they need (matplotlib, dask) inside their functions.
+app.command("simulate")(simulate)

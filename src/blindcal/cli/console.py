@@ -1,0 +1,152 @@
+"""One voice for every command: results, JSON, tables, progress, and errors as messages with exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from blindcal.errors import BlindcalError, InputError
+from blindcal.files import jsonable
+
+UNEXPECTED, INTERRUPTED = 1, 130
+_QUIET_SECONDS = 2.0
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+"""The type of every command's `as_json` parameter."""
+
+
+def say(text: str = "") -> None:
+    """Print lines as they are: no markup, no wrapping, control characters shown and not sent."""
+    print("\n".join(map(printable, text.split("\n"))))
+
+
+def emit_json(value: object) -> None:
+    """Print `value` as one JSON object, keys sorted, infinity as "inf"."""
+    print(json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
+    """Print a table: text to the left, numbers to the right with 4 digits unless given as text."""
+    view = Table(title=title, box=None, pad_edge=False, title_justify="left", show_edge=False)
+    for index, heading in enumerate(headings):
+        numeric = all(isinstance(row[index], int | float) for row in rows)
+        view.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        view.add_row(
+            *(Text(number(cell) if isinstance(cell, float) else printable(str(cell))) for cell in row)
+        )
+    _console().print(view)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for people.
+
+    >>> number(0.25), number(float("inf")), number(3.0, 1)
+    ('0.2500', 'inf', '3.0')
+    """
+    return f"{value:.{digits}f}"
+
+
+@contextmanager
+def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A function to call with each number of steps done. A bar appears on a terminal after two seconds.
+
+    with progress("papers", len(papers)) as advance:
+        ...
+            advance(1)
+    """
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task, began = bar.add_task(description, total=total), time.monotonic()
+
+    def advance(steps: int = 1) -> None:
+        bar.update(task, advance=steps)
+        if not bar.live.is_started and time.monotonic() - began > _QUIET_SECONDS and sys.stderr.isatty():
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
+    """The exit code of `app(arguments)`; every exception becomes a message and never a traceback."""
+    try:
+        code = app(arguments, prog_name="blindcal", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BaseException as error:
+        return _explain(error, "--json" in arguments)
+
+
+def _explain(error: BaseException, as_json: bool) -> int:
+    code, message = _code_and_message(error)
+    if isinstance(error, BrokenPipeError):
+        # The reader went away; the interpreter's own last flush must not complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code
+    if as_json:
+        problems = error.problems if isinstance(error, InputError) else ()
+        report = {"code": code, "message": message, "problems": problems}
+        print(json.dumps(jsonable({"error": report}), indent=1, sort_keys=True), file=sys.stderr)
+    else:
+        print("\n".join(f"blindcal: {printable(line)}" for line in message.split("\n")), file=sys.stderr)
+    return code
+
+
+def _code_and_message(error: BaseException) -> tuple[int, str]:
+    if isinstance(error, BlindcalError):
+        return error.exit_code, str(error)
+    if isinstance(error, typer.TyperException):
+        return InputError.exit_code, error.format_message()
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return INTERRUPTED, "interrupted"
+    if isinstance(error, SystemExit):
+        return (error.code if isinstance(error.code, int) else UNEXPECTED), "stopped"
+    if isinstance(error, MemoryError):
+        return UNEXPECTED, "out of memory"
+    if isinstance(error, OSError):
+        name = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        return UNEXPECTED, f"{name}{error.strerror or type(error).__name__}"
+    return UNEXPECTED, _unexpected(error)
+
+
+def _unexpected(error: BaseException) -> str:
+    """Where an unforeseen exception arose. Its own text may quote a reviewer id, so it is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"internal error ({type(error).__name__}{place}); this is a bug in blindcal, please report it"
+
+
+def printable(text: str) -> str:
+    r"""`text` with control characters spelled out, so that no file can drive the terminal.
+
+    >>> printable("a\x1b[2J\tb")
+    'a\\x1b[2J\tb'
+    """
+    return "".join(c if c.isprintable() or c in "\t" else ascii(c)[1:-1] for c in text)
+
+
+def _console() -> Console:
+    """Standard output as it is now; 100 columns where it is no terminal, so that output can be compared."""
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 100)
