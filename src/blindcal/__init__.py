@@ -5,6 +5,7 @@
 One frozen type for each stage, pure functions between them.
 """
 
+from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
 from blindcal.beliefs import Belief, pair_belief
 from blindcal.errors import (
     BlindcalError,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Affine",
+    "Audit",
     "Belief",
     "BlindcalError",
     "CertificateError",
@@ -52,15 +54,21 @@ __all__ = [
     "Solution",
     "VerificationError",
     "__version__",
+    "audit",
+    "bits",
     "chance_better",
     "epsilon_policy",
     "evidence_policy",
     "frontier",
+    "guess",
     "pair_belief",
+    "play",
+    "posterior",
     "posterior_mean",
     "posterior_tail",
     "posterior_variance",
     "proposition_strategy",
     "public_policy",
     "solve",
+    "top_k_success",
 ]

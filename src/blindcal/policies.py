@@ -86,7 +86,9 @@ class Policy:
         >>> float(Policy([1.0, 0.0]).epsilon), float(Policy([1.0, 1.0]).epsilon)
         (inf, 0.0)
         """
-        return np.maximum(_log_ratio(self.accept), _log_ratio(1.0 - self.accept))
+        least, most = self.accept.min(axis=-1), self.accept.max(axis=-1)
+        spread = most - least
+        return np.maximum(_log_ratio(spread, least), _log_ratio(spread, 1.0 - most))
 
     @property
     def multiplier(self) -> Array:
@@ -95,7 +97,7 @@ class Policy:
         >>> float(Policy([0.75, 0.25]).multiplier)
         1.5
         """
-        return np.asarray(self.accept.max(axis=-1) + (1.0 - self.accept.min(axis=-1)))
+        return np.asarray(1.0 + (self.accept.max(axis=-1) - self.accept.min(axis=-1)))
 
     def largest_posterior(self, belief: Belief) -> Array:
         """The largest `P(label | scores, outcome)` over the slots, labels and outcomes that can happen.
@@ -200,17 +202,37 @@ def label_tops(mass: Array, labels: Integers | None) -> Array:
     """
     if labels is None:
         return np.asarray(mass.max(axis=-1, keepdims=True))
+    sums = label_sums(mass, labels)
+    return np.maximum.reduceat(sums.mass, sums.first).reshape(sums.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSums:
+    """Mass by label: row after row (an instance and slot each), label by label; `first` starts each row."""
+
+    mass: Array
+    label: Integers
+    first: Integers
+    shape: tuple[int, ...]
+
+
+def label_sums(mass: Array, labels: Integers) -> LabelSums:
+    """`sum_{r: label[l,r]=y} mass[r]` for every instance, slot l and label y that occurs there.
+
+    >>> label_sums(np.array([0.5, 0.3, 0.2]), np.array([[0, 1, 1], [5, 5, 7]])).mass
+    array([0.5, 0.5, 0.8, 0.2])
+    """
     slots, n = labels.shape[-2:]
-    shape = np.broadcast_shapes(mass.shape[:-1], labels.shape[:-2])
-    keys = np.broadcast_to(labels, (*shape, slots, n)).reshape(-1, n)
-    values = np.broadcast_to(mass[..., None, :], (*shape, slots, n)).reshape(-1, n)
+    shape = (*np.broadcast_shapes(mass.shape[:-1], labels.shape[:-2]), slots)
+    keys = np.broadcast_to(labels, (*shape, n)).reshape(-1, n)
+    values = np.broadcast_to(mass[..., None, :], (*shape, n)).reshape(-1, n)
     order = np.argsort(keys, axis=-1, kind="stable")
     keys, values = np.take_along_axis(keys, order, -1), np.take_along_axis(values, order, -1)
     starts = np.ones(keys.shape, dtype=np.bool_)
     starts[:, 1:] = keys[:, 1:] != keys[:, :-1]
-    sums = np.add.reduceat(values.ravel(), np.flatnonzero(starts.ravel()))
+    begin = np.flatnonzero(starts.ravel())
     first = np.concatenate([[0], np.cumsum(starts.sum(axis=-1))[:-1]])
-    return np.maximum.reduceat(sums, first).reshape(*shape, slots)
+    return LabelSums(np.add.reduceat(values.ravel(), begin), keys.ravel()[begin], first, shape)
 
 
 def missed(mass: Array, labels: Integers | None) -> Array:
@@ -239,11 +261,11 @@ def _aligned(belief: Belief, policy: Policy) -> tuple[Array, Array, Array]:
     return belief.weight, belief.favor, policy.accept
 
 
-def _log_ratio(chance: Array) -> Array:
-    least, most = chance.min(axis=-1), chance.max(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log1p((most - least) / least)
-    return np.where(most == least, 0.0, ratio)
+def _log_ratio(spread: Array, least: Array) -> Array:
+    """`log((least+spread)/least)`; 0/0 counts as 1."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.log1p(spread / least)
+    return np.where(spread > 0.0, ratio, 0.0)
 
 
 def _top_posterior(mass: Array, labels: Integers | None) -> Array:
