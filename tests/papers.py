@@ -1,0 +1,28 @@
+"""Random papers for tests: a pool, scores, and the belief over reviewer tuples, coded apart."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from scipy.stats import norm
+
+from blindcal.beliefs import Belief
+
+
+def random_paper(
+    rng: np.random.Generator, candidates: int, reviews: int, twins: bool = False, noise: float = 0.5
+) -> Belief:
+    """A belief over ordered tuples of distinct candidates; with `twins` the first two are alike."""
+    slope, offset = np.exp(rng.normal(0, 0.5, candidates)), rng.normal(0, 0.7, candidates)
+    if twins:
+        slope[1], offset[1] = slope[0], offset[0]
+    scores = np.sort(rng.normal(0, 1, reviews))
+    tuples = np.array(list(permutations(range(candidates), reviews)))
+    a, gap = slope[tuples] / noise, (scores - offset[tuples]) / noise
+    precision = 1 + (a * a).sum(axis=1)
+    mean = (a * gap).sum(axis=1) / precision
+    log_weight = -0.5 * ((gap * gap).sum(axis=1) - mean**2 * precision) - 0.5 * np.log(precision)
+    weight = np.exp(log_weight - log_weight.max())
+    favor = norm.cdf((mean - 0.5) * np.sqrt(precision))
+    return Belief(weight / weight.sum(), favor, tuples.T)

@@ -1,0 +1,303 @@
+"""Certificates against an oracle of plain fractions, on tables from the general program and on hard cases."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.beliefs import Belief
+from blindcal.certificates import Claim, certify, claim
+from blindcal.errors import CertificateError
+from blindcal.exact import UNIT, ExactPolicy, integers
+from blindcal.guarantees import Guarantee
+from blindcal.programs import solve
+from blindcal.rounding import FINE
+from papers import random_paper
+from sizes import count
+
+MENU = (
+    Guarantee(),
+    Guarantee("steady", epsilon=None),
+    Guarantee("steady", epsilon=1.0, multiplier=1.3),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", epsilon=2.0),
+    Guarantee("average", epsilon=3.0, multiplier=1.5),
+    Guarantee("public", epsilon=None),
+    Guarantee("average", added_success=0.01, epsilon=1.5),
+)
+
+
+class Oracle:
+    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays."""
+
+    def __init__(self, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
+        n = belief.weight.size
+        raw = [Fraction(float(w)) * (1 if factor is None else factor[r]) for r, w in enumerate(belief.weight)]
+        self.accept = [policy.probability(r) for r in range(n)]
+        self.factor = factor or [1] * n
+        labels = np.arange(n)[None] if belief.labels is None else belief.labels
+        total = sum(raw)
+        self.p = {True: Fraction(0), False: Fraction(0)}
+        self.slots: list[dict[bool | None, dict[int, Fraction]]] = []
+        for slot in labels:
+            mass: dict[bool | None, dict[int, Fraction]] = {None: {}, True: {}, False: {}}
+            for r, name in enumerate(slot.tolist()):
+                w = raw[r] / total
+                for outcome, chance in (
+                    (None, Fraction(1)),
+                    (True, self.accept[r]),
+                    (False, 1 - self.accept[r]),
+                ):
+                    mass[outcome][name] = mass[outcome].get(name, Fraction(0)) + w * chance
+            self.slots.append(mass)
+        for outcome in (True, False):
+            self.p[outcome] = sum(self.slots[0][outcome].values(), Fraction(0))
+
+    @property
+    def scores_only(self) -> Fraction:
+        return sum((max(s[None].values()) for s in self.slots), Fraction(0))
+
+    @property
+    def success(self) -> Fraction:
+        return sum((max(s[d].values()) for s in self.slots for d in (True, False)), Fraction(0))
+
+    @property
+    def posteriors(self) -> list[tuple[Fraction, Fraction]]:
+        """(the top posterior after an outcome, the top one before it) for each slot and outcome."""
+        return [
+            (max(s[d].values()) / self.p[d], max(s[None].values()))
+            for s in self.slots
+            for d in (True, False)
+            if self.p[d] > 0
+        ]
+
+    @property
+    def ratio(self) -> Fraction | None:
+        worst = Fraction(1)
+        for side in (self.accept, [1 - a for a in self.accept]):
+            chances = [f * a for f, a in zip(self.factor, side, strict=True)]
+            if max(chances) > 0 and min(chances) == 0:
+                return None
+            if max(chances) > 0:
+                worst = max(worst, max(chances) / min(chances))
+        return worst
+
+    @property
+    def multiplier(self) -> Fraction:
+        return max(self.accept) + 1 - min(self.accept)
+
+
+def agree(stated: Claim, true: Oracle) -> None:
+    """Nothing is stated better than it is, and nothing worse by more than the last digit."""
+    for said, exact in (
+        (stated.success, true.success),
+        (stated.success_scores_only, true.scores_only),
+        (stated.added, true.success - true.scores_only),
+    ):
+        assert exact <= said <= exact + Fraction(1, FINE)
+    floats = (
+        (stated.largest_rise, max(after - before for after, before in true.posteriors)),
+        (stated.largest_posterior, max(after for after, _ in true.posteriors)),
+        (stated.multiplier, true.multiplier),
+    )
+    for said, exact in floats:
+        assert exact <= Fraction(said)
+        assert float(exact) >= said - 2.3e-16
+    ratio = true.ratio
+    if ratio is None:
+        assert stated.epsilon == math.inf
+    else:
+        exact_log = math.log(ratio) if ratio < 1 + Fraction(1, 10**6) else math.log(float(ratio))
+        assert abs(stated.epsilon - exact_log) <= 1e-9 * max(1.0, exact_log)
+        assert Fraction(stated.epsilon) >= Fraction(math.log1p(float(ratio - 1))) - Fraction(1, 10**14)
+
+
+def keeps(guarantee: Guarantee, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
+    """Every limit, exactly."""
+    true = Oracle(belief, policy, factor)
+    if guarantee.name == "steady":
+        assert all(after <= before for after, before in true.posteriors)
+    if guarantee.name in ("steady", "public") or (guarantee.name == "average" and not guarantee.spends):
+        assert true.success == true.scores_only
+    if guarantee.name == "public":
+        assert len(set(true.accept)) == 1
+    if guarantee.epsilon is not None:
+        alone = Oracle(belief, policy).ratio
+        assert alone is not None
+        assert alone <= Fraction(Context(prec=90).exp(Decimal(guarantee.epsilon)))
+    if guarantee.multiplier is not None:
+        assert true.multiplier <= Fraction(guarantee.multiplier)
+    if guarantee.posterior_cap is not None:
+        assert all(after <= Fraction(guarantee.posterior_cap) for after, _ in true.posteriors)
+
+
+def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
+    loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
+    alone = float(np.mean([np.bincount(slot, belief.weight).max() for slot in belief.labels]))
+    success = alone + guarantee.added_success if guarantee.name == "average" else None
+    return solve(
+        belief.weight,
+        loss,
+        belief.labels,
+        success=success,
+        steady=guarantee.name == "steady",
+        epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
+        multiplier=guarantee.multiplier,
+        posterior_cap=guarantee.posterior_cap,
+    ).p[:, 0]
+
+
+@pytest.mark.parametrize("guarantee", MENU, ids=str)
+def test_every_promise_holds_exactly_for_tables_of_the_program(guarantee: Guarantee) -> None:
+    rng = np.random.default_rng(6)
+    for trial in range(count(12, 200)):
+        candidates = int(rng.integers(2, 9))
+        reviews = int(rng.integers(1, min(candidates, 4 if candidates < 7 else 3) + 1))
+        belief = random_paper(rng, candidates, reviews, twins=trial % 4 == 0)
+        table = solved(belief, guarantee)
+        policy, stated = certify(belief, table, guarantee)
+        keeps(guarantee, belief, policy)
+        agree(stated, Oracle(belief, policy))
+        lost = float(belief.weight @ ((policy.accept - table) * (1 - 2 * belief.favor)))
+        assert lost < 1e-6, "the repair must cost next to nothing"
+
+
+def test_steady_needs_an_exact_rational_and_gets_it() -> None:
+    """The likeliest author's share may not move by either outcome: no multiple of 2^-53 does that here."""
+    rng = np.random.default_rng(2)
+    guarantee, table = Guarantee("steady", epsilon=None), np.zeros(1)
+    while np.ptp(table) < 0.1:
+        belief = random_paper(rng, 6, 2)
+        table = solved(belief, guarantee)
+    rounded = ExactPolicy(np.rint(table * UNIT).astype(np.int64))
+    assert max(after - before for after, before in Oracle(belief, rounded).posteriors) > 0
+    policy, stated = certify(belief, table, guarantee)
+    assert policy.exact
+    assert stated.largest_rise == 0.0
+    assert np.ptp(policy.accept) > 0.1, "the table must still use the secret"
+
+
+@st.composite
+def beliefs(draw: st.DrawFn) -> tuple[Belief, np.ndarray]:
+    """Skewed, tied and zero weights, favors of 1/2, shared labels, and any table."""
+    n = draw(st.integers(2, 8))
+    raw = draw(st.lists(st.sampled_from([0.0, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0]), min_size=n, max_size=n))
+    raw[0] = 1.0
+    chance = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
+    favor = draw(st.lists(chance, min_size=n, max_size=n))
+    table = draw(st.lists(chance, min_size=n, max_size=n))
+    labels = draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3))
+    weight = np.array(raw) / np.sum(raw)
+    return Belief(weight, favor, np.array(labels)), np.array(table)
+
+
+@given(beliefs(), st.sampled_from(MENU))
+def test_any_table_is_made_to_keep_its_promise(case: tuple[Belief, np.ndarray], guarantee: Guarantee) -> None:
+    belief, table = case
+    policy, stated = certify(belief, table, guarantee)
+    keeps(guarantee, belief, policy)
+    agree(stated, Oracle(belief, policy))
+
+
+@given(beliefs())
+def test_claims_agree_with_fractions_on_any_table(case: tuple[Belief, np.ndarray]) -> None:
+    belief, table = case
+    policy = ExactPolicy(np.rint(table * UNIT).astype(np.int64), ((0, Fraction(1, 3)),))
+    agree(claim(belief, policy), Oracle(belief, policy))
+
+
+def test_stated_epsilon_never_exceeds_a_limit_that_was_met() -> None:
+    """The limit's exponential is rounded down with fewer digits than the logarithm is rounded up."""
+    rng = np.random.default_rng(3)
+    for epsilon in (0.0, 0.1, 1.0, 2.0, math.log(2), 5.0, 40.0):
+        for name in ("steady", "average"):
+            belief = random_paper(rng, 5, 2)
+            guarantee = Guarantee(name, epsilon=epsilon)
+            _, stated = certify(belief, solved(belief, guarantee), guarantee)
+            assert stated.epsilon <= epsilon
+
+
+def test_a_deterministic_table_that_breaks_the_promise_is_repaired() -> None:
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.1, 0.2])
+    policy, stated = certify(belief, np.array([1.0, 0.0, 0.0]), Guarantee("average", epsilon=None))
+    keeps(Guarantee("average", epsilon=None), belief, policy)
+    assert stated.mixed > 0
+
+
+def test_tied_heaviest_weights_fall_back_to_the_public_decision() -> None:
+    """Two equally likely secrets that disagree: zero added success leaves only a constant decision."""
+    belief = Belief([0.5, 0.5], [0.9, 0.2])
+    for guarantee in (Guarantee("average", epsilon=None), Guarantee("steady", epsilon=None)):
+        policy, stated = certify(belief, np.array([1.0, 0.0]), guarantee)
+        keeps(guarantee, belief, policy)
+        assert len({policy.probability(0), policy.probability(1)}) == 1
+    assert stated.added == 0
+
+
+def test_nearly_tied_authors_cost_next_to_nothing() -> None:
+    """Reviewers that differ in the last digit: the constant alone would have to take over the table."""
+    rng = np.random.default_rng(11)
+    guarantee = Guarantee("steady", epsilon=None)
+    for _ in range(count(10, 100)):
+        belief = random_paper(rng, 5, 2, twins=True)
+        weight = belief.weight * (1 + 1e-15 * rng.normal(size=belief.weight.size))
+        shaken = Belief(weight / weight.sum(), belief.favor, belief.labels)
+        table = solved(belief, guarantee)
+        policy, _ = certify(shaken, table, guarantee)
+        keeps(guarantee, shaken, policy)
+        assert float(shaken.weight @ ((policy.accept - table) * (1 - 2 * belief.favor))) < 1e-6
+
+
+def test_a_posterior_cap_below_the_scores_alone_is_refused() -> None:
+    belief = Belief([0.9, 0.1], [0.9, 0.2])
+    with pytest.raises(CertificateError, match="not even a constant"):
+        certify(belief, np.array([1.0, 0.0]), Guarantee("none", epsilon=None, posterior_cap=0.5))
+
+
+def test_a_posterior_cap_above_it_is_kept() -> None:
+    belief = Belief([0.6, 0.4], [0.9, 0.2])
+    guarantee = Guarantee("none", epsilon=None, posterior_cap=0.8)
+    policy, _ = certify(belief, np.array([1.0, 0.0]), guarantee)
+    keeps(guarantee, belief, policy)
+
+
+def test_never_against_stays_exact_through_the_repair() -> None:
+    rng = np.random.default_rng(4)
+    guarantee = Guarantee("average", added_success=0.05, epsilon=None, never_against=0.95)
+    belief = random_paper(rng, 6, 2)
+    policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=10)
+    assert all(policy.probability(int(r)) == 1 for r in np.flatnonzero(belief.favor >= 0.95))
+    assert all(policy.probability(int(r)) == 0 for r in np.flatnonzero(belief.favor <= 0.05))
+
+
+def test_amendments_guesses_add_up_and_the_pair_is_certified() -> None:
+    """Two releases with zero added success each took .60 to .73; from the posterior they stay at .60."""
+    belief = Belief([0.6, 0.4], [0.9, 0.2])
+    first = ExactPolicy(np.array([UNIT, UNIT // 3]))
+    guarantee = Guarantee("average", epsilon=None)
+    for accepted in (True, False):
+        factor = first.outcome(accepted)
+        policy, stated = certify(belief, np.array([1.0, 1 / 3]), guarantee, factor=factor)
+        keeps(guarantee, belief, policy, factor.tolist())
+        agree(stated, Oracle(belief, policy, factor.tolist()))
+        assert stated.success == stated.success_scores_only
+        alone, _ = certify(belief, np.array([1 / 3, 0.0]), guarantee)
+        after = Oracle(belief, alone, factor.tolist())
+        if accepted:
+            assert after.success >= after.scores_only
+
+
+def test_weights_are_read_exactly() -> None:
+    rng = np.random.default_rng(5)
+    weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)
+    weight[3] = 0.0
+    exact = integers(weight)
+    share = [Fraction(int(w), int(exact.sum())) for w in exact]
+    total = sum(Fraction(float(w)) for w in weight)
+    assert share == [Fraction(float(w)) / total for w in weight]
