@@ -1,7 +1,7 @@
 """Every example in README.md and docs/ runs and prints what the page says.
 
-Blocks of one page run in order, in one empty folder: ```python with `>>>` as a doctest, without as a script;
-```csv NAME writes the file NAME; ```console runs its `$ blindcal ...` lines (and `$ cat`, `$ ls`, `$ head`) and
+Blocks of one page run in order in one empty folder: ```python with `>>>` as a doctest, without as a script;
+```csv NAME writes the file NAME; ```console runs its `$ blindcal ...`, `$ cat`, `$ ls` and `$ head` lines and
 compares what they print, `...` standing for anything. `$ echo $?` shows the last exit code, which must
 otherwise be 0. Other blocks are prose.
 """

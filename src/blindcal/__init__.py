@@ -28,6 +28,7 @@ from blindcal.policies import (
 from blindcal.posteriors import chance_better, posterior_mean, posterior_tail, posterior_variance
 from blindcal.programs import Program, Solution, solve
 from blindcal.reviewers import Affine, Reviewer
+from blindcal.reviews import Reviews, recognize_grid
 from blindcal.rounded import Rounded
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "Program",
     "RefusedError",
     "Reviewer",
+    "Reviews",
     "Rounded",
     "Solution",
     "VerificationError",
@@ -69,6 +71,7 @@ __all__ = [
     "posterior_variance",
     "proposition_strategy",
     "public_policy",
+    "recognize_grid",
     "solve",
     "top_k_success",
 ]

@@ -102,7 +102,8 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
     and 3 more problems
     """
     lines = [str(problem) for problem in problems]
-    lines += [f"and {more:,} more problem{'s' * (more > 1)}"] if more else []
+    if more:
+        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{more:,} more problem{'s' * (more > 1)}")
     return InputError("\n".join(lines), problems)
 
 

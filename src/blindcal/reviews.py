@@ -1,0 +1,308 @@
+"""Reviews: the long table of paper, reviewer and score. Ids at the border, integers inside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from blindcal.cells import Column, cell_problem, cell_value, escape, number_text
+from blindcal.checks import Array, Integers, numbers
+from blindcal.errors import InputError
+from blindcal.files import digest, read_table, write_table
+from blindcal.tables import Problems
+
+COLUMNS = (
+    Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),
+    Column(
+        "reviewer",
+        "id",
+        synonyms=("reviewerid", "reviewer_id", "rater", "worker", "judge", "personid"),
+        secret=True,
+    ),
+    Column("score", "number", synonyms=("rating", "label"), secret=True),
+    Column("confidence", "number", required=False, empty=True, secret=True),
+    Column("conference", "id", required=False),
+    Column("track", "id", required=False, empty=True),
+)
+_GRID_SIZE, _GRID_REPEATS = 32, 3
+
+
+@dataclass(frozen=True)
+class Components:
+    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews."""
+
+    count: int
+    paper: Integers
+    reviewer: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Reviews:
+    """One row a review, sorted by paper and reviewer.
+
+    Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`.
+    `papers` and `reviewers` are sorted ids, kept as text. `grid` holds the scores that can be given, None
+    where scores are not on a grid. CONFIDENTIAL: it says who reviewed what.
+
+    >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
+    >>> reviews = Reviews.from_table(table)
+    >>> reviews
+    Reviews(3 reviews of 2 papers by 2 reviewers)
+    >>> reviews.papers, reviews.paper, reviews.reviewers, reviews.reviewer, reviews.score
+    (('P1', 'P2'), array([0, 0, 1]), ('007', 'NA'), array([0, 1, 0]), array([2., 5., 3.]))
+    """
+
+    papers: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    paper: Integers
+    reviewer: Integers
+    score: Array
+    confidence: Array | None = None
+    conferences: tuple[str, ...] = ()
+    conference: Integers | None = None
+    tracks: tuple[str, ...] = ()
+    track: Integers | None = None
+    grid: Array | None = None
+    grid_declared: bool = field(default=False)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, grid: ArrayLike | None = None) -> Reviews:
+        """The reviews of a comma-separated file; every problem of the file in one `InputError`.
+
+        Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
+        `item, rater`, `task, worker, label` and a few more names are understood; other columns are left out.
+        `grid` declares the possible scores; else `recognize_grid` looks for one.
+        """
+        table = read_table(path, COLUMNS, extra=True)
+        return _reviews(dict(table.columns), table.file, table.rows.start, grid)
+
+    @classmethod
+    def from_table(cls, table: Any, *, grid: ArrayLike | None = None) -> Reviews:
+        """The reviews of a data frame, a mapping of columns or a structured array (see `read`).
+
+        Ids are text or whole numbers. Rows in messages count from 0.
+        """
+        log = Problems("table")
+        found = _columns_of(table, log)
+        log.finish()
+        if len({len(values) for values in found.values()}) != 1:
+            raise InputError(f"columns must have one length, found {[len(v) for v in found.values()]}")
+        checked = {column.name: _checked(column, found[column.name], log) for column in _asked(found)}
+        log.finish()
+        return _reviews(checked, "table", 0, grid)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self):,} reviews of {len(self.papers):,} papers by {len(self.reviewers):,} reviewers"
+        return f"Reviews({sizes})"
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def components(self) -> Components:
+        """Which papers and reviewers are connected by reviews: only within a part can scores be compared.
+
+        >>> Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]}).components.count
+        2
+        """
+        papers, reviewers = len(self.papers), len(self.reviewers)
+        edges = (np.ones(len(self)), (self.paper, papers + self.reviewer))
+        count, part = connected_components(coo_array(edges, shape=(papers + reviewers,) * 2), directed=False)
+        size = np.bincount(part[self.paper], minlength=count)
+        rank = np.empty(count, dtype=np.int64)
+        rank[np.argsort(-size, kind="stable")] = np.arange(count)
+        return Components(int(count), rank[part[:papers]], rank[part[papers:]])
+
+    def only(self, conference: str) -> Reviews:
+        """The reviews of one conference, paper ids without its name."""
+        if self.conference is None or conference not in self.conferences:
+            raise InputError(f"conference must be one of {list(self.conferences)}, found {conference!r}")
+        rows = self.conference == self.conferences.index(conference)
+        columns = {name: [value[i] for i in np.flatnonzero(rows)] for name, value in self.columns().items()}
+        del columns["conference"]
+        return Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table as plain columns, as `from_table` reads and `write` writes them."""
+        ids = _plain_ids(self)
+        found: dict[str, list[Any]] = {
+            "paper": [ids[i] for i in self.paper],
+            "reviewer": [self.reviewers[j] for j in self.reviewer],
+            "score": self.score.tolist(),
+        }
+        if self.confidence is not None:
+            found["confidence"] = self.confidence.tolist()
+        if self.conference is not None:
+            found["conference"] = [self.conferences[c] for c in self.conference]
+        if self.track is not None:
+            found["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
+        return found
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table, readable by its owner only; `Reviews.read` gives equal reviews back."""
+        write_table(path, self.columns(), confidential=True)
+
+    def digest(self) -> str:
+        """A digest of the rows by value: equal for equal reviews in any row order. CONFIDENTIAL."""
+        return digest(self.columns())
+
+
+def recognize_grid(score: Array) -> Array | None:
+    """The distinct scores, if they are few and repeat; None for scores that look continuous.
+
+    Only scores that somebody gave can be recognized: declare the grid where a possible score was never used.
+
+    >>> recognize_grid(np.array([1.0, 3.0, 3.0, 6.0, 1.0, 6.0, 8.0, 8.0, 3.0, 1.0, 6.0, 8.0]))
+    array([1., 3., 6., 8.])
+    >>> recognize_grid(np.array([0.12, 0.57, 0.93])) is None
+    True
+    """
+    values = np.unique(score)
+    return values if len(values) <= _GRID_SIZE and _GRID_REPEATS * len(values) <= len(score) else None
+
+
+def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | None) -> Reviews:
+    """Checked columns -> Reviews: what one row cannot tell is checked here."""
+    log = Problems(file)
+    conferences, conference = _coded(columns.get("conference"))
+    names = _qualified(columns["paper"], conferences, conference)
+    papers, paper = _coded(names)
+    reviewers, reviewer = _coded(columns["reviewer"])
+    tracks, track = _coded(columns.get("track"))
+    score = columns["score"]
+    levels = None if grid is None else np.unique(numbers("grid", grid))
+    _check_repeats(paper * len(reviewers) + reviewer, first, log)
+    _check_tracks(paper, track, first, log)
+    _check_conferences(conferences, conference, first, log)
+    if levels is not None:
+        for row in np.flatnonzero(~np.isin(score, levels)):
+            shown = ", ".join(map(number_text, levels))
+            log.add(first + int(row), "score", f"must be on the declared grid ({shown})")
+    log.finish()
+    order = np.lexsort((reviewer, paper))
+    confidence = columns.get("confidence")
+    return Reviews(
+        papers=papers,
+        reviewers=reviewers,
+        paper=paper[order],
+        reviewer=reviewer[order],
+        score=score[order],
+        confidence=None if confidence is None else confidence[order],
+        conferences=conferences,
+        conference=conference[order] if conferences else None,
+        tracks=tuple(name for name in tracks if name),
+        track=_without_empty(tracks, track)[order] if tracks else None,
+        grid=recognize_grid(score) if levels is None else levels,
+        grid_declared=levels is not None,
+    )
+
+
+def _coded(ids: Sequence[str] | None) -> tuple[tuple[str, ...], Integers]:
+    """Distinct ids in sorted order, and the place of each."""
+    if ids is None:
+        return (), np.empty(0, dtype=np.int64)
+    names = tuple(sorted(set(ids)))
+    place = {name: index for index, name in enumerate(names)}
+    return names, np.fromiter(map(place.__getitem__, ids), dtype=np.int64, count=len(ids))
+
+
+def _qualified(ids: Sequence[str], conferences: tuple[str, ...], conference: Integers) -> Sequence[str]:
+    """Paper ids, with the conference's name in front where there are several conferences."""
+    if len(conferences) < 2:
+        return ids
+    return [f"{conferences[c]}/{name}" for c, name in zip(conference, ids, strict=True)]
+
+
+def _plain_ids(reviews: Reviews) -> list[str]:
+    many = len(reviews.conferences) > 1
+    return [name.split("/", 1)[1] if many else name for name in reviews.papers]
+
+
+def _without_empty(names: tuple[str, ...], code: Integers) -> Integers:
+    return code - 1 if names[:1] == ("",) else code
+
+
+def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
+    order = np.argsort(pair, kind="stable")
+    again = np.flatnonzero(np.diff(pair[order]) == 0) + 1
+    start = np.searchsorted(pair[order], pair[order][again])
+    for row, earlier in sorted(zip(order[again].tolist(), order[start].tolist(), strict=True)):
+        log.add(first + row, "reviewer", f"must not repeat the paper and reviewer of row {first + earlier}")
+
+
+def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -> None:
+    if len(track):
+        _, start, inverse = np.unique(paper, return_index=True, return_inverse=True)
+        for row in np.flatnonzero(track != track[start[inverse]]):
+            earlier = first + int(start[inverse[row]])
+            log.add(first + int(row), "track", f"must be the track of the same paper in row {earlier}")
+
+
+def _check_conferences(names: tuple[str, ...], code: Integers, first: int, log: Problems) -> None:
+    for index, name in enumerate(names):
+        if "/" in name:
+            row = first + int(np.flatnonzero(code == index)[0])
+            log.add(row, "conference", "must not contain a slash")
+
+
+def _columns_of(table: Any, log: Problems) -> dict[str, list[object]]:
+    """The columns of anything with named columns, by our names."""
+    if hasattr(table, "keys"):
+        names = list(table.keys())
+    elif hasattr(table, "columns"):
+        names = list(table.columns)
+    else:
+        names = list(getattr(getattr(table, "dtype", None), "names", None) or ())
+    found: dict[str, list[object]] = {}
+    for column in COLUMNS:
+        spellings = {name.casefold() for name in (column.name, *column.synonyms)}
+        matches = [name for name in names if str(name).strip().casefold() in spellings]
+        if len(matches) > 1:
+            log.add(None, column.name, "must appear once", f"{len(matches)} columns that mean it")
+        elif matches:
+            values = table[matches[0]]
+            found[column.name] = list(values.tolist() if hasattr(values, "tolist") else values)
+        elif column.required:
+            log.add(None, column.name, f"must be a column (or {', '.join(column.synonyms)})")
+    return found
+
+
+def _asked(found: dict[str, list[object]]) -> Iterable[Column]:
+    return (column for column in COLUMNS if column.name in found)
+
+
+def _checked(column: Column, values: list[object], log: Problems) -> Any:
+    """Values of a table held to the rules of a file's cells."""
+    if not values:
+        log.add(None, column.name, "must have at least one row", "none")
+    known: dict[str, str | float] = {}
+    checked: list[str | float] = []
+    for row, value in enumerate(values):
+        cell = _cell_of(column, value)
+        if cell is None:
+            log.add(row, column.name, "must be text or a whole number", type(value).__name__)
+        elif cell in known:
+            checked.append(known[cell])
+        elif broken := cell_problem(cell, column):
+            log.add(row, column.name, *broken)
+        else:
+            checked.append(known.setdefault(cell, cell_value(cell, column)))
+    return np.array(checked, dtype=np.float64) if column.kind == "number" else list(map(str, checked))
+
+
+def _cell_of(column: Column, value: object) -> str | None:
+    """The cell a file would have for this value; None for what can be neither an id nor a number."""
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return "" if column.empty else "nan" if column.kind == "number" else None
+    if isinstance(value, str):
+        return value if column.kind == "number" else escape(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return repr(value) if whole or (column.kind == "number" and isinstance(value, float)) else None
