@@ -1,8 +1,8 @@
 """Adversaries: what a decision tells about the secret, exactly and by playing the game.
 
 The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
-(with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never above,
-its epsilon, multiplier and largest posterior never below, the exact value for the stored numbers.
+(with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never
+above, its epsilon, multiplier and largest posterior never below, the exact value for the stored numbers.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _adversary_error(belief: Belief, policy: Policy) -> Array:
     slack = error if belief.labels is None else 1.0
     lower = error - (n + 16) * _EPS * slack
     excess = _excess(belief.weight)
-    return np.where(excess > 0.0, np.nextafter(lower - excess, -np.inf), lower)
+    return np.asarray(np.where(excess > 0.0, np.nextafter(lower - excess, -np.inf), lower))
 
 
 def _excess(weight: Array) -> Array:

@@ -1,0 +1,197 @@
+"""The paper's theorems and algorithms for two papers and two reviewers, under their own numbers and letters.
+
+Thin views on the general code. Secret 1 is the assignment A1 (reviewer 1 on paper 1), secret 2 is A2; in the
+paper's letters `u : v = weight[0] : weight[1]`, `Phi_1 = 1 - favor[0]` and `Phi_2 = 1 - favor[1]`. `q1`, `q2`
+are the probabilities of calibrating under the true assignment. In the noiseless setting the paper counts a
+tie of the two qualities as no error, blindcal as half of one (the limit of small noise): these views subtract
+that half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.beliefs import Belief
+from blindcal.checks import Array, nonnegative, numbers
+from blindcal.errors import InputError
+from blindcal.frontiers import Frontier, frontier
+from blindcal.policies import Policy, evidence_policy, proposition_strategy, unchecked_policy
+
+PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "saturated", "interior"
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What an algorithm chose: its branch, `q[..., 2]` (nan where the assignments agree), and the policy."""
+
+    branch: NDArray[np.str_]
+    q: Array
+    policy: Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A Pareto frontier: the line from (conference, adversary) `start` to `end`, each [..., 2]."""
+
+    start: Array
+    end: Array
+
+
+def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
+    """Proposition 4.1: `h[..., 2]` at least as good on both errors as the strategy `g[..., 2]`.
+
+    `g` is the chance of accepting paper 1 under A1 and A2; `h` the chance of calibrating under the true
+    assignment, 1 where both assignments favor the same paper.
+
+    >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.2]), [0.7, 0.1])
+    array([0.7, 0.9])
+    >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.8]), [0.7, 0.1])
+    array([1., 1.])
+    """
+    h = proposition_strategy(_pair(belief), Policy(g)).calibrates(belief)
+    return np.where(np.isnan(h), 1.0, h)
+
+
+def theorem_4_2(belief: Belief) -> Segment:
+    """Theorem 4.2, noiseless: the point (0, min(u,v)/(u+v)), or the line of slope 1 from (0, 0) to
+    (min(u,v)/(u+v), min(u,v)/(u+v)) where the assignments disagree.
+
+    >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
+    array([0.3, 0.3])
+    """
+    return _segment(frontier(_noiseless(belief)), _ties(belief))
+
+
+def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibration:
+    """Algorithm 1, noiseless: the branch, q1, q2 and the policy for an allowed conference error.
+
+    Of the optimal pairs (q1, q2) the one that randomizes under the lighter assignment.
+
+    >>> found = algorithm_1(Belief([0.75, 0.25], [1.0, 0.0]), 0.125)
+    >>> str(found.branch), found.q
+    ('interior', array([1. , 0.5]))
+    """
+    front = frontier(_noiseless(belief))
+    allowed = nonnegative("conference_error", conference_error) + _ties(belief)
+    return _calibration(front, front.policy(conference_error=allowed), allowed)
+
+
+def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
+    """Theorem 4.3: the greatest adversary error within `conference_error`, reached by Algorithm 1.
+
+    >>> float(theorem_4_3(Belief([0.7, 0.3], [1.0, 0.0]), 0.1))
+    0.1
+    """
+    return algorithm_1(belief, conference_error).policy.adversary_error(belief)
+
+
+def algorithm_2(belief: Belief, conference_error: float, strategy_error: float) -> Policy:
+    """Algorithm 2, noiseless average case: with chance `E/E_s` Algorithm 1 at error 1, else full calibration.
+
+    `strategy_error` is E_s, the average conference error of Algorithm 1 at error 1: of a larger average
+    budget E only E_s is spent.
+
+    >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
+    array([1.  , 0.25])
+    """
+    allowed, most = (
+        nonnegative("conference_error", conference_error),
+        numbers("strategy_error", strategy_error),
+    )
+    heads = np.where(allowed >= most, 1.0, allowed / np.where(most > 0.0, most, 1.0))
+    saturated = algorithm_1(belief, 1.0).policy
+    honest = np.where(_disagree(belief), evidence_policy(belief).accept, saturated.accept)
+    return unchecked_policy(heads * saturated.accept + (1.0 - heads) * honest)
+
+
+def theorem_4_4(conference_error: ArrayLike, strategy_error: ArrayLike, calibrated_error: ArrayLike) -> Array:
+    """Theorem 4.4: the greatest average adversary error, `eta + min(E, E_s)`.
+
+    `calibrated_error` is eta, the average adversary error under full calibration.
+
+    >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
+    (0.15000000000000002, 0.30000000000000004)
+    """
+    allowed, most = (
+        nonnegative("conference_error", conference_error),
+        numbers("strategy_error", strategy_error),
+    )
+    return numbers("calibrated_error", calibrated_error) + np.minimum(allowed, most)
+
+
+def theorem_4_5(belief: Belief) -> Segment:
+    """Theorem 4.5, noisy: a point, or the line from (e0, 0) to (e0 + m*w, m) in all eight cases.
+
+    `m = min(u,v)/(u+v)`, `w = min(|2 Phi_1 - 1|, |2 Phi_2 - 1|)`, `e0` the error of full calibration.
+
+    >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
+    array([0.38, 0.4 ])
+    """
+    return _segment(frontier(_pair(belief)), np.zeros(belief.weight.shape[:-1]))
+
+
+def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibration:
+    """Algorithm 3, noisy, corrected: the branch, q1, q2 and the policy for an allowed conference error.
+
+    The assignment of smaller |2 Phi - 1| is randomized, `q = 1 - x/weight`, until `x = min(u,v)/(u+v)`: there
+    q2 = 1 - u/v in the paper's case. An error below e0 cannot be achieved and is refused, also where the
+    assignments agree.
+
+    >>> found = algorithm_3(Belief([0.4, 0.6], [0.9, 0.3]), 1.0)
+    >>> str(found.branch), found.q.round(12)
+    ('saturated', array([1.        , 0.33333333]))
+    """
+    front = frontier(_pair(belief))
+    return _calibration(front, front.policy(conference_error=conference_error), conference_error)
+
+
+def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
+    """Theorem 4.6: the greatest adversary error within `conference_error`, reached by Algorithm 3.
+
+    >>> round(float(theorem_4_6(Belief([0.4, 0.6], [0.9, 0.3]), 0.26)), 12)
+    0.1
+    """
+    return algorithm_3(belief, conference_error).policy.adversary_error(belief)
+
+
+def _pair(belief: Belief) -> Belief:
+    if belief.weight.shape[-1] != 2 or belief.labels is not None:
+        raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
+    return belief
+
+
+def _noiseless(belief: Belief) -> Belief:
+    odd = ~np.isin(_pair(belief).favor, (0.0, 0.5, 1.0))
+    if odd.any():
+        raise InputError(f"without noise favor must be 0, 1/2 or 1, found {belief.favor[odd].flat[0]:.17g}")
+    return belief
+
+
+def _ties(belief: Belief) -> Array:
+    """What blindcal counts for ties and the paper does not: half the weight of the tied assignments."""
+    return np.asarray(0.5 * (belief.weight * (belief.favor == 0.5)).sum(axis=-1))
+
+
+def _disagree(belief: Belief) -> NDArray[np.bool_]:
+    accepting = (belief.favor > 0.5).any(axis=-1, keepdims=True)
+    return np.asarray(accepting & (belief.favor < 0.5).any(axis=-1, keepdims=True))
+
+
+def _segment(front: Frontier, ties: Array) -> Segment:
+    conference = np.maximum(front.conference_error - ties[..., None], 0.0)
+    ends = np.stack([conference, front.adversary_error], axis=-1)
+    return Segment(ends[..., 0, :], ends[..., -1, :])
+
+
+def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibration:
+    favor = front.belief.favor
+    first = np.asarray((favor >= 0.5).all(axis=-1))
+    second = np.asarray((favor <= 0.5).all(axis=-1))
+    full = numbers("conference_error", allowed) >= front.conference_error[..., -1]
+    branch = np.select([first, second, full], [PAPER_1, PAPER_2, SATURATED], INTERIOR)
+    # Two ties at once: the algorithms test for paper 1 first.
+    settled = unchecked_policy(np.where(first[..., None], 1.0, policy.accept))
+    return Calibration(branch, settled.calibrates(front.belief), settled)
