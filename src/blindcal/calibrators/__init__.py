@@ -1,5 +1,15 @@
 """Reviews (+ Reviewers) -> one quality a paper, by a grid of methods.
 
+    raw(reviews)                             mean score
+    standardized(reviews)                    each reviewer's scores to mean 0, sd 1, then the mean
+    isotonic(reviews)                        each reviewer some increasing function, least squares
+    offsets(reviews)                         reviewers differ in leniency, all estimated
+    hierarchical(reviews)                    reviewers differ in leniency and slope, all estimated
+    maximum_likelihood(reviews, reviewers)   reviewers known
+    posterior(reviews, reviewers)            reviewers known (or known with a covariance), quality ~ N(0,1)
+
+Each returns a `Calibration`: `.quality`, `.standard_error`, `.predict`, `.probability_accepted`, ...
+
 One conference or thousands at once: side by side in a `Batch` of flat arrays, then a method's array
 function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry a paper of the batch:
 
@@ -8,6 +18,7 @@ function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry
     standardized_quality(batch)
     maximum_likelihood_quality(batch, slope, offset, noise)               # one a reviewer, or scalars
     posterior_quality(batch, slope, offset, noise)
+    isotonic_quality(batch)
     offsets_quality(batch)
     hierarchical_quality(batch)                                           # `sweeps=` for a shorter chain
 
@@ -16,17 +27,40 @@ same batch always gives the same numbers; a conference's move within Monte Carlo
 """
 
 from blindcal.calibrators.batches import Batch
-from blindcal.calibrators.crossed import offsets_quality
-from blindcal.calibrators.hierarchical import hierarchical_quality
-from blindcal.calibrators.known import maximum_likelihood_quality, posterior_quality
-from blindcal.calibrators.means import raw_quality, standardized_quality
+from blindcal.calibrators.crossed import offsets, offsets_quality
+from blindcal.calibrators.fits import Fit, Spreads
+from blindcal.calibrators.hierarchical import hierarchical, hierarchical_quality
+from blindcal.calibrators.isotonic import isotonic, isotonic_quality
+from blindcal.calibrators.known import (
+    maximum_likelihood,
+    maximum_likelihood_quality,
+    posterior,
+    posterior_quality,
+)
+from blindcal.calibrators.means import raw, raw_quality, standardized, standardized_quality
+from blindcal.calibrators.results import Calibration
+
+# Those that need nothing but the reviews, by name.
+METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}
 
 __all__ = [
+    "METHODS",
     "Batch",
+    "Calibration",
+    "Fit",
+    "Spreads",
+    "hierarchical",
     "hierarchical_quality",
+    "isotonic",
+    "isotonic_quality",
+    "maximum_likelihood",
     "maximum_likelihood_quality",
+    "offsets",
     "offsets_quality",
+    "posterior",
     "posterior_quality",
+    "raw",
     "raw_quality",
+    "standardized",
     "standardized_quality",
 ]

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import fit_batch
+from blindcal.calibrators.results import Calibration
+from blindcal.calibrators.sampled import calibrate
 from blindcal.checks import Array
+from blindcal.reviews import Reviews
 
 SWEEPS = 1200
+
+
+def hierarchical(reviews: Reviews, *, sweeps: int = SWEEPS) -> Calibration:
+    """Posterior mean and standard deviation of each quality, nothing about the reviewers known.
+
+    quality ~ N(0,1) over papers; slopes (above 0) and offsets normal over reviewers; noise normal; the
+    spread of each learned from these reviews. `fitted` holds each reviewer's slope and offset with their
+    covariance.
+    """
+    return calibrate("hierarchical", reviews, common_slope=False, sweeps=sweeps)
 
 
 def hierarchical_quality(batch: Batch, *, sweeps: int = SWEEPS) -> tuple[Array, Array]:

@@ -6,8 +6,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.results import Calibration, batch_of
 from blindcal.checks import Array, nonnegative, numbers, positive
 from blindcal.errors import InputError
+from blindcal.reviewers import Affine
+from blindcal.reviews import Reviews
+
+_ROUNDS, _POINTS, _REACH = 3, 81, 8.0  # quadrature: rounds of placing it, its points, standard deviations
+
+
+def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
+    """The likeliest quality of each paper; `reviewers` ordered as `reviews.reviewers`, or one for all."""
+    _fits(reviews, reviewers)
+    if reviewers.covariance is not None:
+        raise InputError("maximum_likelihood takes slopes and offsets as exactly known: use posterior")
+    quality, error = maximum_likelihood_quality(
+        batch_of(reviews), reviewers.slope, reviewers.offset, reviewers.noise
+    )
+    return _calibration("maximum_likelihood", reviews, reviewers, quality, error)
+
+
+def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
+    """Posterior mean of each quality; `reviewers` in the order of `reviews.reviewers`, or one for all."""
+    _fits(reviews, reviewers)
+    quality, error = posterior_quality(
+        batch_of(reviews), reviewers.slope, reviewers.offset, reviewers.noise, reviewers.covariance
+    )
+    return _calibration("posterior", reviews, reviewers, quality, error)
 
 
 def maximum_likelihood_quality(
@@ -22,37 +47,105 @@ def maximum_likelihood_quality(
     >>> maximum_likelihood_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
     (array([2.2]), array([0.4472136]))
     """
-    information, total, scale = _evidence(batch, slope, offset, noise)
+    information, total, scale = _evidence(batch, *_parameters(batch, slope, offset, noise))
     return total / information, scale / np.sqrt(information)
 
 
 def posterior_quality(
-    batch: Batch, slope: ArrayLike, offset: ArrayLike, noise: ArrayLike
+    batch: Batch, slope: ArrayLike, offset: ArrayLike, noise: ArrayLike, covariance: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Posterior mean `sum a (s-b)/sigma^2 / (1 + sum a^2/sigma^2)` and standard deviation, quality ~ N(0,1).
+
+    With a covariance of (slope, offset) for each reviewer, by quadrature over quality.
 
     >>> posterior_quality(Batch([0, 0], [0, 1], [5.0, 3.0]), slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
     (array([1.83333333]), array([0.40824829]))
     """
-    information, total, scale = _evidence(batch, slope, offset, noise)
+    a, b, sigma = _parameters(batch, slope, offset, noise)
+    if covariance is not None:
+        c = np.broadcast_to(numbers("covariance", covariance), (batch.reviewers, 2, 2))
+        return _uncertain(batch, Affine(a, b, sigma, c))
+    information, total, scale = _evidence(batch, a, b, sigma)
     precision = information + scale**2
     return total / precision, scale / np.sqrt(precision)
 
 
-def _evidence(
+def _parameters(
     batch: Batch, slope: ArrayLike, offset: ArrayLike, noise: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """`sum a^2 w`, `sum a (s-b) w` and the noise that `w = 1` stands for."""
-    a = np.broadcast_to(positive("slope", slope), batch.reviewers)[batch.reviewer]
-    b = np.broadcast_to(numbers("offset", offset), batch.reviewers)[batch.reviewer]
-    sigma = np.broadcast_to(nonnegative("noise", noise), batch.reviewers)
+    """One slope, offset and noise for each reviewer."""
+    n = batch.reviewers
+    a, b, sigma = positive("slope", slope), numbers("offset", offset), nonnegative("noise", noise)
+    return np.broadcast_to(a, n), np.broadcast_to(b, n), np.broadcast_to(sigma, n)
+
+
+def _evidence(batch: Batch, slope: Array, offset: Array, noise: Array) -> tuple[Array, Array, Array]:
+    """`sum a^2 w`, `sum a (s-b) w` and the noise that `w = 1` stands for, for each paper."""
     # The reference noise of each group, so that one noise for all leaves weights of exactly 1 (and may be 0).
     largest = np.zeros(batch.groups)
-    np.maximum.at(largest, batch.reviewer_group, sigma)
+    np.maximum.at(largest, batch.reviewer_group, noise)
     reference = largest[batch.reviewer_group]
-    mixed = sigma != reference
-    if (mixed & (sigma == 0)).any():
+    mixed = noise != reference
+    if (mixed & (noise == 0)).any():
         raise InputError("noise must be above 0 for every reviewer, or 0 for all of them")
-    weight = np.where(mixed, (reference / np.where(mixed, sigma, 1.0)) ** 2, 1.0)[batch.reviewer]
-    scale: Array = largest[batch.paper_group]
-    return batch.per_paper(a * a * weight), batch.per_paper(a * (batch.score - b) * weight), scale
+    weight = np.where(mixed, (reference / np.where(mixed, noise, 1.0)) ** 2, 1.0)[batch.reviewer]
+    a, b = slope[batch.reviewer], offset[batch.reviewer]
+    total = batch.per_paper(a * (batch.score - b) * weight)
+    return batch.per_paper(a * a * weight), total, largest[batch.paper_group]
+
+
+def _uncertain(batch: Batch, reviewers: Affine) -> tuple[Array, Array]:
+    """Moments of the posterior of each quality, on points placed around the last round's moments."""
+    if reviewers.certain.any():
+        raise InputError("noise or covariance must be above 0 for every reviewer, found both 0")
+    covariance = None if reviewers.covariance is None else reviewers.covariance[batch.reviewer]
+    slope, offset, noise = (p[batch.reviewer] for p in (reviewers.slope, reviewers.offset, reviewers.noise))
+    rows = Affine(slope, offset, noise, covariance)
+    mean, sd = _start(batch, rows)
+    step = np.linspace(-_REACH, _REACH, _POINTS)
+    for _ in range(_ROUNDS):
+        log = np.stack([_log_posterior(batch, rows, mean + t * sd) for t in step])
+        weight = np.exp(log - log.max(axis=0))
+        weight /= weight.sum(axis=0)
+        shift = step @ weight
+        spread = np.sqrt(np.square(step) @ weight - shift**2)
+        mean, sd = mean + shift * sd, spread * sd
+    return mean, sd
+
+
+def _start(batch: Batch, rows: Affine) -> tuple[Array, Array]:
+    """The closed form with each review's spread taken where that review alone puts the quality."""
+    alone = np.clip(rows.quality(batch.score), -3.0, 3.0)
+    weight = 1 / np.square(rows.spread(alone))
+    precision = 1 + batch.per_paper(rows.slope**2 * weight)
+    total = batch.per_paper(rows.slope * (batch.score - rows.offset) * weight)
+    return total / precision, 1.5 / np.sqrt(precision)
+
+
+def _log_posterior(batch: Batch, rows: Affine, quality: Array) -> Array:
+    likelihood = batch.per_paper(rows.log_likelihood(batch.score, quality[batch.paper]))
+    return np.asarray(likelihood - 0.5 * np.square(quality))
+
+
+def _fits(reviews: Reviews, reviewers: Affine) -> None:
+    if not isinstance(reviewers, Affine):
+        raise InputError(f"reviewers must be an Affine, found {type(reviewers).__name__}")
+    if reviewers.shape not in {(), (len(reviews.reviewers),)}:
+        raise InputError(
+            f"reviewers must hold {len(reviews.reviewers)} reviewers, found shape {reviewers.shape}"
+        )
+
+
+def _calibration(
+    method: str, reviews: Reviews, reviewers: Affine, quality: Array, error: Array
+) -> Calibration:
+    n = len(reviews.reviewers)
+    a, b = np.broadcast_to(reviewers.slope, n), np.broadcast_to(reviewers.offset, n)
+    return Calibration(
+        method,
+        reviews,
+        quality,
+        error,
+        fitted=reviewers,
+        predictor=lambda paper, reviewer: a[reviewer] * quality[paper] + b[reviewer],
+    )

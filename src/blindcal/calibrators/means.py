@@ -5,7 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.results import Calibration, batch_of
 from blindcal.checks import Array
+from blindcal.reviews import Reviews
+
+
+def raw(reviews: Reviews) -> Calibration:
+    """No calibration: each paper's mean score, in units of the scores."""
+    quality, error = raw_quality(batch_of(reviews))
+    return Calibration(
+        "raw", reviews, quality, error, _unknown_errors(error), predictor=lambda paper, _: quality[paper]
+    )
+
+
+def standardized(reviews: Reviews) -> Calibration:
+    """Each reviewer's scores brought to mean 0 and standard deviation 1, then each paper's mean."""
+    batch = batch_of(reviews)
+    quality, error = standardized_quality(batch)
+    mean, deviation = reviewer_moments(batch)
+    flat = int((deviation == 0).sum())
+    notes = (f"{flat} of {batch.reviewers} reviewers gave one score or equal scores: these count as 0",)
+    return Calibration(
+        "standardized",
+        reviews,
+        quality,
+        error,
+        (*_unknown_errors(error), *(notes if flat else ())),
+        predictor=lambda paper, reviewer: mean[reviewer] + deviation[reviewer] * quality[paper],
+    )
+
+
+def _unknown_errors(error: Array) -> tuple[str, ...]:
+    unknown = "no paper has two reviews: standard errors are unknown"
+    return () if np.isfinite(error).all() else (unknown,)
 
 
 def raw_quality(batch: Batch) -> tuple[Array, Array]:

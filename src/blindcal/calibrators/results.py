@@ -1,0 +1,118 @@
+"""Calibration: what every calibrator returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.fits import Fit
+from blindcal.checks import Array, Integers, strictly_within
+from blindcal.errors import InputError
+from blindcal.reviewers import Affine
+from blindcal.reviews import Reviews
+
+Predictor = Callable[[Integers, Integers], Array]
+GREY = (0.1, 0.9)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """One quality and standard error a paper, in the order of `reviews.papers`; CONFIDENTIAL.
+
+    Calibrated numbers depend on who reviewed what: published beside the scores they can give assignments
+    away. `notes` says in words what the data could not tell. `fitted` holds the reviewers known or
+    estimated, in the order of `reviews.reviewers`, and `fit` the whole posterior of the sampled methods.
+    """
+
+    method: str
+    reviews: Reviews = field(repr=False)
+    quality: Array
+    standard_error: Array
+    notes: tuple[str, ...] = ()
+    fitted: Affine | None = field(default=None, repr=False)
+    fit: Fit | None = field(default=None, repr=False)
+    predictor: Predictor | None = field(default=None, repr=False)
+
+    def predict(self, paper: ArrayLike, reviewer: ArrayLike) -> Array:
+        """The score each `reviewer` would be expected to give each `paper` (ids, broadcast together)."""
+        if self.predictor is None:
+            raise InputError(f"{self.method} does not predict scores")
+        i = _positions("paper", paper, self.reviews.papers)
+        j = _positions("reviewer", reviewer, self.reviews.reviewers)
+        i, j = np.broadcast_arrays(i, j)
+        return self.predictor(i.ravel(), j.ravel()).reshape(i.shape)
+
+    def accepted(self, rate: float) -> int:
+        """How many papers an acceptance rate means: the nearest whole number, at least 1."""
+        strictly_within("rate", rate, 0.0, 1.0)
+        return min(max(1, round(rate * self.quality.size)), self.quality.size)
+
+    def probability_accepted(self, rate: float) -> Array:
+        """For each paper, the probability that its quality is among the best `rate` of all papers.
+
+        From the joint draws where the method has them; else qualities are taken as independent normal
+        around their estimates, and the bar is where the expected number above it is the accepted one.
+        Sums to that number.
+        """
+        count = self.accepted(rate)
+        if count == self.quality.size:
+            return np.ones(self.quality.size)
+        if self.fit is not None and len(self.fit.draws[0]):
+            draws = self.fit.draws[0]
+            bar = np.partition(draws, -count, axis=1)[:, [-count]]
+            return np.asarray((draws >= bar).mean(axis=0))
+        return _above_bar(self.quality, self.standard_error, count)
+
+    def grey_zone(self, rate: float, low: float = GREY[0], high: float = GREY[1]) -> NDArray[np.bool_]:
+        """Papers whose place is open: probability of being accepted strictly between `low` and `high`."""
+        probability = self.probability_accepted(rate)
+        return (probability > low) & (probability < high)
+
+    @property
+    def rank(self) -> Integers:
+        """1 for the best paper; equal qualities share the better rank."""
+        return competition_rank(self.quality)
+
+
+def competition_rank(value: Array) -> Integers:
+    """1 + the number of strictly larger values.
+
+    >>> competition_rank(np.array([0.5, 2.0, 0.5, -1.0]))
+    array([2, 1, 2, 4])
+    """
+    ordered = np.sort(value)
+    return np.asarray(1 + value.size - np.searchsorted(ordered, value, side="right"), dtype=np.int64)
+
+
+def batch_of(reviews: Reviews) -> Batch:
+    """One conference as a batch, rows in the order of papers and reviewers whatever the order of the file."""
+    order = np.lexsort((reviews.reviewer, reviews.paper))
+    return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
+
+
+def _above_bar(quality: Array, error: Array, count: int) -> Array:
+    if not np.isfinite(error).all():
+        raise InputError(
+            "standard errors are unknown here (no paper has two reviews): no probabilities either"
+        )
+    tiny = 1e-9 * max(float(np.ptp(quality)), 1e-300)
+    width = np.maximum(error, tiny)
+    low, high = float((quality - 40 * width).min()), float((quality + 40 * width).max())
+    bar = brentq(lambda t: ndtr((quality - t) / width).sum() - count, low, high, xtol=1e-14, rtol=1e-14)
+    return np.asarray(ndtr((quality - bar) / width))
+
+
+def _positions(kind: str, ids: ArrayLike, known: tuple[str, ...]) -> Integers:
+    """Places of these ids in the list of known ones; an unknown id is refused by name."""
+    asked = np.asarray(ids, dtype=object)
+    place = {name: index for index, name in enumerate(known)}
+    unknown = [name for name in asked.ravel() if name not in place]
+    if unknown:
+        raise InputError(f"unknown {kind} {unknown[0]!r}: it has no review here")
+    return np.array([place[name] for name in asked.ravel()], dtype=np.int64).reshape(asked.shape)
