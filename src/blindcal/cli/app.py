@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from blindcal import __version__
+from blindcal.cli.check import check
 from blindcal.cli.console import say
 from blindcal.cli.simulate import simulate
 
@@ -16,7 +17,7 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": 100},
 )
 
 
@@ -44,4 +45,5 @@ def blindcal(
 
 # One line a command, in the order of the help: app.command("name")(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
+app.command("check")(check)
 app.command("simulate")(simulate)

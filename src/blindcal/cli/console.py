@@ -40,7 +40,7 @@ def emit_json(value: object) -> None:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
     """Print a table: text to the left, numbers to the right with 4 digits unless given as text."""
-    view = Table(title=title, box=None, pad_edge=False, title_justify="left", show_edge=False)
+    view = Table(title=title, box=None, pad_edge=False, title_justify="left", show_header=any(headings))
     for index, heading in enumerate(headings):
         numeric = all(isinstance(row[index], int | float) for row in rows)
         view.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
@@ -48,7 +48,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str 
         view.add_row(
             *(Text(number(cell) if isinstance(cell, float) else printable(str(cell))) for cell in row)
         )
-    _console().print(view)
+    console = _console()
+    with console.capture() as drawn:
+        console.print(view)
+    print("\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n")))
 
 
 def number(value: float, digits: int = 4) -> str:
