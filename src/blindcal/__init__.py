@@ -30,6 +30,7 @@ from blindcal.programs import Program, Solution, solve
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.reviews import Reviews, recognize_grid
 from blindcal.rounded import Rounded
+from blindcal.selections import Selection, selection
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "Reviewer",
     "Reviews",
     "Rounded",
+    "Selection",
     "Solution",
     "VerificationError",
     "__version__",
@@ -72,6 +74,7 @@ __all__ = [
     "proposition_strategy",
     "public_policy",
     "recognize_grid",
+    "selection",
     "solve",
     "top_k_success",
 ]
