@@ -40,8 +40,10 @@ _TOLERANCE = 1e-9
 class Claim:
     """What one paper's table promises; every number is the exact value or the next one on the unsafe side.
 
-    `success`, `success_scores_only` and `added` are sums over the paper's reviews (multiples of 2^-80,
-    rounded up); `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
+    `success_scores_only` (before any decision), `success` (after this one) and `added` (by this one) are
+    sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are
+    counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
+    together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
     """
 
     reviews: int
@@ -272,22 +274,23 @@ def _solve(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
     """What a table promises, whatever was asked of it; exact numbers rounded outwards."""
     case, unit, table = exact_case(belief, factor), policy.denominator, policy.integers
+    alone = case if factor is None else exact_case(belief, None)
     outcomes = case.outcomes(table, unit)
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
     before = sum(case.top) * unit
     rise, posterior = 0, 0
     for total, parts in outcomes:
-        for part, top in zip(parts, case.top, strict=True):
+        for part, top in zip(parts, alone.top, strict=True):
             if total > 0:
                 best = int(part.max())
                 posterior = max(posterior, ceiling(best, total))
-                rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
+                rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
     # An earlier decision counts in full: the odds have already moved by its likelihoods.
     seen = 1 if factor is None else factor
     ratios = [_ratio(seen * outcome) for outcome in (table, unit - table)]
     return Claim(
         reviews=len(case.top),
-        success_scores_only=Fraction(ceiling(before, case.total * unit), FINE),
+        success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
         success=Fraction(ceiling(reached, case.total * unit), FINE),
         added=Fraction(ceiling(reached - before, case.total * unit), FINE),
         largest_rise=upward(Fraction(rise, FINE)),

@@ -1,0 +1,160 @@
+"""Tables of a conference -> what will be sampled and what it promises: everything but the toss.
+
+Every number here is an expectation over the public belief: a plan is the same whatever the true assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from blindcal.beliefs import Belief
+from blindcal.certificates import Claim, certify
+from blindcal.checks import Array
+from blindcal.exact import Exact, ExactPolicy
+from blindcal.guarantees import Guarantee
+from blindcal.rounding import upward
+
+ASSUMPTIONS = (
+    "The adversary knows all scores, all decisions, this method, every reviewer's stated calibration and the "
+    "stated pools; `success` is its chance to name the author of a review in one guess.",
+    "success, largest_rise and largest_posterior hold for the stated prior (the pools); epsilon and "
+    "multiplier bound what a decision tells an adversary with any prior of its own.",
+    "Papers' reviewers are taken as independent given the scores. A matching couples them, and an adversary "
+    "that knows its constraints can gain a little from other papers' decisions.",
+    "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review.",
+    "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
+    "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one paper's table does on average over the public belief, beside full and public calibration.
+
+    Errors are chances of a wrong decision; `against` is the chance to decide against the evidence;
+    `success_fully_calibrated` is summed over the reviews.
+    """
+
+    wrong: float
+    wrong_raw: float
+    wrong_public: float
+    wrong_fully_calibrated: float
+    against: float
+    success_fully_calibrated: float
+
+
+@dataclass(frozen=True, eq=False)
+class PaperPlan:
+    """The table that will be sampled for one paper, and what is claimed of it."""
+
+    policy: ExactPolicy
+    claim: Claim
+    figures: Figures
+    weights: str
+
+
+def plan_paper(
+    belief: Belief,
+    accept: Array,
+    raw_accept: bool,
+    guarantee: Guarantee,
+    *,
+    factor: Exact | None = None,
+    mixed: int | None = None,
+) -> PaperPlan:
+    """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
+    policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
+    return PaperPlan(policy, stated, figures(belief, policy, raw_accept, factor), weights_digest(belief))
+
+
+def figures(belief: Belief, policy: ExactPolicy, raw_accept: bool, factor: Exact | None = None) -> Figures:
+    """The errors of a table and of its alternatives.
+
+    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
+    >>> figures(belief, ExactPolicy(np.array([1 << 53, 0])), raw_accept=True)
+    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
+            success_fully_calibrated=1.0)
+    """
+    weight, favor, accept = belief.weight, belief.favor, policy.accept
+    if factor is not None:
+        weight = weight * (factor / int(factor.max())).astype(np.float64)
+        weight = weight / weight.sum()
+    full = favor >= 0.5
+    right = float(weight @ favor)
+    return Figures(
+        wrong=float(weight @ (accept * (1 - favor) + (1 - accept) * favor)),
+        wrong_raw=1 - right if raw_accept else right,
+        wrong_public=min(right, 1 - right),
+        wrong_fully_calibrated=float(weight @ np.minimum(favor, 1 - favor)),
+        against=float(weight @ np.where(favor > 0.5, 1 - accept, np.where(favor < 0.5, accept, 0.0))),
+        success_fully_calibrated=_success(weight, belief, full),
+    )
+
+
+def _success(weight: Array, belief: Belief, accept: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+    labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
+    sides = (weight * accept, weight * ~accept)
+    return float(sum(np.bincount(slot, side).max() for slot in labels for side in sides))
+
+
+def weights_digest(belief: Belief) -> str:
+    """A digest of the stored weights: a certificate is exact for these and no others."""
+    return sha256(belief.weight.astype("<f8").tobytes()).hexdigest()
+
+
+def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
+    """Whether the added success, mean over reviews, is at most what was asked, exactly."""
+    if not guarantee.spends:
+        return True
+    reviews = sum(c.reviews for c in claims)
+    return sum((c.added for c in claims), Fraction(0)) <= Fraction(guarantee.added_success) * reviews
+
+
+def paired(first: Claim, second: Claim, same_public_data: bool) -> Claim:
+    """What two decisions on one paper promise together; `second` was claimed with the first counted in.
+
+    Where the public data are the same, what the second decision adds comes on top of the success of the
+    first; where they changed, the success given the first decision is stated.
+    """
+    before = second.success_scores_only
+    success = first.success + second.added if same_public_data else max(before, second.success)
+    multiplier = upward(Fraction(first.multiplier) * Fraction(second.multiplier))
+    return replace(second, success=success, added=success - before, multiplier=multiplier)
+
+
+def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:
+    """The certificate's numbers: success is a mean over reviews, errors are means over papers."""
+    papers, reviews = len(claims), sum(c.reviews for c in claims)
+
+    def share(parts: Sequence[Fraction]) -> float:
+        return upward(sum(parts, Fraction(0)) / reviews)
+
+    def mean(name: str) -> float:
+        return fsum(getattr(figure, name) for figure in numbers) / papers
+
+    return {
+        "papers": papers,
+        "reviews": reviews,
+        "success_scores_only": share([c.success_scores_only for c in claims]),
+        "success": share([c.success for c in claims]),
+        "added_success": share([c.added for c in claims]),
+        "success_fully_calibrated": fsum(figure.success_fully_calibrated for figure in numbers) / reviews,
+        "largest_rise": max(c.largest_rise for c in claims),
+        "epsilon": max(c.epsilon for c in claims),
+        "multiplier": max(c.multiplier for c in claims),
+        "largest_posterior": max(c.largest_posterior for c in claims),
+        "expected_wrong": mean("wrong"),
+        "expected_wrong_raw": mean("wrong_raw"),
+        "expected_wrong_public": mean("wrong_public"),
+        "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
+        "against_evidence": mean("against"),
+        "repaired": sum(0 < c.mixed < 1 for c in claims),
+        "decided_by_public_information": sum(c.mixed == 1 for c in claims),
+    }
