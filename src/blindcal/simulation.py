@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from blindcal.assignments import stacked_assignments, uniform_assignments
 from blindcal.calibrators.batches import Batch
@@ -130,28 +130,34 @@ class Simulation:
     score: Array
 
     @cached_property
-    def reviewing(self) -> Integers:
-        """The batch's reviewers: numbers `c * reviewers + j` of those who have a review, in order."""
+    def _numbers(self) -> Integers:
+        """Reviewer numbers `c * reviewers + j` through all conferences, one for each review."""
         count, reviewers = self.slope.shape
-        return np.unique(self.reviewer + np.arange(count)[:, None, None] * reviewers)
+        flat: Integers = (self.reviewer + reviewers * np.arange(count)[:, None, None]).ravel()
+        return flat
+
+    @cached_property
+    def _reviewing(self) -> NDArray[np.bool_]:
+        """Which of those numbers have a review: only they are reviewers of the batch."""
+        return np.bincount(self._numbers, minlength=self.slope.size) > 0
 
     @cached_property
     def batch(self) -> Batch:
         """All conferences as one disjoint table for the calibrators; papers in order `c * papers + i`."""
         count, papers, per_paper = self.reviewer.shape
-        flat = self.reviewer + np.arange(count)[:, None, None] * self.slope.shape[1]
+        renumbered = np.cumsum(self._reviewing) - 1
         return Batch(
             paper=np.repeat(np.arange(count * papers), per_paper),
-            reviewer=np.searchsorted(self.reviewing, flat.ravel()),
+            reviewer=renumbered[self._numbers],
             score=self.score.ravel(),
             paper_group=np.repeat(np.arange(count), papers),
-            reviewer_group=self.reviewing // self.slope.shape[1],
+            reviewer_group=np.repeat(np.arange(count), self.slope.shape[1])[self._reviewing],
         )
 
     @property
     def parameters(self) -> tuple[Array, Array, Array]:
         """(slope, offset, noise) of the batch's reviewers."""
-        chosen = self.reviewing
+        chosen = self._reviewing
         return self.slope.ravel()[chosen], self.offset.ravel()[chosen], self.noise.ravel()[chosen]
 
 
