@@ -17,6 +17,8 @@ from blindcal.reviewers import Reviewer
 
 # Qualities are N(0, 1): beyond this none ever occurs, and scores 60 standard deviations out stay inside.
 FARTHEST_QUALITY = 64.0
+_LEVEL, _SHAKE = 1e-9, 8.0 * np.finfo(np.float64).eps
+_QUALITIES = np.linspace(-FARTHEST_QUALITY, FARTHEST_QUALITY, 8193)
 
 Curve = Callable[[Array], ArrayLike]
 
@@ -47,6 +49,7 @@ class Monotone(Reviewer):
     inverse: Curve | None
     noise: Array
     slope: Curve | None = field(default=None)
+    table: Array = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class Monotone(Reviewer):
         object.__setattr__(self, "inverse", quality)
         object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
         object.__setattr__(self, "slope", derivative)
-        _check_increasing(score)
+        object.__setattr__(self, "table", _increasing(score))
         if quality is not None:
             _check_inverse(score, quality)
 
@@ -68,9 +71,8 @@ class Monotone(Reviewer):
 
     def quality(self, score: ArrayLike) -> Array:
         s = np.asarray(score, dtype=np.float64)
-        low, high = self.score(-FARTHEST_QUALITY), self.score(FARTHEST_QUALITY)
-        inside = (s > low) & (s < high)
-        found = np.where(s >= high, np.inf, -np.inf)
+        inside = (s > self.table[0]) & (s < self.table[-1])
+        found = np.where(s >= self.table[-1], np.inf, -np.inf)
         if inside.any():
             found[inside] = self._inverse(s[inside])
         return found
@@ -89,32 +91,37 @@ class Monotone(Reviewer):
         def miss(t: Array, s: Array) -> Array:
             return self.score(t) - s
 
-        ends = np.full(score.shape, FARTHEST_QUALITY)
+        cell = np.searchsorted(self.table, score)
+        low, high = np.maximum(cell - 2, 0), np.minimum(cell + 1, _QUALITIES.size - 1)
         result = find_root(
             miss,
-            (-ends, ends),
+            (_QUALITIES[low], _QUALITIES[high]),
             args=(score,),
             tolerances={"xatol": 0.0, "xrtol": 4e-16, "fatol": 0.0, "frtol": 0.0},
         )
         return np.asarray(result.x)
 
 
-def _check_increasing(curve: Curve) -> None:
-    t = np.linspace(-FARTHEST_QUALITY, FARTHEST_QUALITY, 8193)
+def _increasing(curve: Curve) -> Array:
+    """The curve on a grid of qualities, checked."""
+    t = _QUALITIES
     s = np.asarray(curve(t), dtype=np.float64)
     if s.shape != t.shape:
         raise InputError(f"score must map an array to an array of its shape, found {s.shape} for {t.shape}")
     if not np.isfinite(s).all():
-        bad = int(np.flatnonzero(~np.isfinite(s))[0])
-        raise InputError(f"score must be finite, found {s[bad]:g} at quality {t[bad]:g}")
-    inside = (s[:-1] > s[0]) & (s[1:] < s[-1])
-    bad = (np.diff(s) < 0) | ((np.diff(s) == 0) & inside)
+        first = int(np.flatnonzero(~np.isfinite(s))[0])
+        raise InputError(f"score must be finite, found {s[first]:g} at quality {t[first]:g}")
+    step, scale = np.diff(s), np.abs(s).max()
+    # Rounding may shake a curve that has leveled off at the ends of its scale, no more.
+    level = np.minimum(s[:-1] - s[0], s[-1] - s[1:]) <= _LEVEL * (s[-1] - s[0])
+    bad = np.where(level, step < -_SHAKE * scale, step <= 0.0)
     if bad.any() or s[0] >= s[-1]:
         i = int(np.argmax(bad))
         raise InputError(
             f"score must increase with quality, found {s[i]:.12g} at {t[i]:g} "
             f"and {s[i + 1]:.12g} at {t[i + 1]:g}"
         )
+    return np.asarray(np.maximum.accumulate(s))
 
 
 def _check_inverse(curve: Curve, inverse: Curve) -> None:
@@ -257,3 +264,11 @@ class Logistic(Reviewer):
     def derivative(self, quality: ArrayLike) -> Array:
         x = self.slope * np.asarray(quality, dtype=np.float64) + self.offset
         return np.asarray((self.high - self.low) * self.slope * expit(x) * expit(-x))
+
+    @property
+    def knots(self) -> Array:
+        """Where the curve bends and where it has leveled off: a steep one does so within a short range."""
+        return np.asarray(
+            (np.array([-24.0, -12.0, -7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0, 12.0, 24.0]) - self.offset)
+            / self.slope
+        )

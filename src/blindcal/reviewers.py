@@ -104,13 +104,16 @@ class Reviewer(ABC):
         return np.empty(0)
 
     def edges(self, score: Array) -> Array:
-        """Where, in score, the likelihood turns: the score itself, or the ends of its grid cell. [..., k]"""
+        """Where, in score, the likelihood turns: the score itself, or the ends of its grid cell.
+
+        [..., k], rising along the last axis.
+        """
         return score[..., None]
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         """The qualities outside which the score is more than that many deviations off."""
-        edge, width = self.edges(score), (self.noise * deviations)[..., None]
-        return self.quality(edge - width).min(axis=-1), self.quality(edge + width).max(axis=-1)
+        edge, width = self.edges(score), self.noise * deviations
+        return self.quality(edge[..., 0] - width), self.quality(edge[..., -1] + width)
 
     def log_ceiling(self) -> Array:
         """No log likelihood is above this."""
@@ -215,7 +218,7 @@ class Affine(Reviewer):
             return np.empty(0)
         c = self.covariance
         least = np.sqrt(self._least_variance() / np.where(c[..., 0, 0] > 0, c[..., 0, 0], 1.0))
-        steps = np.geomspace(1.0, 512.0, 10)
+        steps = 3.0 ** np.arange(12.0)
         around = np.concatenate([-steps[::-1], [0.0], steps])
         return np.asarray(-_ratio(c[..., 0, 1], c[..., 0, 0])[..., None] + least[..., None] * around)
 
