@@ -5,6 +5,8 @@
 One frozen type for each stage, pure functions between them.
 """
 
+from blindcal import calibrators
+from blindcal.assessments import Assessment, assess
 from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
 from blindcal.beliefs import Belief, pair_belief
 from blindcal.errors import (
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Affine",
+    "Assessment",
     "Audit",
     "Belief",
     "BlindcalError",
@@ -58,8 +61,10 @@ __all__ = [
     "Solution",
     "VerificationError",
     "__version__",
+    "assess",
     "audit",
     "bits",
+    "calibrators",
     "chance_better",
     "epsilon_policy",
     "evidence_policy",

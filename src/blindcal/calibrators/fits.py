@@ -58,7 +58,7 @@ def fit_batch(
     middle, width = _scale(batch)
     standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]
     sampler = Sampler(
-        _copies(batch, standard, chains), common_slope=common_slope, rng=np.random.default_rng(seed)
+        copies(batch, standard, chains), common_slope=common_slope, rng=np.random.default_rng(seed)
     )
     warmup = sweeps // 3
     for _ in range(warmup):
@@ -78,15 +78,15 @@ def _scale(batch: Batch) -> tuple[Array, Array]:
     return middle, np.where(width > 1e-12 * np.maximum(np.abs(middle), 1.0), width, 1.0)
 
 
-def _copies(batch: Batch, score: Array, chains: int) -> Batch:
-    """The table `chains` times over: each chain is a group of its own."""
-    copy = np.repeat(np.arange(chains), score.size)
+def copies(batch: Batch, score: Array, times: int) -> Batch:
+    """The table `times` times over, each copy with groups of its own; `score[row]` or `score[copy, row]`."""
+    copy = np.repeat(np.arange(times), batch.paper.size)
     return Batch(
-        np.tile(batch.paper, chains) + copy * batch.papers,
-        np.tile(batch.reviewer, chains) + copy * batch.reviewers,
-        np.tile(score, chains),
-        np.concatenate([batch.paper_group + c * batch.groups for c in range(chains)]),
-        np.concatenate([batch.reviewer_group + c * batch.groups for c in range(chains)]),
+        np.tile(batch.paper, times) + copy * batch.papers,
+        np.tile(batch.reviewer, times) + copy * batch.reviewers,
+        np.broadcast_to(score, (times, batch.paper.size)).ravel(),
+        np.concatenate([batch.paper_group + c * batch.groups for c in range(times)]),
+        np.concatenate([batch.reviewer_group + c * batch.groups for c in range(times)]),
     )
 
 

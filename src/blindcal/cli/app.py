@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from blindcal import __version__
+from blindcal.cli.assess import assess
+from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
 from blindcal.cli.console import say
 from blindcal.cli.simulate import simulate
@@ -46,4 +48,6 @@ def blindcal(
 # One line a command, in the order of the help: app.command("name")(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
 app.command("check")(check)
+app.command("calibrate")(calibrate)
+app.command("assess")(assess)
 app.command("simulate")(simulate)

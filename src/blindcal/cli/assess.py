@@ -1,0 +1,75 @@
+"""`blindcal assess`: is calibration worth it on these reviews?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.assessments import WORTH, Assessment, Estimate
+from blindcal.assessments import assess as assess_reviews
+from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.reviews import Reviews
+
+_MEANING = {
+    "worth it": "calibrating from these reviews alone (hierarchical) helps",
+    "worth it with history": "these reviews alone say too little of the reviewers; known ones would help",
+    "not worth it": "even known reviewers would change too little: use the raw means",
+    "cannot be told": "no reviewer has two reviews, so reviewers' habits cannot be told from noise",
+}
+_METHODS = {
+    "raw": "raw means",
+    "hierarchical": "hierarchical, from these reviews alone",
+    "known": "reviewers known (the most any history can give)",
+}
+
+
+def assess(
+    reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
+    accept_rate: Annotated[float, typer.Option(help="Share of papers to accept.")] = 0.25,
+    least_gain: Annotated[
+        float, typer.Option(help="The least share of papers decided better that is worth the trouble.")
+    ] = WORTH,
+    as_json: Json = False,
+) -> None:
+    """Say how much reviewers differ, and how much calibrating would change.
+
+    Shares of the variance of a score with 90 % intervals; papers on the wrong side of the acceptance line by
+    method, on conferences simulated with this assignment and these shares; a verdict.
+
+    Example: blindcal assess reviews.csv --accept-rate 0.25
+    """
+    result = assess_reviews(Reviews.read(reviews), accept_rate=accept_rate, least_gain=least_gain)
+    if as_json:
+        emit_json(result)
+    else:
+        _print(result)
+
+
+def _print(result: Assessment) -> None:
+    table(
+        ["part of a score's variance", "share", "90 % interval"],
+        [(name, *_percent(share)) for name, share in result.shares.items()],
+    )
+    say()
+    table(
+        [f"papers on the wrong side at rate {result.accept_rate:g}", "share", "90 % interval"],
+        [(meaning, *_percent(result.wrong[name])) for name, meaning in _METHODS.items()],
+    )
+    say(f"({result.conferences} simulated conferences with this assignment)")
+    say()
+    say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
+    say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
+    say(f"(least gain worth it: {100 * result.least_gain:g} papers in 100)")
+    for note in result.notes:
+        say(f"note: {note}")
+
+
+def _percent(estimate: Estimate) -> tuple[str, str]:
+    return f"{100 * estimate.value:.1f} %", f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f} %"
+
+
+def _points(estimate: Estimate) -> str:
+    low, high = 100 * estimate.low, 100 * estimate.high
+    return f"{100 * estimate.value:.1f} papers in 100 ({low:.1f} to {high:.1f})"

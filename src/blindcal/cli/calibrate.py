@@ -1,0 +1,158 @@
+"""`blindcal calibrate`: one calibrated quality a paper, beside its raw mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
+from blindcal.calibrators.results import GREY
+from blindcal.cells import Column
+from blindcal.checks import Array
+from blindcal.cli.console import Json, emit_json, say
+from blindcal.errors import InputError
+from blindcal.files import read_table, write_table
+from blindcal.reviewers import Affine
+from blindcal.reviews import Reviews
+from blindcal.tables import Table
+
+_KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
+_COLUMNS = (
+    Column("reviewer", "id", secret=True),
+    Column("slope", "number", secret=True),
+    Column("offset", "number", secret=True),
+    Column("noise", "number", secret=True),
+    Column("slope_se", "number", required=False, secret=True),
+    Column("offset_se", "number", required=False, secret=True),
+    Column("correlation", "number", required=False, secret=True),
+)
+_ANYONE = "*"
+WARNING = (
+    "CONFIDENTIAL: calibrated scores depend on who reviewed what; beside the scores they can give "
+    "assignments away."
+)
+
+
+def calibrate(
+    reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
+    out: Annotated[Path, typer.Option(help="The table to write; never overwrites.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
+    accept_rate: Annotated[
+        float | None, typer.Option(help="Add each paper's probability of being among this share.")
+    ] = None,
+    reviewers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Known reviewers (columns reviewer, slope, offset, noise; a row * for those not listed): "
+            "for maximum_likelihood and posterior."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Calibrate the scores of one conference (no privacy: for the chairs' eyes).
+
+    Writes paper, quality, standard_error, raw_mean, reviews, rank, raw_rank and, with --accept-rate,
+    probability_accepted; one line a paper, readable by you only.
+
+    Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
+    """
+    table = Reviews.read(reviews)
+    result = _run(table, method, reviewers)
+    columns = calibrated_columns(result, accept_rate)
+    write_table(out, columns, confidential=True)
+    report = _report(result, accept_rate, out)
+    if as_json:
+        emit_json(report)
+    else:
+        _print(report)
+
+
+def calibrated_columns(result: Calibration, accept_rate: float | None) -> dict[str, Sequence[object] | Array]:
+    """The columns of `calibrated.csv`."""
+    reviews, plain = result.reviews, raw(result.reviews)
+    columns: dict[str, Sequence[object] | Array] = {
+        "paper": list(reviews.papers),
+        "quality": result.quality,
+        "standard_error": result.standard_error,
+        "raw_mean": plain.quality,
+        "reviews": np.bincount(reviews.paper).tolist(),
+        "rank": result.rank.tolist(),
+        "raw_rank": plain.rank.tolist(),
+    }
+    if accept_rate is not None:
+        columns["probability_accepted"] = result.probability_accepted(accept_rate)
+    return columns
+
+
+def _run(reviews: Reviews, method: str, reviewers: Path | None) -> Calibration:
+    if method not in (*METHODS, *_KNOWN):
+        raise InputError(f"--method must be one of {', '.join((*METHODS, *_KNOWN))}, found {method!r}")
+    if (method in _KNOWN) != (reviewers is not None):
+        rule = "needs --reviewers" if method in _KNOWN else "learns reviewers itself: leave --reviewers out"
+        raise InputError(f"--method {method} {rule}")
+    if reviewers is None:
+        return METHODS[method](reviews)
+    return _KNOWN[method](reviews, known_reviewers(reviewers, reviews.reviewers))
+
+
+def known_reviewers(path: Path, wanted: tuple[str, ...]) -> Affine:
+    """The reviewers of a file in the order `wanted`; one not listed takes the row `*`, else it is refused."""
+    table = read_table(path, _COLUMNS, extra=True)
+    place = {name: row for row, name in enumerate(table.text("reviewer"))}
+    if len(place) < len(table):
+        raise InputError(f"{path} must list each reviewer once")
+    missing = sum(name not in place for name in wanted)
+    if missing and _ANYONE not in place:
+        raise InputError(f"{path} lacks {missing} of {len(wanted)} reviewers and has no row {_ANYONE}")
+    rows = np.array([place.get(name, place.get(_ANYONE, 0)) for name in wanted])
+    slope, offset, noise = (table.number(name)[rows] for name in ("slope", "offset", "noise"))
+    return Affine(slope, offset, noise, _covariance(table, rows))
+
+
+def _covariance(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Array | None:
+    if "slope_se" not in table and "offset_se" not in table:
+        return None
+    zero = np.zeros(len(table))
+    a, b, r = (
+        (table.number(name) if name in table else zero)[rows]
+        for name in ("slope_se", "offset_se", "correlation")
+    )
+    return np.stack([a * a, r * a * b, r * a * b, b * b], axis=-1).reshape(-1, 2, 2)
+
+
+def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, object]:
+    report: dict[str, object] = {
+        "method": result.method,
+        "papers": len(result.reviews.papers),
+        "reviews": len(result.reviews),
+        "reviewers": len(result.reviews.reviewers),
+        "notes": list(result.notes),
+        "out": str(out),
+        "warning": WARNING,
+    }
+    if accept_rate is not None:
+        count = result.accepted(accept_rate)
+        plain = raw(result.reviews).rank <= count
+        report["accepted"] = count
+        report["grey_zone"] = int(result.grey_zone(accept_rate).sum())
+        report["decided_otherwise_than_raw"] = int(((result.rank <= count) != plain).sum())
+    return report
+
+
+def _print(report: dict[str, object]) -> None:
+    sizes = f"{report['papers']} papers, {report['reviews']} reviews, {report['reviewers']} reviewers"
+    say(f"{report['method']}: {sizes}")
+    if "accepted" in report:
+        low, high = GREY
+        say(f"accepted: {report['accepted']}")
+        say(f"grey zone (probability of being accepted {low:g} to {high:g}): {report['grey_zone']} papers")
+        say(f"decided otherwise than by raw means: {report['decided_otherwise_than_raw']} papers")
+    notes = report["notes"]
+    for note in notes if isinstance(notes, list) else []:
+        say(f"note: {note}")
+    say(f"wrote {report['out']}")
+    say(WARNING)
