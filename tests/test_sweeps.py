@@ -1,0 +1,215 @@
+"""Sweeps: the same numbers however they are computed, stopped and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blindcal import sweeps
+from blindcal.errors import InputError
+from blindcal.rankings import kendall_tau_distance, messy_middle_error
+from blindcal.simulation import paper_law, prototype_law
+from blindcal.sweeps import METHODS, Setting, Task, sweep, tasks_in
+from sizes import count
+
+SETTINGS = [
+    Setting(paper_law(0.25), papers=50, reviewers=50),
+    Setting(prototype_law(), papers=50, reviewers=30, per_paper=4),
+]
+CHEAP = ["raw", "standardized", "posterior"]
+
+
+def small_sweep(**options):
+    return sweep(SETTINGS, CHEAP, trials=110, seed=3, **options).errors
+
+
+def test_every_method_and_measure_in_its_place():
+    setting = Setting(prototype_law(), papers=20, reviewers=25, per_paper=3)
+    result = sweep([setting], ["posterior", "raw"], trials=4, seed=5)
+    assert result.errors.shape == (1, 2, 2, 4)
+    drawn = sweeps.simulate(Task(setting, (), 5, 0).rng(), setting.chunk, 20, 25, 3, setting.law)
+    for m, name in enumerate(("posterior", "raw")):
+        estimate = METHODS[name](drawn)[0].reshape(drawn.quality.shape)
+        assert (result.errors[0, m, 0] == kendall_tau_distance(drawn.quality, estimate)[:4]).all()
+        assert (result.errors[0, m, 1] == messy_middle_error(drawn.quality, estimate)[:4]).all()
+    assert result.mean == pytest.approx(result.errors.mean(axis=-1))
+    assert result.standard_error == pytest.approx(result.errors.std(axis=-1, ddof=1) / 2)
+
+
+def test_every_method_runs_also_without_noise():
+    result = sweep([Setting(paper_law(0.0), papers=40, reviewers=50)], list(METHODS), trials=1, seed=1)
+    assert np.isfinite(result.errors).all()
+    assert np.isnan(result.standard_error).all()
+
+
+def test_a_settings_numbers_do_not_depend_on_the_rest_of_the_sweep():
+    whole = small_sweep()
+    alone = sweep(SETTINGS[1:], ["raw"], trials=60, seed=3).errors
+    assert (whole[1:, :1, :, :60] == alone).all()
+
+
+def test_chunks_seeds_and_settings_are_independent():
+    errors = sweep(SETTINGS, ["raw"], trials=100, seed=3).errors[:, 0, 0]
+    assert len({tuple(chunk) for chunk in errors.reshape(4, 50)}) == 4
+    assert not np.array_equal(errors, sweep(SETTINGS, ["raw"], trials=100, seed=4).errors[:, 0, 0])
+    task = Task(SETTINGS[0], ("raw",), 3, 0)
+    draws = {
+        one.rng().random()
+        for one in (
+            task,
+            replace(task, seed=4),
+            replace(task, chunk=1),
+            replace(task, setting=replace(SETTINGS[0], papers=51)),
+            replace(task, setting=replace(SETTINGS[0], law=paper_law(0.5))),
+        )
+    }
+    assert len(draws) == 5
+
+
+def test_progress_counts_every_task_once(tmp_path):
+    steps = []
+    small_sweep(folder=tmp_path, progress=steps.append)
+    assert sum(steps) == tasks_in(SETTINGS, 110) == 6
+    steps.clear()
+    small_sweep(folder=tmp_path, progress=steps.append)
+    assert steps == [6]
+
+
+def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    steps = []
+
+    def stop_after_three(step):
+        steps.append(step)
+        if sum(steps) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small_sweep(folder=tmp_path, progress=stop_after_three)
+    assert len(list(tmp_path.iterdir())) == 3
+    computed = []
+    run = Task.run
+    monkeypatch.setattr(Task, "run", lambda task: computed.append(task) or run(task))
+    resumed = small_sweep(folder=tmp_path)
+    assert len(computed) == 3
+    assert (resumed == small_sweep()).all()
+
+
+def test_a_stored_result_that_is_not_this_sweeps_is_refused(tmp_path):
+    small_sweep(folder=tmp_path)
+    files = sorted(tmp_path.iterdir())
+    good = json.loads(files[0].read_text())
+    for spoil in (
+        lambda content: content["task"].update(seed=4),
+        lambda content: content["errors"].pop(),
+        lambda content: content.pop("task"),
+    ):
+        bad = json.loads(json.dumps(good))
+        spoil(bad)
+        files[0].write_text(json.dumps(bad))
+        with pytest.raises(InputError, match="not the result of this sweep"):
+            small_sweep(folder=tmp_path)
+    files[0].write_text("{")
+    with pytest.raises(InputError, match="must be JSON"):
+        small_sweep(folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trials": 0}, "trials must be at least 1, found 0"),
+        ({"seed": -1}, "seed must be at least 0, found -1"),
+        ({"workers": 0}, "workers must be at least 1, found 0"),
+        ({"methods": ["raw", "cooked"]}, "methods must be among raw, .*; found 'cooked'"),
+        ({"methods": ["raw", "raw"]}, "named once each"),
+        ({"settings": []}, "settings must be at least 1, found 0"),
+        ({"settings": SETTINGS[:1] * 2}, "named once each"),
+    ],
+)
+def test_bad_sweeps_are_refused_by_name(change, message):
+    arguments = {"settings": SETTINGS, "methods": CHEAP, "trials": 5, "seed": 1} | change
+    with pytest.raises(InputError, match=message):
+        sweep(arguments.pop("settings"), arguments.pop("methods"), **arguments)
+
+
+def test_a_folder_that_cannot_be_one_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be a folder for results"):
+        small_sweep(folder=tmp_path / "file")
+
+
+def test_missing_extras_are_named(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(sweeps, "import_module", missing)
+    with pytest.raises(InputError, match=r"more than one worker needs joblib: pip install 'blindcal\[cli\]'"):
+        small_sweep(workers=2)
+    with pytest.raises(InputError, match=r"a scheduler needs distributed: pip install 'blindcal\[cluster\]'"):
+        small_sweep(scheduler="tcp://127.0.0.1:1")
+
+
+@pytest.mark.edge
+def test_one_worker_two_workers_and_a_dask_cluster_give_identical_numbers():
+    pytest.importorskip("joblib")
+    distributed = pytest.importorskip("distributed")
+    settings, trials = count(SETTINGS[:1], SETTINGS), count(60, 300)
+    one = sweep(settings, list(METHODS), trials=trials, seed=9)
+    two = sweep(settings, list(METHODS), trials=trials, seed=9, workers=2)
+    assert (one.errors == two.errors).all()
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        clustered = sweep(settings, list(METHODS), trials=trials, seed=9, scheduler=address)
+    assert (one.errors == clustered.errors).all()
+
+
+@pytest.mark.edge
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    client = distributed.Client
+    monkeypatch.setattr(distributed, "Client", lambda address, timeout: client(address, timeout="1s"))
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        small_sweep(scheduler="tcp://127.0.0.1:9")
+
+
+SCRIPT = """
+import sys, time
+from blindcal.simulation import paper_law
+from blindcal.sweeps import Setting, sweep
+settings = [Setting(paper_law(noise), papers=50, reviewers=50) for noise in (0.1, 0.2, 0.3)]
+slowly = lambda steps: time.sleep(0.05)
+result = sweep(settings, ["raw", "posterior"], trials=400, seed=1, folder=sys.argv[1], progress=slowly)
+print(result.errors.tobytes().hex())
+"""
+
+
+def start(folder):
+    command = [sys.executable, "-c", SCRIPT, str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+def finish(process):
+    with process:
+        return process.communicate()[0]
+
+
+def finished_tasks(folder):
+    return len(list(folder.glob("*.json")))
+
+
+def test_a_sweep_killed_half_way_and_started_again_gives_identical_numbers(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    expected = finish(start(whole))
+    half = finished_tasks(whole) // 2
+    with start(killed) as process:
+        while finished_tasks(killed) < half and process.poll() is None:
+            time.sleep(0.005)
+        process.kill()
+    assert half <= finished_tasks(killed) < 2 * half
+    assert finish(start(killed)) == expected != b""
