@@ -312,12 +312,12 @@ def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
 def _achievable(limits: Limits, tops: Array) -> None:
     if limits.success is not None and limits.success < tops.mean() - _FEASIBLE:
         raise InputError(
-            f"success {limits.success:.17g} cannot be achieved: the scores alone give {tops.mean():.17g}"
+            f"success {limits.success} cannot be achieved: the scores alone give {float(tops.mean())}"
         )
     if limits.posterior_cap is not None and limits.posterior_cap < tops.max() - _FEASIBLE:
         raise InputError(
-            f"posterior_cap {limits.posterior_cap:.17g} cannot be achieved: "
-            f"the scores alone give {tops.max():.17g}"
+            f"posterior_cap {limits.posterior_cap} cannot be achieved: "
+            f"the scores alone give {float(tops.max())}"
         )
 
 
