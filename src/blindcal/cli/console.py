@@ -89,7 +89,9 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     try:
         yield advance
     finally:
-        bar.stop()
+        # Stopping a bar that was never shown would print an empty line.
+        if bar.live.is_started:
+            bar.stop()
 
 
 def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
