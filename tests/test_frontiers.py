@@ -283,6 +283,13 @@ def test_bad_requests_are_named(request_: dict[str, Any], message: str) -> None:
         front.policy(**request_)
 
 
+def test_a_request_that_rounding_puts_below_the_least_error_is_met() -> None:
+    belief = random_beliefs(np.random.default_rng(41), 5000, 2)
+    front = frontier(belief)
+    policy = front.policy(conference_error=front.conference_error[:, 0] - 1e-16)
+    np.testing.assert_allclose(policy.conference_error(belief), front.conference_error[:, 0], atol=1e-15)
+
+
 def test_infeasible_instances_are_counted_in_one_error() -> None:
     front = frontier(Belief([[0.6, 0.4]] * 3, [[0.9, 0.2], [0.7, 0.1], [1.0, 0.0]]))
     with pytest.raises(InputError, match=r"0\.1 .*in 2 of 3 instances.*between 0\.14 and 0\.22"):

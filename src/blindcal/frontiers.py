@@ -328,7 +328,7 @@ def _position(point: Array, chain: Array) -> tuple[NDArray[np.int64], Array]:
 
 def _fraction(part: Array, length: Array) -> Array:
     fraction = np.ones(np.broadcast_shapes(part.shape, length.shape))
-    np.divide(part, length, out=fraction, where=length > part)
+    np.divide(part, length, out=fraction, where=(length > part) & (length > 0.0))
     return np.maximum(fraction, 0.0)
 
 
