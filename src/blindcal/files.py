@@ -46,15 +46,16 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     try:
         # Without O_NONBLOCK the opening of a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise refuse([Problem(name, None, None, "must be a regular file")])
-            data = file.read(limit + 1)
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         reason = error.strerror if isinstance(error, OSError) else "not a file name"
         raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise refuse([Problem(name, None, None, "must be a regular file")])
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > limit:
         raise refuse([Problem(name, None, None, f"must have at most {limit:,} bytes", "more")])
     return data
@@ -144,11 +145,15 @@ def _temporary_name(target: Path) -> Path:
 def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
     """A locked file in the folder of `name`, and whether the system made us give it that name already."""
     descriptor = _open_nameless(name.parent, mode)
-    named = descriptor is None
-    if descriptor is None:
-        descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return descriptor, named
+    if descriptor is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return descriptor, False
+    while True:
+        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, mode)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_still(name, descriptor):
+            return descriptor, True
+        os.close(descriptor)
 
 
 def _open_nameless(folder: Path, mode: int) -> int | None:
@@ -306,12 +311,17 @@ def _acquire(name: Path, target: Path) -> int:
         descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The last holder may have removed the name between our opening and our locking of it.
-            if os.path.exists(name) and os.path.samestat(os.fstat(descriptor), os.stat(name)):
-                return descriptor
         except BlockingIOError:
             os.close(descriptor)
             raise RefusedError(f"another run is working on {target}") from None
-        except FileNotFoundError:
-            pass
+        if _is_still(name, descriptor):
+            return descriptor
         os.close(descriptor)
+
+
+def _is_still(name: Path, descriptor: int) -> bool:
+    """Whether the name was not removed between the opening and the locking of its file."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -21,6 +21,7 @@ _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 
 # One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack.
 _CELL = re.compile(r'(?:"((?:[^"]++|"")*+)"|([^",\r\n]*+))(,|\r?\n|\Z)')
+_MARK = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
@@ -70,7 +71,7 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     Column order, line ends and a byte-order mark do not matter; header names match in any case. Columns that
     were not asked for are refused unless `extra`, and then left out.
     """
-    records = _records(decode(data, file), file)
+    records = _records(decode(data, file), file, len(_MARK) if data.startswith(_MARK) else 0)
     header = next(records, None)
     if header is None or header == [""]:
         raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
@@ -85,8 +86,8 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
                 continue
             for field in fields:
                 field.take(cells[field.index], row, log)
-    except InputError as error:
-        # What breaks the rows themselves ends the reading; what was wrong before it is told too.
+    except _TornError as error:
+        # Rows that cannot be told apart end the reading; what was wrong before them is told too.
         log.extend(error.problems)
     if row == 1:
         log.add(2, None, "must have at least one row under the header", "none")
@@ -105,6 +106,10 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
     if more:
         lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{more:,} more problem{'s' * (more > 1)}")
     return InputError("\n".join(lines), problems)
+
+
+class _TornError(InputError):
+    """The file cannot be cut into rows and cells from here on."""
 
 
 class Problems:
@@ -214,8 +219,8 @@ def decode(data: bytes, file: str) -> str:
         raise bad(offset, "must be UTF-8 text", f"byte 0x{data[offset]:02x} at byte {offset}") from None
 
 
-def _records(text: str, file: str) -> Iterator[list[str]]:
-    """The cells of each record; blank lines are allowed at the end only."""
+def _records(text: str, file: str, start: int) -> Iterator[list[str]]:
+    """The cells of each record; blank lines are allowed at the end only. The text starts at byte `start`."""
     if "\n" not in text:
         text = text.replace("\r", "\n")
     text = text.rstrip("\r\n")
@@ -225,7 +230,7 @@ def _records(text: str, file: str) -> Iterator[list[str]]:
         stop = text.find("\n", position)
         line = text[position:] if stop < 0 else text[position:stop]
         if '"' in line or "\r" in line[:-1]:
-            cells, position = _quoted_record(text, position, row, file)
+            cells, position = _quoted_record(text, position, row, file, start)
         else:
             _limit(file, row, line.count(",") + 1, MAX_COLUMNS, "columns")
             cells, position = line.rstrip("\r").split(","), position + len(line) + 1
@@ -235,15 +240,19 @@ def _records(text: str, file: str) -> Iterator[list[str]]:
 
 def _limit(file: str, row: int, size: int, most: int, what: str) -> None:
     if size > most:
-        raise refuse([Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")])
+        problem = Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
+        raise _TornError(str(problem), [problem])
 
 
-def _quoted_record(text: str, position: int, row: int, file: str) -> tuple[list[str], int]:
+def _quoted_record(text: str, position: int, row: int, file: str, start: int) -> tuple[list[str], int]:
     cells: list[str] = []
     while True:
         match = _CELL.match(text, position)
         if match is None:
-            raise refuse([Problem(file, row, f"{len(cells) + 1}", *_quote_problem(text, position))])
+            rule = _quote_problem(text, position)
+            place = f"the cell that starts at byte {start + len(text[:position].encode())}"
+            problem = Problem(file, row, f"{len(cells) + 1}", rule, place)
+            raise _TornError(str(problem), [problem])
         quoted, bare, ending = match.groups()
         cells.append(bare if quoted is None else quoted.replace('""', '"'))
         _limit(file, row, len(cells), MAX_COLUMNS, "columns")
@@ -252,15 +261,14 @@ def _quoted_record(text: str, position: int, row: int, file: str) -> tuple[list[
             return cells, position
 
 
-def _quote_problem(text: str, position: int) -> tuple[str, str]:
-    place = f"the cell that starts at byte {len(text[:position].encode())}"
+def _quote_problem(text: str, position: int) -> str:
     if text[position] != '"':
         stray = re.compile(r'["\r]').search(text, position)
         what = "carriage return" if stray is not None and stray.group() == "\r" else "quote"
-        return f"must have no {what} inside a cell that is not quoted", place
+        return f"must have no {what} inside a cell that is not quoted"
     if re.compile(r'"(?:[^"]++|"")*+"').match(text, position) is None:
-        return "must close its quote", place
-    return "must have a comma or a line end after the closing quote", place
+        return "must close its quote"
+    return "must have a comma or a line end after the closing quote"
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:

@@ -1,0 +1,513 @@
+"""The strict reader, the atomic writer, locks and digests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bad_files import FAMILIES, Bad, good_rows, write
+from blindcal import files
+from blindcal.cells import escape, unescape
+from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.files import (
+    Column,
+    canonical,
+    digest,
+    jsonable,
+    lock,
+    read_bytes,
+    read_json,
+    read_table,
+    write_bytes,
+    write_json,
+    write_table,
+)
+from blindcal.reviews import Reviews
+from blindcal.tables import format_table, parse_table
+from sizes import count
+
+HERE = Path(__file__).parent
+FIXTURES = sorted((HERE / "vectors" / "reviews").glob("*.csv"))
+
+
+# The reader
+
+
+def test_there_are_twenty_families_of_bad_files() -> None:
+    assert len(FAMILIES) >= 20
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_bad_files_are_refused_at_the_place_of_the_fault(name: str, tmp_path: Path) -> None:
+    rng = Random(crc32(name.encode()))
+    for _ in range(20):
+        assert_refused(FAMILIES[name](good_rows(rng), rng), tmp_path)
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)
+def test_mutations_of_good_fixtures_are_refused_at_the_place_of_the_fault(
+    fixture: Path, tmp_path: Path
+) -> None:
+    Reviews.read(fixture)
+    text = fixture.read_bytes().decode("utf-8-sig").rstrip()
+    text = text if "\n" in text else text.replace("\r", "\n")
+    for name, family in FAMILIES.items():
+        rng = Random(crc32(f"{fixture.stem} {name}".encode()))
+        for _ in range(3):
+            rows = list(csv.reader(io.StringIO(text, newline="")))
+            assert_refused(family(rows, rng), tmp_path)
+
+
+def assert_refused(bad: Bad, folder: Path) -> None:
+    path = folder / "reviews.csv"
+    path.write_bytes(bad.data)
+    with pytest.raises(InputError) as caught:
+        Reviews.read(path)
+    assert os.listdir(folder) == ["reviews.csv"]
+    problems = caught.value.problems
+    told = [p for p in problems if p.row == bad.row and p.column == bad.column and bad.rule in p.rule]
+    assert told, f"{bad}\n{caught.value}"
+    if bad.offset is not None:
+        assert str(told[0].found).split().count(str(bad.offset)) == 1, f"{bad}\n{caught.value}"
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)
+def test_any_change_of_bytes_is_read_or_refused_with_a_place(fixture: Path, tmp_path: Path) -> None:
+    data, path = fixture.read_bytes(), tmp_path / "reviews.csv"
+    rng = Random(crc32(data))
+    refusals: list[InputError] = []
+    for _ in range(count(300, 20_000)):
+        path.write_bytes(_mutated(data, rng))
+        try:
+            Reviews.read(path)
+        except InputError as error:
+            refusals.append(error)
+    assert len(refusals) > 20
+    assert all(refusal.problems for refusal in refusals)
+    assert all(p.row is not None or "byte" in str(p.found) for refusal in refusals for p in refusal.problems)
+
+
+def _mutated(data: bytes, rng: Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        place = rng.randrange(len(changed) + 1)
+        kind = rng.randrange(4)
+        if kind == 0:
+            del changed[place : place + rng.randint(1, 5)]
+        elif kind == 1:
+            changed[place:place] = rng.choice(
+                [b",", b'"', b"\n", b"\r", b"\0", b"'", b"=", b" ", b"\xff", b"9"]
+            )
+        elif kind == 2 and place < len(changed):
+            changed[place] = rng.randrange(256)
+        else:
+            start = rng.randrange(len(changed) + 1)
+            changed[place:place] = changed[start : start + rng.randint(1, 30)]
+    return bytes(changed)
+
+
+def test_every_problem_of_a_file_is_told_at_once() -> None:
+    data = b'paper,reviewer,score\np1,a,x\n,b,1_0\np3,c\np4,d,nan\np5,"e,1\n'
+    with pytest.raises(InputError) as caught:
+        parse_table(
+            data, "r.csv", [Column("paper", "id"), Column("reviewer", "id"), Column("score", "number")]
+        )
+    assert [(p.row, p.column) for p in caught.value.problems] == [
+        (2, "score"),
+        (3, "paper"),
+        (3, "score"),
+        (4, None),
+        (5, "score"),
+        (6, "2"),
+    ]
+    assert str(caught.value).count("r.csv, row") == 6
+
+
+def test_messages_about_reviews_quote_no_cell(tmp_path: Path) -> None:
+    canary, path = "canary-7f3a", tmp_path / "reviews.csv"
+    tables = [
+        f"paper,reviewer,score\np1,{canary},{canary}\n",
+        f"paper,reviewer,score\n{canary} ,{canary} ,1\n",
+        f"{canary},{canary},1\np1,x,2\n",
+        f'paper,reviewer,score\np,"{canary}"x,3\n',
+        f"paper,reviewer,score\np,{canary},3\np,{canary},4\n",
+        f"paper,reviewer,score,track\np,{canary},3,a\np,b,4,{canary}\n",
+        f"paper,reviewer,score\np,{canary},3,{canary}\n",
+    ]
+    for text in tables:
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            Reviews.read(path)
+        assert canary not in str(caught.value)
+        assert canary not in repr(caught.value.problems)
+
+
+def test_without_a_secret_column_the_bad_value_is_quoted() -> None:
+    with pytest.raises(InputError, match=r"row 2, column size: must be a whole number, found '2.5'"):
+        parse_table(b"size\n2.5\n", "r.csv", [Column("size", "integer")])
+    with pytest.raises(InputError, match=r"column kind: must be one of a, b, found 'c'"):
+        parse_table(b"kind\nc\n", "r.csv", [Column("kind", choices=("a", "b"))])
+    with pytest.raises(InputError, match=r"column size: must lie in \[0, 1\], found '2'"):
+        parse_table(b"size\n2\n", "r.csv", [Column("size", "number", low=0, high=1)])
+    with pytest.raises(InputError, match=r"row 1, column 2: must be one of the known columns \(size\)"):
+        parse_table(b"size,other\n2,3\n", "r.csv", [Column("size", "number")])
+
+
+def test_many_problems_are_counted_and_not_all_listed() -> None:
+    data = b"size\n" + b"x\n" * 5_000
+    with pytest.raises(InputError, match="and 4,900 more problems") as caught:
+        parse_table(data, "r.csv", [Column("size", "number")])
+    assert len(caught.value.problems) == 100
+    with pytest.raises(InputError, match="and at least 10,000 more problems"):
+        parse_table(data * 10, "r.csv", [Column("size", "number")])
+
+
+def test_optional_missing_and_infinite_cells() -> None:
+    columns = [
+        Column("e", "number", infinite=True, empty=True),
+        Column("t", empty=True),
+        Column("n", required=False),
+    ]
+    table = parse_table(b"t,e\n,inf\nx,\n", "r.csv", columns)
+    assert table.text("t") == ("", "x")
+    assert table.number("e")[0] == math.inf
+    assert math.isnan(table.number("e")[1])
+    assert "n" not in table
+    assert len(table) == 2
+    with pytest.raises(TypeError, match="holds text"):
+        table.number("t")
+    with pytest.raises(TypeError, match="holds numbers"):
+        table.text("e")
+
+
+@pytest.mark.parametrize("cell", ["1", "-1", "+1.5", ".5", "5.", "1e3", "1E-3", "007", "-0", "1e-400"])
+def test_numbers_of_the_grammar_are_read_by_value(cell: str) -> None:
+    assert parse_table(f"n\n{cell}\n".encode(), "r.csv", [Column("n", "number")]).number("n")[0] == float(
+        cell
+    )
+
+
+def test_the_reader_agrees_with_the_csv_module_on_good_tables() -> None:
+    rng = Random(20)
+    for _ in range(count(200, 5_000)):
+        rows = good_rows(rng)
+        columns = [Column(name, "text", empty=True) for name in rows[0]]
+        table = parse_table(write(rows, rng), "r.csv", columns)
+        for place, name in enumerate(rows[0]):
+            assert list(table.text(name)) == [unescape(row[place]) for row in rows[1:]]
+
+
+def test_files_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name, rule in {
+        "pipe": "regular file",
+        "": "regular file",
+        "link": "can be read",
+        "x\0y": "can be read",
+    }.items():
+        with pytest.raises(InputError, match=rule):
+            read_bytes(f"{tmp_path}/{name}")
+    (tmp_path / "large").write_bytes(b"x" * 11)
+    with pytest.raises(InputError, match="at most 10 bytes"):
+        read_bytes(tmp_path / "large", limit=10)
+    assert read_bytes(tmp_path / "large", limit=11) == b"x" * 11
+
+
+def test_the_limit_of_lines_and_bytes_is_checked_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blindcal.tables.MAX_LINES", 100)
+    with pytest.raises(InputError, match="at most 100 lines, found 101"):
+        parse_table(b"n\n" * 101, "r.csv", [Column("n")])
+    monkeypatch.setattr("blindcal.tables.MAX_BYTES", 20)
+    with pytest.raises(InputError, match="at most 20 bytes, found 202"):
+        parse_table(b"n\n" * 101, "r.csv", [Column("n")])
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('{"a": 1, "a": 2}', "repeat a key"),
+        ('{"a": NaN}', "finite numbers only, not NaN"),
+        ("[-Infinity]", "finite numbers only"),
+        ("[1e999]", "below 1e308"),
+        ('{"a": }', "must be JSON, found Expecting value at byte 6"),
+        ('["\u00e9", x]', "at byte 7"),
+        ("[" * 100_000, "limits of depth"),
+        ("1" * 10_000, "limits of depth and size"),
+        ("", "must be JSON"),
+        ("[1] 2", "must be JSON"),
+    ],
+)
+def test_bad_json_is_refused(text: str, rule: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rule):
+        read_json(tmp_path / "x.json")
+
+
+# The writer
+
+TEXT = st.text(max_size=12) | st.sampled_from(
+    ["=1+1", "'=x", "''", "'", "\t", "\r", "-1", "@a", '"', "a,b", "a\nb", "+"]
+)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53).map(float)
+
+
+@given(TEXT)
+def test_escape_is_reversible_and_no_text_cell_starts_a_formula(text: str) -> None:
+    assert unescape(escape(text)) == text
+    assert not escape(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@given(st.lists(st.tuples(TEXT, NUMBER), min_size=1, max_size=8))
+def test_a_written_table_reads_back_equal(rows: list[tuple[str, float]]) -> None:
+    # NUL is refused by the reader and half a surrogate pair is not text.
+    rows = [(text.replace("\0", ""), value) for text, value in rows]
+    data = format_table({"text": [t for t, _ in rows], "value": [v for _, v in rows]})
+    table = parse_table(data, "t.csv", [Column("text", empty=True), Column("value", "number")])
+    assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == sorted(rows)
+
+
+@given(st.lists(st.text("ab'=\n\r", max_size=3), min_size=1, max_size=5))
+def test_a_single_column_with_empty_cells_reads_back_equal(cells: list[str]) -> None:
+    table = parse_table(format_table({"t": cells}), "t.csv", [Column("t", empty=True)])
+    assert list(table.text("t")) == sorted(cells)
+
+
+def test_tables_are_written_sorted_with_missing_and_infinite_numbers() -> None:
+    data = format_table({"n": [2.0, math.inf, math.nan, -1], "t": ["b", "c", "d", "a"]})
+    assert data == b"n,t\n,d\n-1,a\n2,b\ninf,c\n"
+    assert format_table({"n": np.array([3, 1])}) == b"n\n1\n3\n"
+    assert format_table({"n": []}) == b"n\n"
+    with pytest.raises(InputError, match="one length"):
+        format_table({"a": [1], "b": [1, 2]})
+    with pytest.raises(InputError, match="column a must hold text or numbers, found bool"):
+        format_table({"a": [True]})
+    with pytest.raises(InputError, match="found NoneType"):
+        format_table({"a": [None]})
+
+
+@pytest.fixture(params=["nameless", "named"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to write: with nameless temporary files, and where the system has none."""
+    if request.param == "named":
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("writer")
+def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    write_bytes(path, b"old")
+    with pytest.raises(RefusedError, match="never overwritten"):
+        write_bytes(path, b"new")
+    assert path.read_bytes() == b"old"
+    write_bytes(path, b"new", replace=True)
+    assert path.read_bytes() == b"new"
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RefusedError):
+        write_bytes(tmp_path / "dangling", b"x")
+    assert sorted(os.listdir(tmp_path)) == ["dangling", "out.csv"]
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_confidential_files_are_for_their_owner(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        write_bytes(tmp_path / "sealed", b"x", confidential=True)
+        write_table(tmp_path / "public.csv", {"a": [1]})
+        write_json(tmp_path / "sealed.json", {"a": 1}, confidential=True)
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in os.listdir(tmp_path)}
+    assert modes == {"sealed": 0o600, "public.csv": 0o666 & ~umask, "sealed.json": 0o600}
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("call", ["fsync", "link", "replace"])
+def test_a_failing_disk_leaves_the_old_file_and_no_temporary(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    if call == "replace":
+        write_bytes(path, b"old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="No space"):
+        write_bytes(path, b"new", replace=call == "replace")
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"old"] * (call == "replace")
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere must be a folder that exists"):
+        write_bytes(tmp_path / "nowhere" / "x", b"")
+
+
+def stress(experiment: str, folder: Path, **numbers: int) -> dict[str, int]:
+    """Run one experiment of crashes.py: a small process of its own, which forks and kills."""
+    command = [sys.executable, str(HERE / "crashes.py"), experiment, str(folder), json.dumps(numbers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("replace", [0, 1])
+def test_killed_writers_leave_the_old_file_or_the_new_one(replace: int, tmp_path: Path) -> None:
+    seen = stress("random_kills", tmp_path, kills=count(150, 300), seed=7, replace=replace)
+    assert seen["torn"] == 0
+    assert seen["temporaries_after_the_next_write"] == 0
+    # A new file never has a temporary name; a replacement has one between two system calls.
+    assert seen["temporaries"] <= (5 if replace else 0)
+    assert seen["old"] > 0
+    assert seen["new"] > 0
+
+
+@pytest.mark.parametrize("replace", [0, 1])
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, named: int, tmp_path: Path) -> None:
+    seen = stress("kill_at_every_call", tmp_path, replace=replace, named=named)
+    assert seen["torn"] == 0
+    assert seen["calls"] >= 10
+    assert seen["temporaries_after_the_next_write"] == 0
+    if not named and not replace:
+        assert seen["temporaries"] == 0
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_writers_have_one_winner(named: int, tmp_path: Path) -> None:
+    seen = stress("race", tmp_path, writers=20, rounds=count(5, 100), named=named)
+    assert seen == {"winners_not_one": 0, "content_not_the_winners": 0, "left_over": 0, "failures": 0}
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_replacements_leave_one_whole_file(named: int, tmp_path: Path) -> None:
+    seen = stress("replace_race", tmp_path, writers=20, rounds=count(5, 100), named=named)
+    assert seen == {"torn": 0, "left_over": 0, "failures": 0}
+
+
+def test_a_lock_has_one_holder_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "ledger"
+    with lock(target):
+        with pytest.raises(RefusedError, match="another run is working on"), lock(target):
+            pass
+        with lock(tmp_path / "other"):
+            pass
+    with lock(target):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_locks_exclude_and_are_freed_by_a_kill(tmp_path: Path) -> None:
+    seen = stress("lock_race", tmp_path, writers=20, rounds=count(8, 200))
+    assert seen["two_holders"] == 0
+    assert seen["held_after_a_kill"] == 0
+    assert seen["held"] > 0
+
+
+# Canonical content
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_canonical_content_is_json_of_equal_value(value: object) -> None:
+    text = canonical(value).decode().replace("-inf", "-Infinity").replace("inf", "Infinity")
+    if "inf" not in repr(value):
+        assert json.loads(text) == value
+
+
+@given(PLAIN, PLAIN)
+def test_canonical_content_differs_where_values_differ(one: object, other: object) -> None:
+    def typed(value: object) -> object:
+        """`True` and `1` are equal in Python and not here."""
+        if isinstance(value, dict):
+            return ("dict", sorted((key, repr(typed(item))) for key, item in value.items()))
+        if isinstance(value, list):
+            return [typed(item) for item in value]
+        if isinstance(value, float) and value.is_integer():
+            return ("number", int(value))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return (type(value).__name__, value)
+        return ("number", value)
+
+    assert (canonical(one) == canonical(other)) == (repr(typed(one)) == repr(typed(other)))
+
+
+def test_canonical_content_by_value() -> None:
+    assert canonical({"b": 1, "a": np.float64(0.5)}) == canonical({"a": 0.5, "b": 1.0}) == b'{"a":0.5,"b":1}'
+    assert canonical(np.array([[1.0, -0.0]])) == canonical([[1, 0]]) == b"[[1,0]]"
+    assert canonical(2**53 + 1) != canonical(float(2**53))
+    assert canonical("inf") != canonical(math.inf)
+    assert digest([1]) == "080a9ed428559ef602668b4c00f114f1a11c3f6b02a435f0bdc154578e4d7f22"
+    for bad in (math.nan, {1: 2}, object(), "\ud800", b"x", {"a": {1}}):
+        with pytest.raises(InputError):
+            canonical(bad)
+
+
+def test_json_of_results(tmp_path: Path) -> None:
+    value = {
+        "b": np.array([1.5, np.inf]),
+        "a": Problem("f", 1, None, "r"),
+        "p": Path("x"),
+        "s": {"b", "a"},
+        "n": math.nan,
+    }
+    write_json(tmp_path / "x.json", value)
+    assert read_json(tmp_path / "x.json") == {
+        "a": {"file": "f", "row": 1, "column": None, "rule": "r", "found": None},
+        "b": [1.5, "inf"],
+        "n": None,
+        "p": "x",
+        "s": ["a", "b"],
+    }
+    with pytest.raises(InputError, match="cannot be written as JSON: object"):
+        jsonable(object())
+
+
+# Spreadsheets
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_formulas_open_as_text_in_libreoffice(tmp_path: Path) -> None:
+    cells = [
+        "=1+1",
+        "+2",
+        "-3",
+        "@SUM(A1)",
+        "\t=4",
+        "'=5",
+        '=HYPERLINK("http://x")',
+        "plain",
+        "=cmd|'/c calc'!A1",
+    ]
+    write_table(tmp_path / "in.csv", {"id": [f"k{i}" for i in range(len(cells))], "text": cells})
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    command = ["soffice", "--headless", profile, "--convert-to", "fods", "--outdir", str(tmp_path)]
+    subprocess.run([*command, str(tmp_path / "in.csv")], check=True, capture_output=True, timeout=300)
+    sheet = (tmp_path / "in.fods").read_text(encoding="utf-8")
+    table = sheet[sheet.index("<table:table ") :]
+    assert "table:formula" not in table
+    assert table.count('office:value-type="string"') == 2 * (len(cells) + 1)
+    assert read_table(tmp_path / "in.csv", [Column("id"), Column("text")]).text("text") == tuple(cells)
