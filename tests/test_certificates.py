@@ -285,7 +285,7 @@ def test_never_against_stays_exact_through_the_repair() -> None:
 
 
 def both_decisions(belief: Belief, first: ExactPolicy, second: dict[bool, ExactPolicy]) -> Fraction:
-    """The adversary's success after two decisions on one paper, the second table chosen by the first decision."""
+    """The adversary's success after two decisions; the second table follows the first decision."""
     weight = [Fraction(float(w)) for w in belief.weight]
     success = Fraction(0)
     for accepted, policy in second.items():

@@ -9,6 +9,8 @@ from blindcal import calibrators
 from blindcal.assessments import Assessment, assess
 from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
 from blindcal.beliefs import Belief, pair_belief
+from blindcal.certificates import Claim, certify, claim
+from blindcal.coins import Key, commitment, make_key, read_key, toss
 from blindcal.errors import (
     BlindcalError,
     CertificateError,
@@ -17,7 +19,9 @@ from blindcal.errors import (
     RefusedError,
     VerificationError,
 )
+from blindcal.exact import ExactPolicy
 from blindcal.frontiers import Frontier, frontier
+from blindcal.guarantees import Guarantee
 from blindcal.monotone import Logistic, Monotone, PiecewiseLinear, Power
 from blindcal.policies import (
     Limits,
@@ -43,8 +47,12 @@ __all__ = [
     "Belief",
     "BlindcalError",
     "CertificateError",
+    "Claim",
+    "ExactPolicy",
     "Frontier",
+    "Guarantee",
     "InputError",
+    "Key",
     "Limits",
     "Logistic",
     "Monotone",
@@ -65,11 +73,15 @@ __all__ = [
     "audit",
     "bits",
     "calibrators",
+    "certify",
     "chance_better",
+    "claim",
+    "commitment",
     "epsilon_policy",
     "evidence_policy",
     "frontier",
     "guess",
+    "make_key",
     "pair_belief",
     "play",
     "posterior",
@@ -78,8 +90,10 @@ __all__ = [
     "posterior_variance",
     "proposition_strategy",
     "public_policy",
+    "read_key",
     "recognize_grid",
     "selection",
     "solve",
     "top_k_success",
+    "toss",
 ]

@@ -1,0 +1,82 @@
+"""Small conferences as the files a chair would have, for tests of the whole line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from blindcal.cli import run
+
+Rows = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class SmallConference:
+    """Rows of the three input files; reviewer ids are canaries that no public output may hold."""
+
+    reviews: Rows
+    reviewers: Rows
+    pools: Rows
+
+    def write(self, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("reviews", "reviewers", "pools"):
+            rows = getattr(self, name)
+            (folder / f"{name}.csv").write_text(
+                "".join(",".join(row) + "\n" for row in rows), encoding="utf-8"
+            )
+        return folder
+
+    def with_review(
+        self, index: int, *, reviewer: str | None = None, score: str | None = None
+    ) -> SmallConference:
+        """One review changed (the header is row 0)."""
+        rows = list(self.reviews)
+        paper, old_reviewer, old_score = rows[index]
+        rows[index] = (paper, reviewer or old_reviewer, score or old_score)
+        return replace(self, reviews=tuple(rows))
+
+    @property
+    def canaries(self) -> list[str]:
+        return [row[0] for row in self.reviewers[1:]]
+
+
+def small_conference(
+    seed: int = 1, papers: int = 6, pool: int = 4, reviews: int = 2, reviewers: int = 8, noise: float = 0.5
+) -> SmallConference:
+    rng = np.random.default_rng(seed)
+    ids = [f"canary-{rng.integers(10**9):09d}" for _ in range(reviewers)]
+    slope, offset = np.exp(rng.normal(0, 0.5, reviewers)), rng.normal(0, 0.7, reviewers)
+    table: list[tuple[str, ...]] = [("paper", "reviewer", "score")]
+    pools: list[tuple[str, ...]] = [("paper", "reviewer", "probability")]
+    for index in range(papers):
+        paper, quality = f"p{index:02d}", rng.normal()
+        candidates = rng.choice(reviewers, pool, replace=False)
+        for j in candidates[:reviews]:
+            score = slope[j] * quality + offset[j] + noise * rng.normal()
+            table.append((paper, ids[j], f"{score:.2f}"))
+        pools += [
+            (paper, ids[j], f"{p:.2f}")
+            for j, p in zip(sorted(candidates), rng.uniform(0.4, 0.9, pool), strict=True)
+        ]
+    people = [("reviewer", "slope", "offset", "noise")]
+    people += [(ids[j], f"{slope[j]:.3f}", f"{offset[j]:.3f}", f"{noise}") for j in range(reviewers)]
+    return SmallConference(tuple(table), tuple(people), tuple(pools))
+
+
+def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
+    """The command line that decides the conference in `folder`."""
+    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
+    rate = [] if "--accept-rate" in more or "--bar" in more else ["--accept-rate", "0.4"]
+    return ["decide", str(folder / "reviews.csv"), *files, *rate, "--key", str(key), "--out", str(out), *more]
+
+
+def decided(folder: Path, key: Path, out: Path, *more: str) -> tuple[bytes, dict[str, object]]:
+    """Decide and return the public table and the certificate."""
+    code = run(arguments(folder, key, out, *more))
+    assert code == 0, f"exit code {code}"
+    certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
+    return (out / "decisions.csv").read_bytes(), certificate
