@@ -1,0 +1,174 @@
+"""The chain behind `offsets` and `hierarchical` leaves the right law as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import kstest, truncnorm
+
+from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.chains import CEILING, FLOOR, Sampler, State
+from blindcal.calibrators.fits import fit_batch
+from blindcal.calibrators.slopes import (
+    GREATEST_SPREAD,
+    LEAST_SPREAD,
+    from_normal_score,
+    location_and_scale,
+    log_density,
+    normal_score,
+)
+from sizes import count
+
+ALARM = 1e-6  # chance that a right chain fails one of these tests of a law
+
+
+def prior_state(rng: np.random.Generator, groups: int, papers: int, reviewers: int, common: bool) -> State:
+    """An exact draw of everything from the model's own laws."""
+    mean, spread, noise = rng.uniform(FLOOR, CEILING, (3, groups))
+    variation = np.exp(rng.uniform(np.log(LEAST_SPREAD), np.log(GREATEST_SPREAD), groups))
+    m, t, rho = location_and_scale(np.log(mean), variation)
+    slope = np.repeat(mean, reviewers)
+    if not common:
+        drawn = truncnorm.rvs(-rho[:, None], np.inf, size=(groups, reviewers), random_state=rng)
+        slope = (m[:, None] + t[:, None] * drawn).ravel()
+    return State(
+        quality=rng.standard_normal(groups * papers),
+        slope=slope,
+        offset=np.repeat(spread, reviewers) * rng.standard_normal(groups * reviewers),
+        noise=noise,
+        center=np.zeros(groups),
+        spread=spread,
+        log_mean=np.log(mean),
+        variation=variation,
+    )
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_sweeps_leave_the_joint_law_of_data_and_parameters(common: bool) -> None:
+    """Parameters from their laws, scores given them, then sweeps given the scores: the laws must not move.
+
+    Uneven loads on purpose. Kolmogorov-Smirnov on independent conferences; each part fails by chance at 1e-6.
+    """
+    rng, groups = np.random.default_rng(8), count(12000, 40000)
+    edges = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 3], [2, 1], [2, 3], [3, 0], [3, 2], [4, 0]])
+    papers, reviewers = 5, 4
+    copy = np.repeat(np.arange(groups), len(edges))
+    paper, reviewer = (np.tile(edges[:, k], groups) + copy * n for k, n in ((0, papers), (1, reviewers)))
+    start = prior_state(rng, groups, papers, reviewers, common)
+    score = start.slope[reviewer] * start.quality[paper] + start.offset[reviewer]
+    score += start.noise[copy] * rng.standard_normal(score.size)
+    groups_of = (np.repeat(np.arange(groups), papers), np.repeat(np.arange(groups), reviewers))
+    sampler = Sampler(Batch(paper, reviewer, score, *groups_of), common_slope=common, rng=rng)
+    sampler.state = start
+    for _ in range(40):
+        sampler.sweep()
+    s = sampler.state
+    for value in (s.noise, s.spread, np.exp(s.log_mean)):
+        assert kstest((value - FLOOR) / (CEILING - FLOOR), "uniform").pvalue > ALARM
+    assert kstest(s.quality[::papers], "norm").pvalue > ALARM
+    assert kstest(s.quality[4::papers], "norm").pvalue > ALARM
+    together = s.quality.reshape(groups, papers)
+    assert kstest(together.mean(axis=1) * np.sqrt(papers), "norm").pvalue > ALARM
+    assert kstest((together**2).sum(axis=1), "chi2", args=(papers,)).pvalue > ALARM
+    z = (s.offset - np.repeat(s.center, reviewers)) / np.repeat(s.spread, reviewers)
+    assert kstest(z[3::reviewers], "norm").pvalue > ALARM
+    if not common:
+        low, high = np.log(LEAST_SPREAD), np.log(GREATEST_SPREAD)
+        assert kstest((np.log(s.variation) - low) / (high - low), "uniform").pvalue > ALARM
+        m, t, rho = location_and_scale(s.log_mean, s.variation)
+        x = (s.slope[1::reviewers] - m) / t
+        assert kstest((ndtr(x) - ndtr(-rho)) / ndtr(rho), "uniform").pvalue > ALARM
+
+
+def test_positive_normal_law_has_the_asked_mean_and_spread() -> None:
+    for mean, spread in [(0.7, 0.05), (1.0, 0.4), (2.0, 0.75), (1.0, 0.88)]:
+        m, t, rho = location_and_scale(np.log([mean]), np.array([spread]))
+        law = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0])
+        assert law.mean() == pytest.approx(mean, rel=1e-9)
+        assert law.std() / law.mean() == pytest.approx(spread, rel=2e-5)
+
+
+def test_log_density_is_that_of_the_positive_normal_law() -> None:
+    slopes = np.array([0.3, 1.1, 2.4])
+    log_mean, spread = np.log([1.2]), np.array([0.6])
+    m, t, rho = location_and_scale(log_mean, spread)
+    expected = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0]).logpdf(slopes).sum()
+    found = log_density(
+        np.array([slopes.sum()]), np.array([(slopes**2).sum()]), np.array([3.0]), log_mean, spread
+    )
+    assert found[0] - 1.5 * np.log(2 * np.pi) == pytest.approx(expected)
+
+
+def test_normal_scores_go_and_come_back() -> None:
+    mean, sd = np.array([2.0, 0.1, -3.0, -30.0]), np.array([0.5, 1.0, 1.0, 2.0])
+    z = np.array([-1.3, 0.4, 2.0, -0.7])
+    value = from_normal_score(z, mean, sd)
+    assert (value > 0).all()
+    np.testing.assert_allclose(normal_score(value, mean, sd), z, atol=1e-6)
+    np.testing.assert_allclose(ndtr(z[1]), 1 - np.exp(log_ndtr((0.1 - value[1]) / 1.0) - log_ndtr(0.1)))
+
+
+def test_moves_leave_residuals_as_they_are() -> None:
+    rng = np.random.default_rng(2)
+    batch = Batch([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], rng.standard_normal(6))
+    sampler = Sampler(batch, common_slope=False, rng=rng)
+    sampler.state.slope = rng.uniform(0.2, 2, 3)
+
+    def residual() -> np.ndarray:
+        s = sampler.state
+        return batch.score - s.slope[batch.reviewer] * s.quality[batch.paper] - s.offset[batch.reviewer]
+
+    before, quality = residual(), sampler.state.quality
+    sampler.move_location()
+    sampler.move_scale()
+    assert np.abs(sampler.state.quality - quality).min() > 0
+    np.testing.assert_allclose(residual(), before, atol=1e-12)
+
+
+def test_common_slope_agrees_with_the_gaussian_posterior() -> None:
+    """Spreads frozen, everything else is jointly Gaussian: dense algebra gives the exact posterior."""
+    rng = np.random.default_rng(3)
+    paper, reviewer = (
+        np.repeat(np.arange(6), 3),
+        np.array([0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3, 0, 1, 2, 1, 2, 3]),
+    )
+    a, tau, sigma = 0.8, 0.6, 0.4
+    score = rng.standard_normal(18)
+    sampler = Sampler(Batch(paper, reviewer, score), common_slope=True, rng=rng)
+    s = sampler.state
+    s.slope, s.spread, s.noise = np.full(4, a), np.array([tau]), np.array([sigma])
+    design = np.zeros((18, 10))
+    design[np.arange(18), paper], design[np.arange(18), 6 + reviewer] = a, 1.0
+    precision = design.T @ design / sigma**2 + np.diag([1.0] * 6 + [tau**-2] * 4)
+    exact, covariance = np.linalg.solve(precision, design.T @ score / sigma**2), np.linalg.inv(precision)
+    total = squares = np.zeros(6)
+    sweeps = count(20000, 200000)
+    for _ in range(sweeps):
+        sampler.draw_quality()
+        sampler.draw_offsets()
+        total, squares = total + s.quality, squares + s.quality**2
+    mean = total / sweeps
+    np.testing.assert_allclose(mean, exact[:6], atol=0.02)
+    np.testing.assert_allclose(squares / sweeps - mean**2, np.diag(covariance)[:6], rtol=0.1)
+
+
+def test_conferences_of_a_batch_share_nothing() -> None:
+    """The same conference beside a very different one: the same answer, up to Monte Carlo error."""
+    rng = np.random.default_rng(4)
+    paper, reviewer = np.repeat(np.arange(40), 3), np.argsort(rng.random((40, 20)), axis=1)[:, :3].ravel()
+    slope, offset = rng.uniform(0.5, 1.5, 20), rng.normal(0, 0.7, 20)
+    score = (
+        slope[reviewer] * rng.standard_normal(40)[paper] + offset[reviewer] + 0.3 * rng.standard_normal(120)
+    )
+    alone = fit_batch(Batch(paper, reviewer, score), common_slope=False, sweeps=3000)
+    beside = np.concatenate([score, 100 + 30 * rng.standard_normal(120)])
+    groups = (np.repeat([0, 1], 40), np.repeat([0, 1], 20))
+    both = fit_batch(
+        Batch(np.r_[paper, paper + 40], np.r_[reviewer, reviewer + 20], beside, *groups),
+        common_slope=False,
+        sweeps=3000,
+    )
+    np.testing.assert_allclose(both.quality[:40], alone.quality, atol=0.2)
+    assert np.sqrt(np.mean((both.quality[:40] - alone.quality) ** 2)) < 0.06
+    np.testing.assert_allclose(both.noise[0], alone.noise[0], rtol=0.1)
