@@ -99,7 +99,7 @@ def _known(reviewer: Reviewer) -> TypeGuard[Affine]:
 
 
 def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
-    """log f_1(s1) f_2(s2) - log f_2(s1) f_1(s2); refused where the scores fit neither assignment."""
+    """log f_1(s1) f_2(s2) - log f_2(s1) f_1(s2); refused where that is 0/0 or infinite."""
     s1, s2 = s[..., 0], s[..., 1]
     with np.errstate(invalid="ignore"):
         first = one.log_marginal(s1) + two.log_marginal(s2)
@@ -107,7 +107,10 @@ def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
         ratio = np.asarray(first - second)
     if np.isnan(ratio).any():
         bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
-        raise InputError(f"scores must be possible under some assignment, found {bad[0]:.17g}, {bad[1]:.17g}")
+        raise InputError(
+            "scores must have a positive, finite density under some assignment, "
+            f"found {bad[0]:.17g}, {bad[1]:.17g}"
+        )
     return ratio
 
 
