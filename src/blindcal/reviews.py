@@ -151,7 +151,8 @@ class Reviews:
 
     def digest(self) -> str:
         """A digest of the rows by value: equal for equal reviews in any row order. CONFIDENTIAL."""
-        return digest(self.columns())
+        table = self.columns()
+        return digest({name: [None if v != v else v for v in column] for name, column in table.items()})
 
 
 def recognize_grid(score: Array) -> Array | None:
