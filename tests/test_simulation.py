@@ -80,6 +80,19 @@ def test_the_batch_is_the_conferences_side_by_side():
         )
 
 
+def test_one_conference_as_reviews():
+    drawn = simulate(np.random.default_rng(6), 3, papers=12, reviewers=20, per_paper=2, law=prototype_law())
+    reviews = drawn.reviews(1)
+    expected = {
+        (paper, int(person)): score
+        for paper in range(12)
+        for person, score in zip(drawn.reviewer[1, paper], drawn.score[1, paper], strict=True)
+    }
+    numbers = [int(name[1:]) for name in reviews.reviewers]
+    rows = zip(reviews.paper, reviews.reviewer, reviews.score, strict=True)
+    assert {(int(reviews.papers[p][1:]), numbers[r]): s for p, r, s in rows} == expected
+
+
 # What the published script gives (100 conferences, standard error about .002; messy middle about .009).
 SCRIPT = {
     0.0: ((0.143, 0.147, 0.000), (0.330, 0.310, 0.000)),
@@ -124,6 +137,9 @@ def test_pools_hold_the_true_reviewers_and_every_candidate_is_equally_likely():
     assert inside.any(axis=-1).all()
     assert (drawn.reviewer[:, 0] != drawn.reviewer[:, 1]).all()
     assert drawn.probability == pytest.approx(2 / 5)
+    assert (drawn.reviewers.slope[drawn.reviewer] == drawn.slope[drawn.reviewer]).all()
+    expected = drawn.reviewers.score(drawn.quality[:, None])[np.arange(papers)[:, None], drawn.reviewer]
+    assert_follows((drawn.score - expected) / 0.5, norm())
     # Which place of the sorted pool a true reviewer has, and who is in a pool at all, carry no information.
     for hits in inside.any(axis=1).sum(axis=0):
         assert binomtest(int(hits), papers, 2 / 5).pvalue > FALSE_ALARM

@@ -5,7 +5,7 @@
 One frozen type for each stage, pure functions between them.
 """
 
-from blindcal import calibrators
+from blindcal import calibrators, rankings, simulation, sweeps
 from blindcal.assessments import Assessment, assess
 from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
 from blindcal.beliefs import Belief, pair_belief
@@ -90,10 +90,13 @@ __all__ = [
     "posterior_variance",
     "proposition_strategy",
     "public_policy",
+    "rankings",
     "read_key",
     "recognize_grid",
     "selection",
+    "simulation",
     "solve",
+    "sweeps",
     "top_k_success",
     "toss",
 ]

@@ -17,6 +17,8 @@ from blindcal.assignments import stacked_assignments, uniform_assignments
 from blindcal.calibrators.batches import Batch
 from blindcal.checks import Array, Integers, nonnegative, numbers, positive
 from blindcal.errors import InputError
+from blindcal.reviewers import Affine
+from blindcal.reviews import Reviews
 
 Slopes = Literal["exponential", "lognormal", "equal"]
 
@@ -160,6 +162,14 @@ class Simulation:
         chosen = self._reviewing
         return self.slope.ravel()[chosen], self.offset.ravel()[chosen], self.noise.ravel()[chosen]
 
+    def reviews(self, conference: int = 0) -> Reviews:
+        """One of the conferences as a table; ids `P000001`, `R000001` sort like the numbers from 0."""
+        papers, per_paper = self.score.shape[1:]
+        paper = [f"P{number:06d}" for number in range(papers) for _ in range(per_paper)]
+        reviewer = [f"R{number:06d}" for number in self.reviewer[conference].ravel()]
+        score = self.score[conference].ravel()
+        return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
 
 def simulate(
     rng: np.random.Generator,
@@ -206,6 +216,11 @@ class PooledConference:
     probability: Array
     reviewer: Integers
     score: Array
+
+    @property
+    def reviewers(self) -> Affine:
+        """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
+        return Affine(self.slope, self.offset, self.noise)
 
 
 def pooled_conference(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import blindcal
 from blindcal.calibrators import (
     hierarchical_quality,
     maximum_likelihood_quality,
@@ -30,8 +30,6 @@ from blindcal.files import canonical, digest, read_json, write_json
 from blindcal.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.simulation import Law, Simulation, simulate
 
-# Part of every task's name: another version may give other numbers.
-_VERSION = version("blindcal")
 # Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
 _PAPERS_A_TASK = 2_500
 
@@ -79,7 +77,8 @@ class Task:
 
     @property
     def description(self) -> dict[str, object]:
-        return {"version": _VERSION, "measures": list(MEASURES), **asdict(self)}
+        # Another version may give other numbers.
+        return {"version": blindcal.__version__, "measures": list(MEASURES), **asdict(self)}
 
     def rng(self) -> np.random.Generator:
         key = digest(asdict(self.setting))
