@@ -279,7 +279,7 @@ def test_never_against_stays_exact_through_the_repair() -> None:
     rng = np.random.default_rng(4)
     guarantee = Guarantee("average", added_success=0.05, epsilon=None, never_against=0.95)
     belief = random_paper(rng, 6, 2)
-    policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=10)
+    policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=0.001)
     assert all(policy.probability(int(r)) == 1 for r in np.flatnonzero(belief.favor >= 0.95))
     assert all(policy.probability(int(r)) == 0 for r in np.flatnonzero(belief.favor <= 0.05))
 

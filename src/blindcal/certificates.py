@@ -27,13 +27,16 @@ from blindcal.exact import UNIT, Case, Exact, ExactPolicy, exact_case
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 
-_SMALLEST_MIX = 48
+_SMALLEST_MIX = 2.0**-48
 # Authors this close to the likeliest one get an equation too: the constant gives them no slack to use.
 _NEARLY_TIED = 23
 _PIVOT_CANDIDATES = 64
 _LEAST_PIVOT = 1e-7
 # Programs are solved to 1e-10.
 _TOLERANCE = 1e-9
+_ROUNDING = 1e-14
+# slot, label, other label or None for everyone, whole, prior: see `_equations`
+_Row = tuple[int, int, int | None, int, int]
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,15 @@ def certify(
     guarantee: Guarantee,
     *,
     factor: Exact | None = None,
-    mixed: int | None = None,
+    mixed: float = 0.0,
 ) -> tuple[ExactPolicy, Claim]:
     """The table to sample and what it promises, both exact, or a `CertificateError`.
 
     Every number is an expectation over the public belief. The table is first put on multiples of 2^-53. Where
-    a limit is missed, it is mixed with the constant 1/2 with the smallest weight 2^-j found to keep them all;
-    weight 1 is the public decision. `mixed` starts at weight 2^-mixed. `factor` multiplies the weights
-    exactly: the outcome of an earlier decision on the paper, which the promise must hold together with.
+    a limit is missed, it is mixed with the constant 1/2, by the smallest weight that the limits need and then
+    eight times more until all are kept; weight 1 is the public decision. `mixed` is the weight to begin with.
+    `factor` multiplies the weights exactly: the outcome of an earlier decision on the paper, with which the
+    promise must hold together.
 
     >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
     >>> policy, claim = certify(belief, np.array([0.25, 0.0]), Guarantee("average", epsilon=None))
@@ -83,19 +87,24 @@ def certify(
     fixed = _fixed(belief, guarantee)
     rounded = np.rint(_banded(belief, accept, guarantee) * UNIT).astype(np.int64)
     start = np.where(fixed >= 0, fixed * UNIT, rounded)
-    level = mixed
-    while level is None or level > 0:
-        policy = _on_equations(case, _mix(start, level, fixed), guarantee)
+    public = _public(belief, case, fixed)
+    fallback = not _missed(case, public, guarantee).size
+    while mixed < 1:
+        policy = _on_equations(case, _mix(start, mixed, fixed), guarantee)
         missed = None if policy is None else _missed(case, policy, guarantee)
         if policy is not None and missed is not None and not missed.size:
-            return policy, claim(belief, policy, factor=factor, mixed=0.0 if level is None else 0.5**level)
-        level = _next_level(level, missed)
-    policy = _public(belief, case, fixed)
-    if _missed(case, policy, guarantee).size:
-        raise CertificateError(
-            "no table for these public data keeps the asked limits, not even a constant one"
-        )
-    return policy, claim(belief, policy, factor=factor, mixed=1.0)
+            if fallback and mixed > _SMALLEST_MIX and _loss(belief, public) <= _loss(belief, policy):
+                break
+            return policy, claim(belief, policy, factor=factor, mixed=mixed)
+        mixed = _more(mixed, missed)
+    if not fallback:
+        raise CertificateError("no table keeps the asked limits for these public data, not even a constant")
+    return public, claim(belief, public, factor=factor, mixed=1.0)
+
+
+def _loss(belief: Belief, policy: ExactPolicy) -> float:
+    """Expected loss up to a constant: what accepting costs over rejecting."""
+    return float(belief.weight @ (policy.accept * (1.0 - 2.0 * belief.favor)))
 
 
 def _fixed(belief: Belief, guarantee: Guarantee) -> Integers:
@@ -119,19 +128,18 @@ def _banded(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
     return np.clip(inside, min(low, mean), max(high, mean))
 
 
-def _mix(start: Integers, level: int | None, fixed: Integers) -> Integers:
-    """`(1 - 2^-level) * table + 2^-level / 2`; secrets that are fixed stay."""
-    if level is None:
-        return start
-    return np.where(fixed >= 0, start, start + ((UNIT // 2 - start) >> level))
+def _mix(start: Integers, weight: float, fixed: Integers) -> Integers:
+    """`(1 - weight) * table + weight / 2`; secrets that are fixed stay."""
+    mixed = np.rint(start + weight * (UNIT // 2 - start)).astype(np.int64)
+    return np.where((fixed >= 0) | (weight == 0), start, mixed)
 
 
-def _next_level(level: int | None, missed: Array | None) -> int:
-    """The smallest mixing weight that the missed limits need, then eight times as large at each step."""
-    if level is not None:
-        return level - 3
+def _more(weight: float, missed: Array | None) -> float:
+    """The mixing weight to try next: what the missed limits need, or eight times the last one."""
+    if weight > 0:
+        return 8 * weight
     worst = 0.0 if missed is None else float(missed.max(initial=0.0))
-    return _SMALLEST_MIX if worst <= 0 else max(0, min(_SMALLEST_MIX, int(-np.log2(worst)) - 1))
+    return worst * (1 + 2**-20) + _SMALLEST_MIX
 
 
 def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
@@ -187,6 +195,7 @@ def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> Exac
     rows = _equations(case, guarantee)
     if not rows:
         return ExactPolicy(numerator)
+    numerator = _nudged(case, numerator, rows)
     mass = case.weight * numerator.astype(object)
     parts, total = case.by_label(mass), int(mass.sum())
     # sum_r x_r (whole * [label = y] - prior_y * [r counts]) = 0, x = weight * accept
@@ -218,7 +227,24 @@ def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> Exac
     return ExactPolicy(numerator, tuple(sorted(exact)))
 
 
-_Row = tuple[int, int, int | None, int, int]
+def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
+    """The table moved towards the equations in floats, everywhere in proportion to the room it has.
+
+    What a program leaves, up to its tolerance, would be too much for one secret to take.
+    """
+    weight, accept = (case.weight / case.total).astype(np.float64), numerator / UNIT
+    matrix = np.empty((len(rows), weight.size))
+    for line, (slot, label, other, whole, prior) in zip(matrix, rows, strict=True):
+        group = case.group[slot]
+        line[:] = (whole / case.total) * (group == label)
+        line -= (prior / case.total) * (1.0 if other is None else (group == other))
+    residual = matrix @ (weight * accept)
+    if np.abs(residual).max() < _ROUNDING:
+        return numerator
+    share = np.minimum(accept, 1.0 - accept)
+    step = np.linalg.lstsq((matrix * (share * weight)) @ matrix.T, -residual, rcond=1e-12)[0]
+    moved = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
+    return np.rint(moved * UNIT).astype(np.int64)
 
 
 def _equations(case: Case, guarantee: Guarantee) -> list[_Row]:

@@ -67,7 +67,7 @@ def plan_paper(
     guarantee: Guarantee,
     *,
     factor: Exact | None = None,
-    mixed: int | None = None,
+    mixed: float = 0.0,
 ) -> PaperPlan:
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
