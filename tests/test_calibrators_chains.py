@@ -172,3 +172,54 @@ def test_conferences_of_a_batch_share_nothing() -> None:
     np.testing.assert_allclose(both.quality[:40], alone.quality, atol=0.2)
     assert np.sqrt(np.mean((both.quality[:40] - alone.quality) ** 2)) < 0.06
     np.testing.assert_allclose(both.noise[0], alone.noise[0], rtol=0.1)
+
+
+def identical(groups: int, rng: np.random.Generator) -> tuple[Sampler, np.ndarray, np.ndarray]:
+    """A sampler of `groups` copies of one small conference, and its slopes and offsets."""
+    paper, reviewer = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 0, 2])
+    copy = np.repeat(np.arange(groups), 6)
+    batch = Batch(
+        np.tile(paper, groups) + 3 * copy,
+        np.tile(reviewer, groups) + 3 * copy,
+        rng.standard_normal(6 * groups),
+        np.repeat(np.arange(groups), 3),
+        np.repeat(np.arange(groups), 3),
+    )
+    sampler = Sampler(batch, common_slope=False, rng=rng)
+    slope, offset = np.array([0.3, 1.0, 2.1]), np.array([-0.4, 0.1, 0.6])
+    sampler.state.slope, sampler.state.offset = np.tile(slope, groups), np.tile(offset, groups)
+    sampler.state.quality = np.tile([0.5, -1.0, 1.4], groups)
+    sampler.state.center, sampler.state.spread = np.full(groups, 0.2), np.full(groups, 0.4)
+    return sampler, slope, offset
+
+
+def test_location_move_is_a_draw_from_its_own_law() -> None:
+    """d has density prod phi(q + d) * prod N(offset - slope d; center - mean slope d, spread): on a grid."""
+    sampler, slope, offset = identical(40000, np.random.default_rng(5))
+    d = np.linspace(-6, 6, 20001)[:, None]
+    log = -0.5 * ((np.array([0.5, -1.0, 1.4]) + d) ** 2).sum(axis=1)
+    log -= 0.5 * (((offset - slope * d - 0.2 + slope.mean() * d) / 0.4) ** 2).sum(axis=1)
+    cdf = np.cumsum(np.exp(log - log.max()))
+    before = sampler.state.quality[::3].copy()
+    sampler.move_location()
+    moved = sampler.state.quality[::3] - before
+    assert kstest(moved, lambda x: np.interp(x, d[:, 0], cdf / cdf[-1])).pvalue > ALARM
+
+
+def test_slope_law_given_slopes_is_a_draw_from_its_own_law() -> None:
+    """Metropolis steps at fixed slopes reach the law that a grid over (mean, variation) gives."""
+    sampler, slope, _ = identical(20000, np.random.default_rng(6))
+    sampler.state.log_mean[:], sampler.state.variation[:] = 0.0, 0.5
+    sampler.draw_slope_law(tries=300)
+    mean, variation = np.linspace(FLOOR, CEILING, 1500), np.geomspace(LEAST_SPREAD, GREATEST_SPREAD, 600)
+    grid_mean, grid_variation = (part.ravel() for part in np.meshgrid(mean, variation))
+    sums = (np.full(grid_mean.size, slope.sum()), np.full(grid_mean.size, (slope**2).sum()))
+    log = log_density(*sums, np.full(grid_mean.size, 3.0), np.log(grid_mean), grid_variation)
+    weight = np.exp(log - log.max()).reshape(variation.size, mean.size)
+    for axis, points, drawn in (
+        (0, mean, np.exp(sampler.state.log_mean)),
+        (1, variation, sampler.state.variation),
+    ):
+        cdf = np.cumsum(weight.sum(axis=axis))
+        middle = (cdf - 0.5 * weight.sum(axis=axis)) / cdf[-1]
+        assert kstest(drawn, lambda x, p=points, c=middle: np.interp(x, p, c)).pvalue > ALARM
