@@ -164,13 +164,19 @@ def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
     >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), 0.1).accept
     array([1., 1.])
     """
-    limit = nonnegative("epsilon", epsilon)
-    truth = (1.0 / (1.0 + np.exp(-limit)))[..., None]
+    truth = _honest(nonnegative("epsilon", epsilon))[..., None]
     favor = belief.favor
     response = unchecked_policy(np.where(favor > 0.5, truth, np.where(favor < 0.5, 1.0 - truth, 0.5)))
     public = public_policy(belief)
     better = response.conference_error(belief) < public.conference_error(belief)
     return unchecked_policy(np.where(better[..., None], response.accept, public.accept))
+
+
+def _honest(epsilon: Array) -> Array:
+    """`e^eps/(1+e^eps)`, rounded so that the odds of the number stored stay within e^eps."""
+    truth = np.minimum(1.0 / (1.0 + np.exp(-epsilon)), np.nextafter(1.0, 0.0))
+    too_far = np.log(truth) - np.log1p(-truth) > epsilon
+    return np.asarray(np.where(too_far, np.maximum(np.nextafter(truth, 0.0), 0.5), truth))
 
 
 def proposition_strategy(belief: Belief, g: Policy) -> Policy:
