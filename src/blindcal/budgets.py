@@ -7,6 +7,7 @@ of each segment that ties at it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from blindcal.checks import Array, nonnegative, numbers, within
 from blindcal.errors import InputError
+from blindcal.frontiers import Frontier
+from blindcal.policies import Policy
 
 _SLACK = 1e-12  # a limit missed by no more than this is a rounding of the least or greatest value
 _ROUNDING = 8 * np.finfo(float).eps
@@ -34,6 +37,71 @@ class Allocation:
     adversary_error: Array
     conference_total: float
     adversary_total: float
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """One budget spent over many frontiers.
+
+    `price`, `fraction`: as in `Allocation`; `policy`: one for all instances of a frontier, or a tuple of
+    them for a sequence of frontiers. `conference_error`, `adversary_error`: the weighted totals.
+    """
+
+    price: float
+    fraction: float
+    policy: Policy | tuple[Policy, ...]
+    conference_error: float
+    adversary_error: float
+
+
+def spend(
+    frontiers: Frontier | Sequence[Frontier],
+    *,
+    conference_error: float | None = None,
+    adversary_error: float | None = None,
+    weights: ArrayLike | None = None,
+) -> Spending:
+    """Spend one average budget over many instances: a limit on the conference's error, or on the
+    adversary's success (an `adversary_error` to reach).
+
+    `frontiers` is one frontier with a leading shape, or a sequence of single ones with any numbers of
+    secrets. `weights` sum to 1 over the instances (default: equal).
+
+    >>> from blindcal.beliefs import Belief
+    >>> from blindcal.frontiers import frontier
+    >>> two = frontier(Belief([[0.6, 0.4], [0.6, 0.4]], [[1.0, 0.0], [0.9, 0.2]]))
+    >>> spent = spend(two, conference_error=0.13)
+    >>> round(spent.price, 12), spent.policy.accept.round(12)
+    (0.6, array([[1. , 0. ], [1. , 0.5]]))
+    """
+    single = isinstance(frontiers, Frontier)
+    fronts = (frontiers,) if isinstance(frontiers, Frontier) else tuple(frontiers)
+    if not fronts or (not single and any(f.conference_error.ndim != 1 for f in fronts)):
+        raise InputError("give one frontier, or a sequence of frontiers of one instance each")
+    chosen = allocate(
+        _stacked([f.conference_error for f in fronts], single),
+        _stacked([f.adversary_error for f in fronts], single),
+        conference_limit=conference_error,
+        adversary_limit=adversary_error,
+        weights=weights,
+    )
+    points = (chosen.adversary_error,) if single else tuple(chosen.adversary_error)
+    policies = tuple(f.policy(adversary_error=a) for f, a in zip(fronts, points, strict=True))
+    return Spending(
+        chosen.price,
+        chosen.fraction,
+        policies[0] if single else policies,
+        chosen.conference_total,
+        chosen.adversary_total,
+    )
+
+
+def _stacked(chains: list[Array], single: bool) -> Array:
+    """Chains of different lengths as one array, padded by repeating their last vertex."""
+    if single:
+        return chains[0]
+    longest = max(chain.size for chain in chains)
+    return np.stack([np.pad(chain, (0, longest - chain.size), mode="edge") for chain in chains])
 
 
 def allocate(
