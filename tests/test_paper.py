@@ -1,0 +1,327 @@
+"""The paper's statements, each under its number: every case, every branch, and the printed slips."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal import Affine, Belief, InputError, Policy, frontier, pair_belief, paper, solve
+from blindcal.checks import Array
+from strategies import beliefs, random_beliefs
+
+EIGHT_CASES = list(
+    product(["u<v", "u>v"], ["Phi_1<1/2<Phi_2", "Phi_2<1/2<Phi_1"], ["1 cheaper", "2 cheaper"])
+)
+
+
+def noisy_case(case: tuple[str, str, str], rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Random (u, v, Phi_1, Phi_2) of one of the eight noisy cases, u + v = 1."""
+    light, heavy = sorted(rng.dirichlet([2.0, 2.0]))
+    small, large = sorted(rng.uniform(0.02, 0.48, 2))
+    u, v = (light, heavy) if case[0] == "u<v" else (heavy, light)
+    lean_1, lean_2 = (small, large) if case[2] == "1 cheaper" else (large, small)
+    sign = -1.0 if case[1] == "Phi_1<1/2<Phi_2" else 1.0
+    return u, v, 0.5 + sign * lean_1, 0.5 - sign * lean_2
+
+
+def belief_of(u: float, v: float, phi_1: float, phi_2: float) -> Belief:
+    return Belief([u, v], [1.0 - phi_1, 1.0 - phi_2])
+
+
+def best_adversary_error(belief: Belief, conference_error: float) -> float:
+    """By programs alone: bisection on success until the least error meets the allowed one."""
+    loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
+    low, high = float(belief.weight.max()), 1.0
+    if solve(belief.weight, loss, success=low).value <= conference_error:
+        return 1.0 - low
+    for _ in range(45):
+        middle = 0.5 * (low + high)
+        if solve(belief.weight, loss, success=middle).value <= conference_error:
+            high = middle
+        else:
+            low = middle
+    return 1.0 - high
+
+
+def scenarios(u: float, v: float, q1: float, q2: float) -> float:
+    """The adversary's error from the proof's four scenarios, where A1 favors paper 1 and A2 paper 2."""
+    wrong = 0.0
+    wrong += u * q1 * (u * q1 < v * (1 - q2)) + v * (1 - q2) * (u * q1 >= v * (1 - q2))
+    wrong += u * (1 - q1) * (u * (1 - q1) < v * q2) + v * q2 * (u * (1 - q1) >= v * q2)
+    return wrong
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.01, 0.99))
+def test_the_four_scenarios_are_the_adversary_error(q1: float, q2: float, u: float) -> None:
+    belief = Belief([u, 1.0 - u], [0.9, 0.2])
+    assert Policy([q1, 1.0 - q2]).adversary_error(belief) == pytest.approx(scenarios(u, 1.0 - u, q1, q2))
+
+
+@given(beliefs(2, 2), st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)))
+def test_proposition_4_1(belief: Belief, g: tuple[float, float]) -> None:
+    """h, executed as the paper describes it, is no worse than g on either error."""
+    h = paper.proposition_4_1(belief, g)
+    assert ((h >= 0.0) & (h <= 1.0)).all()
+    by_map = np.where(belief.favor > 0.5, 1.0, np.where(belief.favor < 0.5, 0.0, 0.5))
+    if (belief.favor == 0.5).any():
+        by_map = np.full(2, by_map[belief.favor != 0.5][0] if (belief.favor != 0.5).any() else 0.5)
+    executed = Policy(np.clip(h * by_map + (1.0 - h) * by_map[::-1], 0.0, 1.0))
+    assert executed.conference_error(belief) <= Policy(g).conference_error(belief) + 1e-12
+    assert executed.adversary_error(belief) >= Policy(g).adversary_error(belief) - 1e-12
+
+
+def affine_pair(rng: np.random.Generator, size: int, noise: float) -> tuple[tuple[Affine, Affine], Array]:
+    reviewers = tuple(
+        Affine(rng.uniform(0.4, 2.5, size), rng.normal(size=size), noise=noise) for _ in range(2)
+    )
+    return (reviewers[0], reviewers[1]), rng.normal(size=(size, 2)) * 1.5
+
+
+def test_theorem_4_2_in_both_parts() -> None:
+    """Thresholds and densities as printed, from the reviewers' functions."""
+    rng = np.random.default_rng(1)
+    (one, two), scores = affine_pair(rng, 4000, 0.0)
+    belief = pair_belief((one, two), scores)
+    s1, s2 = scores.T
+    bounds = np.stack([two.score(one.quality(s2)), one.score(two.quality(s2))])
+    u = np.exp(one.log_marginal(s1) + two.log_marginal(s2))
+    v = np.exp(two.log_marginal(s1) + one.log_marginal(s2))
+    most = np.minimum(u, v) / (u + v)
+    point = (s1 >= bounds.max(axis=0)) | (s1 <= bounds.min(axis=0))
+    assert point.any()
+    assert (~point).any()
+    found = paper.theorem_4_2(belief)
+    np.testing.assert_allclose(found.start[:, 0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.start[:, 1], np.where(point, most, 0.0), atol=1e-12)
+    np.testing.assert_allclose(found.end[:, 0], np.where(point, 0.0, most), atol=1e-12)
+    np.testing.assert_allclose(found.end[:, 1], most, atol=1e-12)
+
+
+def test_theorem_4_2_counts_ties_as_no_error() -> None:
+    """s1 = beta_2(beta_1^-1(s2)): equal qualities under A2, paper 1 better under A1."""
+    one, two = Affine(1.0), Affine(2.0)
+    belief = pair_belief((one, two), [2.0, 1.0])
+    np.testing.assert_array_equal(belief.favor, [1.0, 0.5])
+    found = paper.theorem_4_2(belief)
+    np.testing.assert_allclose(found.start, [0.0, belief.weight.min()])
+    np.testing.assert_allclose(found.end, found.start)
+    assert frontier(belief).conference_error[0] == pytest.approx(0.5 * belief.weight[1])
+
+
+DISAGREE = Belief([0.7, 0.3], [1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("belief", "allowed", "branch", "accept"),
+    [
+        pytest.param(Belief([0.7, 0.3], [1.0, 1.0]), 0.0, paper.PAPER_1, [1, 1], id="both for paper 1"),
+        pytest.param(Belief([0.7, 0.3], [1.0, 0.5]), 0.0, paper.PAPER_1, [1, 1], id="tie and paper 1"),
+        pytest.param(Belief([0.7, 0.3], [0.5, 0.5]), 0.0, paper.PAPER_1, [1, 1], id="two ties"),
+        pytest.param(Belief([0.7, 0.3], [0.0, 0.0]), 0.0, paper.PAPER_2, [0, 0], id="both for paper 2"),
+        pytest.param(Belief([0.7, 0.3], [0.0, 0.5]), 0.0, paper.PAPER_2, [0, 0], id="tie and paper 2"),
+        pytest.param(DISAGREE, 1.0, paper.SATURATED, [1, 1], id="saturated"),
+        pytest.param(DISAGREE, 0.3, paper.SATURATED, [1, 1], id="just saturated"),
+        pytest.param(DISAGREE, 0.15, paper.INTERIOR, [1, 0.5], id="interior"),
+        pytest.param(DISAGREE, 0.0, paper.INTERIOR, [1, 0], id="no error allowed"),
+    ],
+)
+def test_algorithm_1_every_branch(belief: Belief, allowed: float, branch: str, accept: list[float]) -> None:
+    found = paper.algorithm_1(belief, allowed)
+    assert found.branch == branch
+    np.testing.assert_allclose(found.policy.accept, accept, atol=1e-15)
+    u, v = belief.weight
+    if branch == paper.SATURATED:
+        assert u * found.q[0] + v * found.q[1] == pytest.approx(max(u, v))
+    if branch == paper.INTERIOR:
+        assert 1.0 - (u * found.q[0] + v * found.q[1]) == pytest.approx(allowed)
+    if branch in (paper.PAPER_1, paper.PAPER_2):
+        assert np.isnan(found.q).all()
+
+
+@given(beliefs(2, 2), st.floats(0.0, 1.0))
+def test_theorem_4_3_algorithm_1_is_optimal(belief: Belief, allowed: float) -> None:
+    certain = Belief(belief.weight, np.round(belief.favor))
+    reached = paper.theorem_4_3(certain, allowed)
+    most = best_adversary_error(certain, allowed + 1e-10)
+    assert reached == pytest.approx(most, abs=1e-8)
+    assert paper.algorithm_1(certain, allowed).policy.conference_error(certain) <= allowed + 1e-12
+
+
+def test_theorem_4_4_algorithm_2_reaches_its_average() -> None:
+    """On a finite list of equally likely scores: zeta, eta and the coin's averages, and no better list."""
+    rng = np.random.default_rng(4)
+    (one, two), scores = affine_pair(rng, 300, 0.0)
+    belief = pair_belief((one, two), scores)
+    full = paper.algorithm_1(belief, 0.0).policy
+    saturated = paper.algorithm_1(belief, 1.0).policy
+    zeta = float(saturated.conference_error(belief).mean())
+    eta = float(full.adversary_error(belief).mean())
+    for allowed in (0.0, 0.3 * zeta, zeta, 2.0 * zeta):
+        policy = paper.algorithm_2(belief, allowed, zeta)
+        assert policy.conference_error(belief).mean() == pytest.approx(min(allowed, zeta), abs=1e-12)
+        stated = paper.theorem_4_4(allowed, zeta, eta)
+        assert policy.adversary_error(belief).mean() == pytest.approx(stated, abs=1e-12)
+        # Any other way to spend the same average: points anywhere on each instance's frontier.
+        front = frontier(belief)
+        spent = rng.dirichlet(np.ones(300)) * 300 * min(allowed, zeta)
+        other = front.policy(conference_error=spent)
+        assert other.adversary_error(belief).mean() <= stated + 1e-12
+
+
+@pytest.mark.parametrize("case", EIGHT_CASES, ids=" ".join)
+def test_theorem_4_5_in_all_eight_cases(case: tuple[str, str, str]) -> None:
+    """One segment from (e0, 0) to (e0 + m*w, m), against programs, at five places of it."""
+    rng = np.random.default_rng(EIGHT_CASES.index(case))
+    for _ in range(5):
+        u, v, phi_1, phi_2 = noisy_case(case, rng)
+        belief = belief_of(u, v, phi_1, phi_2)
+        found = paper.theorem_4_5(belief)
+        least = u * min(phi_1, 1 - phi_1) + v * min(phi_2, 1 - phi_2)
+        m, w = min(u, v), min(abs(2 * phi_1 - 1), abs(2 * phi_2 - 1))
+        np.testing.assert_allclose(found.start, [least, 0.0], atol=1e-15)
+        np.testing.assert_allclose(found.end, [least + m * w, m], atol=1e-15)
+        loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
+        for share in (0.0, 0.2, 0.5, 0.9, 1.0):
+            program = solve(belief.weight, loss, success=1.0 - share * m)
+            assert program.value == pytest.approx(least + share * m * w, abs=1e-9)
+
+
+def test_theorem_4_5_part_1_is_a_point() -> None:
+    found = paper.theorem_4_5(belief_of(0.3, 0.7, 0.1, 0.4))
+    np.testing.assert_allclose(found.start, [0.3 * 0.1 + 0.7 * 0.4, 0.3])
+    np.testing.assert_allclose(found.end, found.start)
+
+
+def test_theorem_4_5_regions_are_the_printed_lines() -> None:
+    rng = np.random.default_rng(6)
+    sigma = 0.6
+    (one, two), scores = affine_pair(rng, 4000, sigma)
+    s1, s2 = scores.T
+    a1, b1, a2, b2 = one.slope, one.offset, two.slope, two.offset
+    k1, k2 = a1**2 + sigma**2, a2**2 + sigma**2
+    lines = np.stack([a2 * k1 * (s2 - b2) / (a1 * k2) + b1, a1 * k2 * (s2 - b1) / (a2 * k1) + b2])
+    found = paper.theorem_4_5(pair_belief((one, two), scores))
+    single = (found.end == found.start).all(axis=1)
+    np.testing.assert_array_equal(single, (s1 >= lines.max(axis=0)) | (s1 <= lines.min(axis=0)))
+
+
+@pytest.mark.parametrize("case", EIGHT_CASES, ids=" ".join)
+def test_theorem_4_6_algorithm_3_in_all_eight_cases(case: tuple[str, str, str]) -> None:
+    rng = np.random.default_rng(50 + EIGHT_CASES.index(case))
+    for _ in range(3):
+        u, v, phi_1, phi_2 = noisy_case(case, rng)
+        belief = belief_of(u, v, phi_1, phi_2)
+        line = paper.theorem_4_5(belief)
+        for share, branch in ((0.0, paper.INTERIOR), (0.4, paper.INTERIOR), (1.0, paper.SATURATED)):
+            allowed = float((1 - share) * line.start[0] + share * line.end[0]) + 1e-12 * (share == 1.0)
+            found = paper.algorithm_3(belief, allowed)
+            assert found.branch == branch
+            assert found.policy.conference_error(belief) <= allowed + 1e-12
+            reached = paper.theorem_4_6(belief, allowed)
+            assert reached == pytest.approx(best_adversary_error(belief, allowed + 1e-11), abs=1e-7)
+            cheaper = int(case[2] == "2 cheaper")
+            bought = share * min(u, v)
+            assert found.q[1 - cheaper] == 1.0
+            assert found.q[cheaper] == pytest.approx(1.0 - bought / belief.weight[cheaper], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("belief", "allowed", "branch", "accept"),
+    [
+        pytest.param(belief_of(0.4, 0.6, 0.1, 0.3), 0.3, paper.PAPER_1, [1, 1], id="both for paper 1"),
+        pytest.param(belief_of(0.4, 0.6, 0.5, 0.3), 0.4, paper.PAPER_1, [1, 1], id="tie and paper 1"),
+        pytest.param(belief_of(0.4, 0.6, 0.9, 0.7), 0.3, paper.PAPER_2, [0, 0], id="both for paper 2"),
+        pytest.param(belief_of(0.4, 0.6, 0.5, 0.7), 0.4, paper.PAPER_2, [0, 0], id="tie and paper 2"),
+        pytest.param(belief_of(0.4, 0.6, 0.1, 0.7), 1.0, paper.SATURATED, [1, 2 / 3], id="saturated"),
+        pytest.param(belief_of(0.4, 0.6, 0.1, 0.7), 0.28, paper.INTERIOR, [1, 0.25], id="interior"),
+        pytest.param(belief_of(0.4, 0.6, 0.1, 0.7), 0.22, paper.INTERIOR, [1, 0], id="least error"),
+    ],
+)
+def test_algorithm_3_every_branch(belief: Belief, allowed: float, branch: str, accept: list[float]) -> None:
+    found = paper.algorithm_3(belief, allowed)
+    assert found.branch == branch
+    np.testing.assert_allclose(found.policy.accept, accept, atol=1e-12)
+
+
+@pytest.mark.parametrize("phis", [(0.1, 0.7), (0.7, 0.1), (0.1, 0.3), (0.8, 0.9)])
+def test_algorithm_3_refuses_errors_that_cannot_be_achieved(phis: tuple[float, float]) -> None:
+    """Below e0, where the assignments disagree and, unlike the printed text, where they agree."""
+    belief = belief_of(0.4, 0.6, *phis)
+    least = float(paper.theorem_4_5(belief).start[0])
+    with pytest.raises(InputError, match=r"cannot be achieved: the least achievable is 0\.\d"):
+        paper.algorithm_3(belief, least - 1e-6)
+
+
+def test_the_printed_q2_of_algorithm_3_is_infeasible_and_the_corrected_one_optimal() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        u, v, phi_1, phi_2 = noisy_case(("u<v", "Phi_1<1/2<Phi_2", "2 cheaper"), rng)
+        printed = (v - u) * (1.0 - 2.0 * phi_2) / (u + v)
+        assert printed < 0.0
+        belief = belief_of(u, v, phi_1, phi_2)
+        found = paper.algorithm_3(belief, 1.0)
+        assert found.q == pytest.approx([1.0, 1.0 - u / v])
+        loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
+        best = solve(belief.weight, loss, success=v)
+        assert found.policy.adversary_error(belief) == pytest.approx(u)
+        assert found.policy.conference_error(belief) == pytest.approx(best.value, abs=1e-9)
+
+
+def test_how_many_of_the_eight_cases_each_printed_expression_covers() -> None:
+    rng = np.random.default_rng(10)
+    right = {"lower": 0, "saturation": 0, "interior q2": 0, "corrected q2": 0}
+    for case in EIGHT_CASES:
+        u, v, phi_1, phi_2 = noisy_case(case, rng)
+        belief = belief_of(u, v, phi_1, phi_2)
+        line = paper.theorem_4_5(belief)
+        allowed = float(line.start[0] + 0.4 * (line.end[0] - line.start[0]))
+        q = paper.algorithm_3(belief, allowed).q
+        right["lower"] += u * phi_1 + v * (1 - phi_2) == pytest.approx(line.start[0])
+        right["saturation"] += u * (phi_1 + 2 * phi_2 - 1) + v * (1 - phi_2) == pytest.approx(line.end[0])
+        t = allowed - u * (1 - phi_1) - v * phi_2
+        right["interior q2"] += (t - (2 * phi_1 - 1) * u) / ((1 - 2 * phi_2) * v) == pytest.approx(q[1])
+        right["corrected q2"] += [1.0, 1 - u / v] == pytest.approx(paper.algorithm_3(belief, 1.0).q)
+    # 1 - min(u,v)/v is what the correction amounts to; as printed in the proof it needs u <= v.
+    assert right["lower"] == 4
+    assert right["saturation"] == 1
+    assert right["interior q2"] == 2
+    assert right["corrected q2"] == 2
+
+
+def test_random_noisy_pairs_meet_every_one_of_the_eight_cases() -> None:
+    rng = np.random.default_rng(11)
+    (one, two), scores = affine_pair(rng, 20_000, 0.5)
+    belief = pair_belief((one, two), scores)
+    lean = belief.favor - 0.5
+    disagree = lean[:, 0] * lean[:, 1] < 0
+    kinds = np.stack(
+        [belief.weight[:, 0] < 0.5, lean[:, 0] > 0, np.abs(lean[:, 0]) < np.abs(lean[:, 1])], axis=1
+    )
+    assert len(np.unique(kinds[disagree], axis=0)) == 8
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: paper.theorem_4_2(Belief([0.6, 0.4], [0.9, 0.2])), "favor must be 0, 1/2 or 1, found 0.9"),
+        (lambda: paper.theorem_4_5(Belief([1.0], [0.9])), "two assignments, found 1 secrets"),
+        (lambda: paper.algorithm_1(DISAGREE, -0.1), "conference_error must be at least 0, found -0.1"),
+        (lambda: paper.algorithm_3(DISAGREE, float("nan")), "conference_error must be finite, found nan"),
+        (lambda: paper.theorem_4_4(-1.0, 0.2, 0.1), "conference_error must be at least 0, found -1"),
+    ],
+)
+def test_bad_input_is_named(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_views_take_batches() -> None:
+    belief = random_beliefs(np.random.default_rng(12), 50, 2)
+    found = paper.algorithm_3(belief, 1.0)
+    assert found.branch.shape == (50,)
+    assert paper.theorem_4_5(belief).end.shape == (50, 2)
