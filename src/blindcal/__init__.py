@@ -8,7 +8,9 @@ One frozen type for each stage, pure functions between them.
 from blindcal import calibrators, rankings, simulation, sweeps
 from blindcal.assessments import Assessment, assess
 from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
+from blindcal.averages import AverageFrontier, AverageRule, average_frontier
 from blindcal.beliefs import Belief, pair_belief
+from blindcal.budgets import Allocation, Spending, allocate, spend
 from blindcal.certificates import Claim, certify, claim
 from blindcal.coins import Key, commitment, make_key, read_key, toss
 from blindcal.errors import (
@@ -36,14 +38,25 @@ from blindcal.programs import Program, Solution, solve
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.reviews import Reviews, recognize_grid
 from blindcal.rounded import Rounded
+from blindcal.safeguards import (
+    composed_epsilon,
+    composed_success,
+    largest_success,
+    least_epsilon,
+    limit_frontier,
+    private_policy,
+)
 from blindcal.selections import Selection, selection
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Affine",
+    "Allocation",
     "Assessment",
     "Audit",
+    "AverageFrontier",
+    "AverageRule",
     "Belief",
     "BlindcalError",
     "CertificateError",
@@ -67,20 +80,28 @@ __all__ = [
     "Rounded",
     "Selection",
     "Solution",
+    "Spending",
     "VerificationError",
     "__version__",
+    "allocate",
     "assess",
     "audit",
+    "average_frontier",
     "bits",
     "calibrators",
     "certify",
     "chance_better",
     "claim",
     "commitment",
+    "composed_epsilon",
+    "composed_success",
     "epsilon_policy",
     "evidence_policy",
     "frontier",
     "guess",
+    "largest_success",
+    "least_epsilon",
+    "limit_frontier",
     "make_key",
     "pair_belief",
     "play",
@@ -88,6 +109,7 @@ __all__ = [
     "posterior_mean",
     "posterior_tail",
     "posterior_variance",
+    "private_policy",
     "proposition_strategy",
     "public_policy",
     "rankings",
@@ -96,6 +118,7 @@ __all__ = [
     "selection",
     "simulation",
     "solve",
+    "spend",
     "sweeps",
     "top_k_success",
     "toss",
