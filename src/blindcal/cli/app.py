@@ -11,6 +11,7 @@ from blindcal.cli.assess import assess
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
 from blindcal.cli.console import say
+from blindcal.cli.pair import pair
 from blindcal.cli.simulate import simulate
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ def blindcal(
 # One line a command, in the order of the help: app.command("name")(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
 app.command("check")(check)
+app.command("pair")(pair)
 app.command("calibrate")(calibrate)
 app.command("assess")(assess)
 app.command("simulate")(simulate)

@@ -1,0 +1,110 @@
+"""Values that several commands read from the command line: numbers, and reviewers as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from blindcal.cells import Column, cell_problem
+from blindcal.errors import InputError
+from blindcal.monotone import Logistic, Power
+from blindcal.reviewers import Affine, Reviewer
+
+
+def decimal(text: str | float) -> float:
+    """One number, in the grammar of tables: the parser of an option (whose default is a number already)."""
+    if not isinstance(text, str):
+        return text
+    problem = cell_problem(text, Column("value", "number"))
+    if problem is not None:
+        raise typer.BadParameter(f"{text!r} {problem[0]}")
+    return float(text)
+
+
+Reviewers = Annotated[
+    list[str],
+    typer.Option(
+        "--reviewer",
+        metavar="REVIEWER",
+        help="slope,offset[,noise], or logistic:low,high,slope,offset[,noise], or "
+        "power:exponent,slope,offset[,noise]. Give it twice: reviewer 1, then reviewer 2.",
+    ),
+]
+Noise = Annotated[
+    float,
+    typer.Option(
+        parser=decimal,
+        metavar="NUMBER",
+        help="Standard deviation of the noise of a reviewer given without its own.",
+    ),
+]
+Prior = Annotated[
+    float,
+    typer.Option(
+        parser=decimal,
+        metavar="NUMBER",
+        help="Chance that reviewer 1 reviewed paper 1, before any score is seen.",
+    ),
+]
+
+
+class _Kind(NamedTuple):
+    make: Callable[..., Reviewer]
+    parameters: tuple[str, ...]
+
+
+_KINDS = {
+    "affine": _Kind(Affine, ("slope", "offset")),
+    "logistic": _Kind(Logistic, ("low", "high", "slope", "offset")),
+    "power": _Kind(Power, ("exponent", "slope", "offset")),
+}
+
+
+def decimals(option: str, text: str) -> list[float]:
+    """The numbers of a list separated by commas.
+
+    >>> decimals("--scores", "0.9,-4e-1")
+    [0.9, -0.4]
+    >>> decimals("--scores", "0.9,x")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: --scores '0.9,x': 'x' must be a number
+    """
+    column = Column(option, "number")
+    for part in text.split(","):
+        problem = cell_problem(part, column)
+        if problem is not None:
+            raise InputError(f"{option} {text!r}: {part!r} {problem[0]}")
+    return [float(part) for part in text.split(",")]
+
+
+def reviewer_pair(texts: Sequence[str], noise: float) -> tuple[Reviewer, Reviewer]:
+    """Reviewer 1 and reviewer 2 as given by `--reviewer`, twice.
+
+    >>> one, two = reviewer_pair(["1.2,0.3", "0.8,-0.3,0.1"], 0.5)
+    >>> float(one.noise), float(two.noise)
+    (0.5, 0.1)
+    """
+    if len(texts) != 2:
+        raise InputError(f"--reviewer must be given twice, found {len(texts)}")
+    one, two = (_reviewer(text, noise) for text in texts)
+    return one, two
+
+
+def _reviewer(text: str, noise: float) -> Reviewer:
+    name, colon, rest = text.rpartition(":")
+    name = name if colon else "affine"
+    if name not in _KINDS:
+        raise InputError(f"--reviewer {text!r}: the kind must be one of {', '.join(_KINDS)}, found {name!r}")
+    kind, values = _KINDS[name], decimals("--reviewer", rest)
+    wanted = len(kind.parameters)
+    if len(values) not in (wanted, wanted + 1):
+        form = ",".join(kind.parameters)
+        raise InputError(f"--reviewer {text!r}: must be {form}[,noise], found {len(values)} numbers")
+    own = values[wanted] if len(values) > wanted else noise
+    try:
+        return kind.make(*values[:wanted], noise=own)
+    except InputError as error:
+        raise InputError(f"--reviewer {text!r}: {error}") from None

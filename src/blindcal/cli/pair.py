@@ -1,0 +1,122 @@
+"""`blindcal pair`: two papers, two reviewers, two scores; what calibrating them costs in privacy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from blindcal.audits import audit
+from blindcal.beliefs import Belief, pair_belief
+from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, decimals, reviewer_pair
+from blindcal.cli.console import Json, emit_json, number, say, table
+from blindcal.cli.plots import plot
+from blindcal.errors import InputError
+from blindcal.frontiers import Frontier, frontier
+from blindcal.policies import Policy, epsilon_policy
+
+
+def pair(
+    reviewer: Reviewers,
+    scores: Annotated[str, typer.Option(metavar="S1,S2", help="The public scores of paper 1 and paper 2.")],
+    noise: Noise = 0.0,
+    prior: Prior = 0.5,
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            parser=decimal,
+            metavar="NUMBER",
+            help="Largest chance allowed of accepting the worse paper: adds the best policy.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            parser=decimal,
+            metavar="NUMBER",
+            help="Instead: the best policy whose decision changes no odds by more than e^EPSILON.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The belief, the frontier and a policy for two papers reviewed by two reviewers, one review each.
+
+    Assignment A1 is reviewer 1 on paper 1, A2 is reviewer 2 on paper 1. The conference error is the chance of
+    accepting the worse paper, the adversary error the chance that its best guess of the assignment is wrong.
+
+    Example: blindcal pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
+    """
+    if max_error is not None and epsilon is not None:
+        raise InputError(f"give one of --max-error and --epsilon, found {max_error} and {epsilon}")
+    both = decimals("--scores", scores)
+    if len(both) != 2:
+        raise InputError(f"--scores {scores!r}: must be two numbers, found {len(both)}")
+    belief = pair_belief(reviewer_pair(reviewer, noise), both, prior)
+    front = frontier(belief)
+    policy = _policy(belief, front, max_error, epsilon)
+    if as_json:
+        emit_json(_report(belief, front, policy))
+    else:
+        _print(belief, front, policy)
+
+
+def _policy(belief: Belief, front: Frontier, max_error: float | None, epsilon: float | None) -> Policy | None:
+    if max_error is not None:
+        return front.policy(conference_error=max_error)
+    return None if epsilon is None else epsilon_policy(belief, epsilon)
+
+
+def _report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str, object]:
+    report: dict[str, object] = {
+        "weight": belief.weight,
+        "favor": belief.favor,
+        "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
+    }
+    if policy is not None:
+        found, q = audit(belief, policy), policy.calibrates(belief)
+        report["policy"] = {
+            "accept": policy.accept,
+            "q": None if np.isnan(q).any() else q,
+            "conference_error": found.conference_error,
+            "adversary_error": np.maximum(found.adversary_error, 0.0),
+            "epsilon": found.epsilon,
+            "multiplier": found.multiplier,
+        }
+    return report
+
+
+def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
+    rows: list[tuple[object, ...]] = [
+        ("weight: what the scores alone say of the assignment", *belief.weight.tolist()),
+        ("favor: chance that paper 1 is the better one", *belief.favor.tolist()),
+        ("price: cost of deciding against that, per unit of weight", *np.abs(2 * belief.favor - 1).tolist()),
+    ]
+    if policy is not None:
+        rows.append(("policy: chance of accepting paper 1", *policy.accept.tolist()))
+    table(("", "A1", "A2"), rows)
+    say()
+    least, most = ((float(front.conference_error[k]), float(front.adversary_error[k])) for k in (0, -1))
+    if least == most:
+        say(f"One point: conference error {number(least[0])}, adversary error {number(least[1])}.")
+        say("Deciding by the evidence adds nothing to what the scores tell.")
+    else:
+        say(f"Frontier: conference error {number(least[0])} to {number(most[0])},")
+        say(f"          adversary error  {number(least[1])} to {number(most[1])}.")
+    found = None if policy is None else audit(belief, policy)
+    chosen = None if found is None else (float(found.conference_error), float(found.adversary_error))
+    say()
+    say(plot(front.conference_error, front.adversary_error, chosen, "conference error", "adversary error"))
+    if found is not None:
+        say()
+        table(
+            ("policy", ""),
+            [
+                ("conference error", float(found.conference_error)),
+                ("adversary error", max(float(found.adversary_error), 0.0)),
+                ("adversary error from the scores alone", float(found.scores_only_error)),
+                ("epsilon: odds change at most by e^", float(found.epsilon)),
+                ("multiplier: a right guess at most so many times likelier", float(found.multiplier)),
+                ("largest posterior after any decision", float(found.largest_posterior)),
+            ],
+        )
