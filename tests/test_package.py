@@ -1,0 +1,204 @@
+"""The package as a whole: names, versions, layers, and what must not be in it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import blindcal
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "blindcal"
+MODULES = sorted(SOURCE.rglob("*.py"))
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# The most lines a module may have, and the names that say nothing.
+LONGEST, EMPTY_NAMES = 400, {"utils.py", "types.py", "helpers.py"}
+OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "pandas"}
+OUTSIDE_THE_CORE = ("blindcal.cli", "blindcal.sweeps")
+
+
+def names_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules imported anywhere in a file; for `from a import b` both `a` and `a.b`."""
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def top_level_imports(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_every_public_name_exists_and_is_listed_once() -> None:
+    assert len(set(blindcal.__all__)) == len(blindcal.__all__)
+    for name in blindcal.__all__:
+        assert getattr(blindcal, name) is not None
+
+
+def test_functions_do_not_shadow_modules() -> None:
+    modules = {path.stem for path in SOURCE.iterdir()} & set(blindcal.__all__)
+    assert all(isinstance(getattr(blindcal, name), ModuleType) for name in modules)
+
+
+def test_versions_agree() -> None:
+    assert PYPROJECT["project"]["version"] == blindcal.__version__
+    assert f"## {blindcal.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {blindcal.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_core_needs_numpy_scipy_and_highspy_only() -> None:
+    required = [re.match(r"[a-z]+", item) for item in PYPROJECT["project"]["dependencies"]]
+    assert [match[0] for match in required if match] == ["numpy", "scipy", "highspy"]
+    for path in MODULES:
+        if not names_of(path).startswith(OUTSIDE_THE_CORE):
+            used = {name.split(".")[0] for name in imports(path)} & OPTIONAL
+            assert not used, f"{path.name} imports {used}"
+
+
+def test_pins_satisfy_what_the_package_asks_for() -> None:
+    pins = dict(re.findall(r"^([A-Za-z_.-]+)==([0-9.]+)$", _requirements(), re.M))
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    asked = [*PYPROJECT["project"]["dependencies"], *(item for items in extras.values() for item in items)]
+    for item in asked:
+        match = re.fullmatch(r"([a-z]+)>=([0-9.]+)", item)
+        if match:
+            assert _version(pins[match[1]]) >= _version(match[2])
+        else:
+            assert item.startswith("blindcal[")
+
+
+def _requirements() -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "requirements").glob("*.txt")))
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def test_imports_have_no_cycle_and_the_core_does_not_import_the_edges() -> None:
+    known = {names_of(path) for path in MODULES}
+    graph = {names_of(path): {n for n in top_level_imports(path) if n in known} for path in MODULES}
+    graph["blindcal"] = set()
+    for name, targets in graph.items():
+        if not name.startswith("blindcal.cli") and name != "blindcal.__main__":
+            assert not [t for t in targets if t.startswith("blindcal.cli")], name
+    done: set[str] = set()
+    while len(done) < len(graph):
+        ready = {name for name in graph.keys() - done if graph[name] - {"blindcal", name} <= done}
+        assert ready, f"a cycle among {sorted(graph.keys() - done)}"
+        done |= ready
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names_of)
+def test_every_module_is_short_says_what_it_is_and_never_asserts(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= LONGEST
+    assert path.name not in EMPTY_NAMES
+    assert ast.get_docstring(ast.parse(text))
+    assert not [node.lineno for node in nodes(path) if isinstance(node, ast.Assert)]
+    assert not re.search(r"type: ignore|pragma: no cover|# TODO|# FIXME|NotImplementedError", text)
+
+
+def test_decisions_are_never_drawn_by_a_seeded_generator() -> None:
+    for name in ("coins.py", "certificates.py", "records.py", "decisions.py"):
+        if (path := SOURCE / name).exists():
+            assert not [
+                n for n in imports(path) if n == "random" or n.startswith(("random.", "numpy.random"))
+            ]
+            assert "np.random" not in path.read_text(encoding="utf-8")
+
+
+def test_nothing_reaches_for_the_network() -> None:
+    banned = {"socket", "urllib", "http", "requests", "ftplib", "smtplib", "ssl"}
+    for path in MODULES:
+        assert not {name.split(".")[0] for name in imports(path)} & banned, path.name
+
+
+def test_guards_hold_under_python_o() -> None:
+    program = """
+import sys
+from random import Random
+import tempfile, pathlib
+import blindcal as bc
+from bad_files import FAMILIES, good_rows
+folder = pathlib.Path(tempfile.mkdtemp())
+for name, family in FAMILIES.items():
+    rng = Random(name)
+    for trial in range(3):
+        (folder / "r.csv").write_bytes(family(good_rows(rng), rng).data)
+        try:
+            bc.Reviews.read(folder / "r.csv")
+        except bc.InputError:
+            continue
+        sys.exit(f"{name} was read")
+(folder / "r.csv").unlink()
+folder.rmdir()
+for bad in (lambda: bc.Affine(-1.0), lambda: bc.Belief([0.5, 0.6], [0, 1]), lambda: bc.Limits(epsilon=-1)):
+    try:
+        bad()
+    except bc.InputError:
+        continue
+    sys.exit("a bad value was taken")
+if __debug__:
+    sys.exit("not optimized")
+"""
+    environment = {"PYTHONPATH": f"{ROOT / 'tests'}:{Path(blindcal.__file__).parents[1]}"}
+    command = [sys.executable, "-O", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_extra_the_command_line_says_how_to_get_it() -> None:
+    program = "import sys; sys.modules['typer'] = None; from blindcal.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "blindcal: the command line needs typer: pip install 'blindcal[cli]'\n"
+
+
+def test_importing_the_package_imports_no_extra() -> None:
+    program = (
+        f"import sys, blindcal; found = {OPTIONAL!r} & set(sys.modules); sys.exit(str(found) if found else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_machine_path_is_in_any_tracked_file() -> None:
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=False, cwd=ROOT)
+    for name in listed.stdout.split():
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""} and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found = re.search(r"(?<![\w.])/(?:work|home|root|tmp)/\w|\.\./shared", text)
+            assert not found or name == "tests/test_package.py", f"{name}: {found}"
+
+
+def test_every_module_can_be_imported_alone() -> None:
+    for path in MODULES:
+        if not names_of(path).startswith("blindcal.cli"):
+            importlib.import_module(names_of(path))
