@@ -12,7 +12,8 @@ from blindcal.errors import InputError
 from blindcal.reviewers import Affine
 from blindcal.reviews import Reviews
 
-_ROUNDS, _POINTS, _REACH = 3, 81, 8.0  # quadrature: rounds of placing it, its points, standard deviations
+# Quadrature over quality: its points, how far it goes, and the least width at which each round is placed.
+_POINTS, _RANGE, _NARROWEST = 301, 17.0, (0.5, 0.05, 0.005, 5e-4, 5e-5)
 
 
 def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
@@ -95,31 +96,33 @@ def _evidence(batch: Batch, slope: Array, offset: Array, noise: Array) -> tuple[
 
 
 def _uncertain(batch: Batch, reviewers: Affine) -> tuple[Array, Array]:
-    """Moments of the posterior of each quality, on points placed around the last round's moments."""
+    """Moments of the posterior of each quality, each window placed around the last one's moments."""
     if reviewers.certain.any():
         raise InputError("noise or covariance must be above 0 for every reviewer, found both 0")
     covariance = None if reviewers.covariance is None else reviewers.covariance[batch.reviewer]
     slope, offset, noise = (p[batch.reviewer] for p in (reviewers.slope, reviewers.offset, reviewers.noise))
     rows = Affine(slope, offset, noise, covariance)
-    mean, sd = _start(batch, rows)
-    step = np.linspace(-_REACH, _REACH, _POINTS)
-    for _ in range(_ROUNDS):
-        log = np.stack([_log_posterior(batch, rows, mean + t * sd) for t in step])
-        weight = np.exp(log - log.max(axis=0))
-        weight /= weight.sum(axis=0)
-        shift = step @ weight
-        spread = np.sqrt(np.square(step) @ weight - shift**2)
-        mean, sd = mean + shift * sd, spread * sd
+    mean, width = np.zeros(batch.papers), np.full(batch.papers, _RANGE)
+    for narrowest in _NARROWEST:
+        mean, sd = _moments(batch, rows, mean, width)
+        width = np.maximum(sd, narrowest)
     return mean, sd
 
 
-def _start(batch: Batch, rows: Affine) -> tuple[Array, Array]:
-    """The closed form with each review's spread taken where that review alone puts the quality."""
-    alone = np.clip(rows.quality(batch.score), -3.0, 3.0)
-    weight = 1 / np.square(rows.spread(alone))
-    precision = 1 + batch.per_paper(rows.slope**2 * weight)
-    total = batch.per_paper(rows.slope * (batch.score - rows.offset) * weight)
-    return total / precision, 1.5 / np.sqrt(precision)
+def _moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each posterior, from points `center + width/2 * sinh(u)`, u even.
+
+    Dense within the width, and still out to the end of the range: uncertain slopes have long tails.
+    """
+    scale = width / 2
+    end = np.arcsinh(_RANGE / scale)
+    step = np.linspace(-1.0, 1.0, _POINTS)[:, None] * end
+    point = scale * np.sinh(step)
+    log = np.stack([_log_posterior(batch, rows, center + t) for t in point]) + np.log(np.cosh(step))
+    weight = np.exp(log - log.max(axis=0))
+    weight /= weight.sum(axis=0)
+    shift = (point * weight).sum(axis=0)
+    return center + shift, np.sqrt((np.square(point - shift) * weight).sum(axis=0))
 
 
 def _log_posterior(batch: Batch, rows: Affine, quality: Array) -> Array:
