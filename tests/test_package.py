@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -196,6 +197,15 @@ def test_no_machine_path_is_in_any_tracked_file() -> None:
             text = path.read_text(encoding="utf-8")
             found = re.search(r"(?<![\w.])/(?:work|home|root|tmp)/\w|\.\./shared", text)
             assert not found or name == "tests/test_package.py", f"{name}: {found}"
+
+
+def test_the_installed_package_is_the_whole_source() -> None:
+    """`make test` sets BLINDCAL_WHEEL: the built wheel must then be what the tests import."""
+    installed = Path(blindcal.__file__).parent
+    assert "BLINDCAL_WHEEL" not in os.environ or installed != SOURCE
+    for path in SOURCE.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            assert (installed / path.relative_to(SOURCE)).read_bytes() == path.read_bytes()
 
 
 def test_every_module_can_be_imported_alone() -> None:
