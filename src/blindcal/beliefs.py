@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtr
+from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
@@ -87,11 +87,29 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
     log_odds = np.log(p) - np.log1p(-p)
     if _known(one) and _known(two):
         return _affine_pair(one, two, s, log_odds, shape)
-    evidence = _log_ratio(one, two, s) + log_odds
-    weight, favor = np.empty((*shape, 2)), np.empty((*shape, 2))
-    weight[..., 0], weight[..., 1] = expit(evidence), expit(-evidence)
+    weight = _weights(np.broadcast_to(_log_ratio(one, two, s) + log_odds, shape))
+    favor = np.empty_like(weight)
     favor[..., 0], favor[..., 1] = chance_better(one, two, s), chance_better(two, one, s)
-    return Belief(weight, favor)
+    return unchecked_belief(weight, favor)
+
+
+def unchecked_belief(weight: Array, favor: Array) -> Belief:
+    """A Belief from numbers known to be good: what was computed here is not checked twice."""
+    belief = object.__new__(Belief)
+    for name, value in (("weight", weight), ("favor", favor), ("labels", None)):
+        object.__setattr__(belief, name, value)
+    return belief
+
+
+def _weights(log_odds: Array) -> Array:
+    """(1, e)/(1 + e) or (e, 1)/(1 + e), e = exp(-|log odds|): small weights keep their digits."""
+    odds = np.exp(-np.abs(log_odds))
+    more = 1.0 / (1.0 + odds)
+    less = odds * more
+    likely = log_odds >= 0.0
+    weight = np.empty((*log_odds.shape, 2))
+    weight[..., 0], weight[..., 1] = np.where(likely, more, less), np.where(likely, less, more)
+    return weight
 
 
 def _known(reviewer: Reviewer) -> TypeGuard[Affine]:
@@ -118,22 +136,23 @@ def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tup
     total1, total2 = _total(one), _total(two)
     x1, x2, shift = s[..., 0] - one.offset, s[..., 1] - one.offset, two.offset - one.offset
     # The differences of squares are factored: no cancellation far out.
-    evidence = 0.5 * (x1 - x2) * ((x1 + x2) * (1.0 / total2 - 1.0 / total1) - 2.0 * shift / total2) + log_odds
-    weight, favor = np.empty((*shape, 2)), np.empty((*shape, 2))
-    weight[..., 0], weight[..., 1] = expit(evidence), expit(-evidence)
+    slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
+    weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
+    favor = np.empty_like(weight)
     favor[..., 0], favor[..., 1] = _affine_favor(one, two, s), _affine_favor(two, one, s)
-    return Belief(weight, favor)
+    return unchecked_belief(weight, favor)
 
 
 def _affine_favor(first: Affine, second: Affine, s: Array) -> Array:
     """Given its score, quality is N(slope (score - offset) / total, noise^2 / total): compare two of them."""
     total1, total2 = _total(first), _total(second)
-    mean1 = (s[..., 0] - first.offset) * (first.slope / total1)
-    mean2 = (s[..., 1] - second.offset) * (second.slope / total2)
     variance = np.square(first.noise) / total1 + np.square(second.noise) / total2
+    scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    mean1 = (s[..., 0] - first.offset) * (first.slope / total1 / scale)
+    mean2 = (s[..., 1] - second.offset) * (second.slope / total2 / scale)
+    noisy = ndtr(mean1 - mean2)
     if (variance > 0.0).all():
-        return np.asarray(ndtr((mean1 - mean2) / np.sqrt(variance)))
-    noisy = ndtr((mean1 - mean2) / np.sqrt(np.where(variance > 0.0, variance, 1.0)))
+        return np.asarray(noisy)
     return np.where(variance > 0.0, noisy, greater(first.quality(s[..., 0]), second.quality(s[..., 1])))
 
 
