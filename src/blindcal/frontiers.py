@@ -28,7 +28,7 @@ from blindcal.programs import trace
 # swapping the papers mirrors the answer. What that can cost is of the same size.
 _TIE = 1e-12
 _FEASIBLE = 1e-12
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 Flags = NDArray[np.bool_]
 
