@@ -86,9 +86,7 @@ def main() -> int:
     closed_form(belief)
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(
-        f"{papers} papers x {secrets} secrets, frontier and policy: {seconds:.2f} s ({busy:.2f} s of one core)"
-    )
+    print(f"{papers} papers x {secrets} secrets, frontier and policy: {seconds:.2f} s ({busy:.2f} s CPU)")
     print(f"peak memory {peak / 2**20:.2f} GiB, of which the run added {(peak - before) / 2**20:.2f}")
     print("\npapers a second, one core")
     print(f"{'secrets':>8} {'closed form':>12} {'one at a time':>14} {'batched':>10} {'ratios':>16}")
