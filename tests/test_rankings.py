@@ -47,6 +47,12 @@ def test_reversing_the_estimate_mirrors_kendall_tau(truth):
     assert kendall_tau_distance(truth, -estimate) == pytest.approx(1 - kendall_tau_distance(truth, estimate))
 
 
+def test_many_papers_overflow_nothing():
+    truth = np.arange(1000.0)
+    assert kendall_tau_distance(truth, truth) == 0
+    assert kendall_tau_distance(truth, -truth) == 1
+
+
 def test_huge_and_tiny_differences_keep_their_sign():
     assert kendall_tau_distance([0.0, 5e-324], [-1e308, 1e308]) == 0
     assert kendall_tau_distance([5e-324, 0.0], [-1e308, 1e308]) == 1
@@ -104,6 +110,7 @@ def test_permuting_papers_changes_no_error(papers, seed):
 
 
 def test_the_middle_is_never_empty_and_holds_the_cut():
+    assert (middle(100), middle(30), middle(1000)) == ((10, 25, 40), (3, 8, 12), (100, 250, 400))
     for papers in range(2, 500):
         first, cut, last = middle(papers)
         assert 0 <= first < last <= papers

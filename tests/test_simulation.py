@@ -61,6 +61,7 @@ def test_scores_on_a_grid_are_the_nearest_points():
     score = np.random.default_rng(5).normal(4, 4, 500)
     nearest = np.array(grid)[np.abs(score[:, None] - grid).argmin(axis=1)]
     assert (rounded(score, grid) == nearest).all()
+    assert rounded([1.5, 3.0, 6.0], grid).tolist() == [2.0, 4.0, 8.0]
     drawn = simulate(np.random.default_rng(5), 2, 10, 10, 2, Law(slope=2.0, center=4.0, grid=grid))
     assert set(np.unique(drawn.score)) <= set(grid)
 
