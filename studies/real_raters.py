@@ -1,0 +1,179 @@
+"""Real raters: leave out one score of each item, predict it with every calibrator; and `assess` on each.
+
+    python studies/real_raters.py --data FOLDER [--only aibs,chopin] [--repeats 5]
+
+FOLDER holds the public tables named in `SETS`; each has columns item_id, rater_id and a score. Prints two
+Markdown tables. Items keep at least two scores and raters at least two others; what is left out is random
+with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is paired.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import blindcal as bc
+from blindcal.calibrators import METHODS
+from blindcal.calibrators.results import batch_of
+from blindcal.checks import Array
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Source:
+    file: str
+    score: Callable[[Row], float | None]
+    item: Callable[[Row], str] = lambda row: row["item_id"]
+
+
+def _number(column: str, sign: float = 1.0) -> Callable[[Row], float | None]:
+    return lambda row: sign * float(row[column]) if row[column] else None
+
+
+SETS = {
+    "grants (AIBS)": Source("grants/aibs_2014_2017.csv", _number("score", -1.0)),
+    "piano (Chopin 2025)": Source(
+        "chopin/chopin_2025.csv", _number("score"), lambda row: f"{row['event']} {row['item_id']}"
+    ),
+    "dancing": Source("dancing/dancing_series_1_15.csv", _number("score")),
+    "peer grades (MOOC)": Source("peer_grading/mooc_assignment3.csv", _number("score")),
+    "peer grades (R course)": Source(
+        "peer_grading/r_coding_assessment.csv",
+        lambda row: float(row["score"]) if row["rater_kind"] == "peer" else None,
+    ),
+    "skating, components": Source("figure_skating/skating_by_performance.csv", _number("component_mean")),
+    "skating, execution": Source("figure_skating/skating_by_performance.csv", _number("mean_goe")),
+}
+
+
+def load(folder: Path, source: Source) -> bc.Reviews:
+    with (folder / source.file).open(newline="", encoding="utf-8") as file:
+        rows = [(source.item(row), row["rater_id"], source.score(row)) for row in csv.DictReader(file)]
+    paper, reviewer, score = zip(*(row for row in rows if row[2] is not None), strict=True)
+    return bc.Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
+
+def held_out(reviews: bc.Reviews, rng: np.random.Generator) -> np.ndarray:
+    """One row of each item with three scores or more, whose rater then still has two others."""
+    chosen = np.zeros(len(reviews), dtype=bool)
+    left = np.bincount(reviews.reviewer)
+    order = rng.permutation(len(reviews))
+    taken = np.bincount(reviews.paper) < 3
+    for row in order[np.argsort(rng.permutation(len(reviews.papers))[reviews.paper[order]], kind="stable")]:
+        i, j = reviews.paper[row], reviews.reviewer[row]
+        if not taken[i] and left[j] > 2:
+            taken[i], chosen[row] = True, True
+            left[j] -= 1
+    return chosen
+
+
+def shrunk(reviews: bc.Reviews) -> bc.calibrators.Calibration:
+    """Raw means drawn to the overall mean, by the analysis of variance: no reviewer effects at all.
+
+    What a method gains over this line, and not over `raw`, is what it knows of reviewers.
+    """
+    batch, plain = batch_of(reviews), bc.calibrators.raw(reviews)
+    count = batch.per_paper()
+    within = float(plain.standard_error[0] ** 2 * count[0])
+    middle = float(reviews.score.mean())
+    between = max(float(np.var(plain.quality, ddof=1) - within * (1 / count).mean()), 0.0)
+    value = middle + (plain.quality - middle) * between / (between + within / count)
+    return bc.calibrators.Calibration(
+        "shrunk", reviews, value, plain.standard_error, predictor=lambda paper, _: value[paper]
+    )
+
+
+def squared_errors(reviews: bc.Reviews, repeats: int, seed: int) -> dict[str, Array]:
+    """Squared error of each method on each item's left-out score, `[repeat, item]`; nan where none was."""
+    columns, methods = reviews.columns(), {"raw": METHODS["raw"], "shrunk": shrunk, **METHODS}
+    found = {name: np.full((repeats, len(reviews.papers)), np.nan) for name in methods}
+    for repeat in range(repeats):
+        out = held_out(reviews, np.random.default_rng([seed, repeat]))
+        rest = bc.Reviews.from_table({n: [v[i] for i in np.flatnonzero(~out)] for n, v in columns.items()})
+        paper, reviewer = ([columns[n][i] for i in np.flatnonzero(out)] for n in ("paper", "reviewer"))
+        for name, method in methods.items():
+            error = method(rest).predict(paper, reviewer) - reviews.score[out]
+            found[name][repeat, reviews.paper[out]] = error**2
+    return found
+
+
+@dataclass(frozen=True)
+class Line:
+    """Root mean square error of a method, its change against raw in percent, and the error of that."""
+
+    error: float
+    change: float
+    doubt: float
+
+
+def against_raw(squares: Array, plain: Array) -> Line:
+    """Paired over items (a mean over repeats each); the error of the ratio by the delta method."""
+    used = np.isfinite(plain).any(axis=0)
+    own, base = np.nanmean(squares[:, used], axis=0), np.nanmean(plain[:, used], axis=0)
+    ratio = own.mean() / base.mean()
+    doubt = (own - ratio * base).std(ddof=1) / np.sqrt(used.sum()) / base.mean()
+    return Line(
+        float(np.sqrt(own.mean())), float(100 * (np.sqrt(ratio) - 1)), float(50 * doubt / np.sqrt(ratio))
+    )
+
+
+@dataclass(frozen=True)
+class Study:
+    reviews: bc.Reviews
+    lines: dict[str, Line]
+    assessment: bc.Assessment
+
+
+def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:
+    found = {}
+    for index, (name, source) in enumerate(SETS.items()):
+        if only and not any(word in name.lower() for word in only):
+            continue
+        reviews = load(folder, source)
+        squares = squared_errors(reviews, repeats if len(reviews) < 3000 else max(1, repeats // 2), index)
+        lines = {method: against_raw(value, squares["raw"]) for method, value in squares.items()}
+        found[name] = Study(reviews, lines, bc.assess(reviews))
+        print(f"{name}: done", flush=True)
+    return found
+
+
+def draw(found: dict[str, Study]) -> None:
+    methods = list(next(iter(found.values())).lines)
+    print("\n| data | items, raters, scores | raw error |", " | ".join(methods[1:]), "|")
+    print("|---|---|---|" + "---|" * (len(methods) - 1))
+    for name, study in found.items():
+        r, lines = study.reviews, study.lines
+        cells = [f"{lines[m].change:+.1f} ± {lines[m].doubt:.1f}" for m in methods[1:]]
+        sizes = f"{len(r.papers):,}, {len(r.reviewers):,}, {len(r):,}"
+        print(f"| {name} | {sizes} | {lines['raw'].error:.3f} |", " | ".join(cells), "|")
+    print("\n| data | quality | offset | slope | residual | wrong: raw | now | known | verdict |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, study in found.items():
+        a = study.assessment
+        shares = [f"{100 * s.value:.0f} ({100 * s.low:.0f}-{100 * s.high:.0f})" for s in a.shares.values()]
+        wrong = [f"{100 * a.wrong[m].value:.1f}" for m in ("raw", "hierarchical", "known")]
+        print(f"| {name} |", " | ".join([*shares, *wrong]), f"| {a.verdict} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with the public tables")
+    parser.add_argument("--only", default="", help="words that choose data sets, separated by commas")
+    parser.add_argument(
+        "--repeats", type=int, default=6, help="times that one score of each item is left out"
+    )
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        print("real_raters needs --data FOLDER with the public tables; nothing done")
+        return
+    draw(compute(arguments.data, [w for w in arguments.only.lower().split(",") if w], arguments.repeats))
+
+
+if __name__ == "__main__":
+    main()
