@@ -93,10 +93,10 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
     return unchecked_belief(weight, favor)
 
 
-def unchecked_belief(weight: Array, favor: Array) -> Belief:
+def unchecked_belief(weight: Array, favor: Array, labels: Integers | None = None) -> Belief:
     """A Belief from numbers known to be good: what was computed here is not checked twice."""
     belief = object.__new__(Belief)
-    for name, value in (("weight", weight), ("favor", favor), ("labels", None)):
+    for name, value in (("weight", weight), ("favor", favor), ("labels", labels)):
         object.__setattr__(belief, name, value)
     return belief
 

@@ -1,40 +1,47 @@
-"""Reviews, reviewers and candidate pools -> one belief over reviewer tuples for each paper."""
+"""Reviews, reviewers' calibration and candidate pools -> Conference: the public side, ready to be solved.
+
+The true reviewers enter at two places only: `true_reviewers` lists them for the coin, and `prepare` checks that each
+of them stands in its paper's pool.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, perm
 
-from blindcal.beliefs import Belief
-from blindcal.checks import Integers
+import numpy as np
 
+from blindcal.cases import PaperCase, secret_of
+from blindcal.cells import Column
+from blindcal.checks import numbers, strictly_within
+from blindcal.errors import InputError, Problem
+from blindcal.files import read_table
+from blindcal.pools import OUTSIDER, Pools, inclusion, read_pools
+from blindcal.reviews import Reviews
+from blindcal.tables import refuse
 
-@dataclass(frozen=True)
-class PaperCase:
-    """Everything public about one paper; the same whatever the true assignment.
+__all__ = [
+    "FIELDS",
+    "MOST_TUPLES",
+    "Conference",
+    "PaperCase",
+    "prepare",
+    "read_pools",
+    "read_reviewers",
+    "secret_of",
+    "true_reviewers",
+]
 
-    `scores` are sorted: slot l is the l-th lowest score. `candidates` are the sorted ids of the pool
-    (`*`: someone outside it), `inclusion` their probabilities of having reviewed the paper, `parameters`
-    their rows (slope, offset, noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores
-    that reviewers can give, None where scores are not rounded.
-    """
+MOST_TUPLES = 250_000
+FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
+Parameters = Mapping[str, tuple[float, ...]]
+"""For each reviewer (and `*`, the population) the numbers of `FIELDS`."""
 
-    paper: str
-    scores: tuple[float, ...]
-    candidates: tuple[str, ...]
-    inclusion: tuple[float, ...]
-    parameters: tuple[tuple[float, ...], ...]
-    bar: float
-    grid: tuple[float, ...] | None = None
-
-    @property
-    def tuples(self) -> Integers:
-        """`[n, k]`: the candidate index in each slot, for every tuple the pool allows, in listing order."""
-        raise NotImplementedError
-
-    @property
-    def belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for."""
-        raise NotImplementedError
+# The bar is a multiple of this, so that it does not depend on the last digits of a sum.
+_BAR_STEP, _BAR_RANGE = 1e-4, 8.0
+_NOISE_RULE = "must be above 0: scores without noise would name their author"
 
 
 @dataclass(frozen=True)
@@ -45,3 +52,151 @@ class Conference:
     bar: float
     accept_rate: float | None
     raw_accept: tuple[bool, ...]
+
+
+def prepare(
+    reviews: Reviews,
+    parameters: Parameters,
+    pools: Pools,
+    *,
+    accept_rate: float | None = None,
+    bar: float | None = None,
+) -> Conference:
+    """The public side of a conference, or an `InputError` that lists every problem of the input.
+
+    Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
+    average over the public belief; or give `bar` in units of quality. Scores count as rounded where the
+    reviews declare a grid.
+    """
+    if (accept_rate is None) == (bar is None):
+        raise InputError("give one of accept rate and bar")
+    if accept_rate is not None:
+        strictly_within("accept rate", accept_rate, 0.0, 1.0)
+    if bar is not None:
+        numbers("bar", bar)
+    _check(reviews, parameters, pools)
+    grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
+    cases = [
+        _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
+        for paper, scores in _scores(reviews).items()
+    ]
+    height, share = _bar(cases, accept_rate, bar)
+    cases = [replace(case, bar=height) for case in cases]
+    return Conference(tuple(cases), height, accept_rate, _raw(cases, share))
+
+
+def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
+    """Who wrote each slot of each paper of the conference, as `secret_of` reads it. CONFIDENTIAL."""
+    everyone = _by_slot(reviews)
+    return {case.paper: everyone[case.paper] for case in conference.cases}
+
+
+def _by_slot(reviews: Reviews) -> dict[str, tuple[str, ...]]:
+    """Who wrote each slot of each paper, lowest score first, ties by reviewer id. CONFIDENTIAL."""
+    order = np.lexsort((reviews.reviewer, reviews.score, reviews.paper))
+    found: dict[str, list[str]] = {paper: [] for paper in reviews.papers}
+    for row in order:
+        found[reviews.papers[reviews.paper[row]]].append(reviews.reviewers[reviews.reviewer[row]])
+    return {paper: tuple(who) for paper, who in found.items()}
+
+
+def _scores(reviews: Reviews) -> dict[str, tuple[float, ...]]:
+    order = np.lexsort((reviews.score, reviews.paper))
+    parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
+    return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}
+
+
+def _case(
+    paper: str,
+    scores: tuple[float, ...],
+    pool: Mapping[str, float],
+    parameters: Parameters,
+    bar: float,
+    grid: tuple[float, ...] | None,
+) -> PaperCase:
+    names = tuple(sorted(pool))
+    chances = inclusion([pool[name] for name in names], len(scores))
+    kept = [(name, chance) for name, chance in zip(names, chances, strict=True) if chance > 0.0]
+    return PaperCase(
+        paper=paper,
+        scores=scores,
+        candidates=tuple(name for name, _ in kept),
+        inclusion=tuple(chance for _, chance in kept),
+        parameters=tuple(parameters[name] for name, _ in kept),
+        bar=bar,
+        grid=grid,
+    )
+
+
+def _bar(cases: Sequence[PaperCase], accept_rate: float | None, bar: float | None) -> tuple[float, float]:
+    """The bar, and the share of papers that full calibration accepts on average over the public belief."""
+    bins = round(2 * _BAR_RANGE / _BAR_STEP)
+    mass = np.zeros(bins)
+    for case in cases:
+        median, weight = case.medians
+        place = np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, bins - 1)
+        mass += np.bincount(place, weight, bins)
+    above = np.cumsum(mass[::-1])[::-1] / len(cases)
+    if bar is None:
+        index = int(np.abs(above - (accept_rate or 0.0)).argmin())
+        return round(index * _BAR_STEP - _BAR_RANGE, 4), float(above[index])
+    index = int(np.clip(np.ceil((bar + _BAR_RANGE) / _BAR_STEP), 0, bins - 1))
+    return float(bar), float(above[index])
+
+
+def _raw(cases: Sequence[PaperCase], share: float) -> tuple[bool, ...]:
+    """The top share by mean score; ties by paper id."""
+    order = sorted(range(len(cases)), key=lambda i: (-fsum(cases[i].scores) / len(cases[i].scores), i))
+    accepted = set(order[: round(share * len(cases))])
+    return tuple(i in accepted for i in range(len(cases)))
+
+
+def _check(reviews: Reviews, parameters: Parameters, pools: Pools) -> None:
+    """Every problem at once. No reviewer is named: the paper is enough to find the row."""
+    problems: list[Problem] = []
+
+    def problem(file: str, rule: str, found: str | None = None) -> None:
+        problems.append(Problem(file, None, None, rule, found))
+
+    for paper, who in _by_slot(reviews).items():
+        pool = pools.get(paper)
+        if pool is None:
+            problem("pools", f"must have a pool for paper {paper!r}")
+            continue
+        positive = {name for name, chance in pool.items() if chance > 0.0}
+        missing = [name for name in who if name not in positive]
+        if len(missing) > (OUTSIDER in positive):
+            problem("pools", f"must hold every reviewer of paper {paper!r}", f"{len(missing)} missing")
+        if len(positive) < len(who):
+            problem("pools", f"must be as large as the reviews of paper {paper!r}", f"{len(positive)}")
+        elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
+            problem("pools", f"must leave paper {paper!r} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
+    needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
+    for name in sorted(needed - set(parameters)):
+        problem("reviewers", "must have a row for every candidate", repr(name))
+    if problems:
+        raise refuse(problems[:100], more=max(0, len(problems) - 100))
+
+
+def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
+    """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
+
+    One row a reviewer, and optionally `*`, the population, for someone outside the pools.
+    """
+    wide = [Column("reviewer", "id", secret=True)]
+    wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]
+    table = read_table(path, wide)
+    rows = np.stack(
+        [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS], axis=-1
+    )
+    problems, found = [], dict[str, tuple[float, ...]]()
+    for row, name, values in zip(table.rows, table.text("reviewer"), rows, strict=True):
+        rules = [(name in found, "reviewer", "must not be listed twice")]
+        rules += [(values[0] <= 0, "slope", "must be above 0"), (values[2] <= 0, "noise", _NOISE_RULE)]
+        rules += [(values[i] < 0, FIELDS[i], "must be at least 0") for i in (3, 4, 6)]
+        rules += [(abs(values[5]) > 1, "correlation", "must lie in [-1, 1]")]
+        problems += [Problem(table.file, row, column, rule) for broken, column, rule in rules if broken]
+        found[name] = tuple(values.tolist())
+    if problems:
+        raise refuse(problems)
+    return found

@@ -1,0 +1,172 @@
+"""One paper: its public data -> the belief over the tuples of reviewers that may have written its reviews.
+
+Everything here is a function of public information: scores by slot, pool, parameters, bar. Given the quality
+the reviews are independent, so a tuple's weight and favor are integrals over one number; closed form where
+every reviewer is affine with Gaussian noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from blindcal.beliefs import Belief, unchecked_belief
+from blindcal.checks import Array, Integers
+from blindcal.pools import OUTSIDER, log_prior, tuples_of
+from blindcal.reviewers import Affine, Reviewer
+from blindcal.rounded import Rounded
+
+# Panels are this many times the sharpest posterior's standard deviation wide.
+_PANEL, _NODES = 3.0, 12
+_LEAST_REACH, _MOST_REACH = 9.0, 40.0
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class PaperCase:
+    """Everything public about one paper; the same whatever the true assignment.
+
+    `scores` are sorted: slot l is the l-th lowest score. `candidates` are the sorted ids of the pool
+    (`*`: someone outside it), `inclusion` their probabilities of having reviewed the paper, `parameters`
+    their rows (slope, offset, noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores
+    that reviewers can give, None where scores are not rounded.
+    """
+
+    paper: str
+    scores: tuple[float, ...]
+    candidates: tuple[str, ...]
+    inclusion: tuple[float, ...]
+    parameters: tuple[tuple[float, ...], ...]
+    bar: float
+    grid: tuple[float, ...] | None = None
+
+    @property
+    def tuples(self) -> Integers:
+        """`[n, k]`: the candidate index in each slot, for every tuple of distinct candidates."""
+        return tuples_of(len(self.candidates), len(self.scores))
+
+    @property
+    def belief(self) -> Belief:
+        """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for."""
+        log_weight, favor, _ = _posteriors(self)
+        return unchecked_belief(_normalized(log_weight), favor, self.tuples.T)
+
+    @property
+    def medians(self) -> tuple[Array, Array]:
+        """The posterior median of quality under each tuple, and the tuple's weight."""
+        log_weight, _, median = _posteriors(self)
+        return median, _normalized(log_weight)
+
+    @property
+    def reviewers(self) -> Reviewer:
+        """The pool's calibration, all candidates in one."""
+        slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(self.parameters).T
+        total = np.sqrt(noise**2 + noise_se**2)
+        shared = correlation * slope_se * offset_se
+        covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
+        affine = Affine(slope, offset, total, covariance if covariance.any() else None)
+        return affine if self.grid is None else Rounded(affine, self.grid)
+
+
+def _normalized(log_weight: Array) -> Array:
+    weight: Array = np.exp(log_weight - log_weight.max())
+    return weight / weight.sum()
+
+
+def _posteriors(case: PaperCase) -> tuple[Array, Array, Array]:
+    """For every tuple: log weight (up to a constant), favor, and the median of quality."""
+    reviewers = case.reviewers
+    if isinstance(reviewers, Affine) and reviewers.covariance is None:
+        log_weight, favor, median = _gaussian(case, reviewers)
+    else:
+        log_weight, favor, median = _integrated(case, reviewers)
+    return log_weight + log_prior(case.inclusion, case.tuples), favor, median
+
+
+def _gaussian(case: PaperCase, affine: Affine) -> tuple[Array, Array, Array]:
+    """Closed form: with a, b, sigma of the tuple's reviewers and scores s,
+
+    precision = 1 + sum a^2/sigma^2,  mean = (sum a(s-b)/sigma^2)/precision,
+    log weight = log N(s; b, diag(sigma^2) + a a^T),  favor = Phi((mean-bar)*sqrt(precision))
+    """
+    rows, slots = case.tuples, np.arange(len(case.scores))
+    deviation = np.array(case.scores)[:, None] - affine.offset
+    precision = 1.0 + _summed(
+        np.broadcast_to(affine.slope**2 / affine.noise**2, deviation.shape), rows, slots
+    )
+    pull = _summed(affine.slope * deviation / affine.noise**2, rows, slots)
+    alone = _summed(-0.5 * (deviation / affine.noise) ** 2 - np.log(affine.noise), rows, slots)
+    mean = pull / precision
+    log_weight = alone - 0.5 * np.log(precision) + 0.5 * pull * mean
+    return log_weight, ndtr((mean - case.bar) * np.sqrt(precision)), mean
+
+
+def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
+    """`sum_l values[l, rows[:, l]]`, slot by slot."""
+    total = np.zeros(len(rows))
+    for slot in slots:
+        total += values[slot][rows[:, slot]]
+    return total
+
+
+def _integrated(case: PaperCase, reviewers: Reviewer) -> tuple[Array, Array, Array]:
+    """Any likelihood: sums over quality of the product of the reviews' likelihoods and the N(0,1) prior.
+
+    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar.
+    """
+    quality, log_rule, edge = _panels(case)
+    likelihood = np.stack([_by_candidate(reviewers, score, quality) for score in case.scores])
+    log_base = log_rule - 0.5 * quality**2
+    n, size = len(case.tuples), max(1, _CHUNK // quality.size)
+    log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
+    for start in range(0, n, size):
+        rows = case.tuples[start : start + size]
+        mass = log_base + likelihood[0][rows[:, 0]]
+        for slot in range(1, len(case.scores)):
+            mass += likelihood[slot][rows[:, slot]]
+        top = mass.max(axis=1, keepdims=True)
+        mass = np.exp(mass - top)
+        below = np.cumsum(mass, axis=1)
+        total = below[:, -1]
+        log_weight[start : start + size] = top[:, 0] + np.log(total)
+        above = mass[:, edge:].sum(axis=1)
+        favor[start : start + size] = above / (above + mass[:, :edge].sum(axis=1))
+        median[start : start + size] = quality[(below < 0.5 * total[:, None]).sum(axis=1)]
+    return log_weight, favor, median
+
+
+def _by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
+    """`[candidate, node]` log likelihood of one score."""
+    return np.ascontiguousarray(reviewers.log_likelihood(score, quality[:, None]).T)
+
+
+def _panels(case: PaperCase) -> tuple[Array, Array, int]:
+    """Nodes, log weights, and the index of the first node above the bar."""
+    slope, offset, noise = np.array(case.parameters).T[:3]
+    k = len(case.scores)
+    sharpest = np.sort(slope**2 / noise**2)[-k:].sum()
+    width = _PANEL / np.sqrt(1.0 + sharpest)
+    far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
+    reach = max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH))
+    low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
+    high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
+    edges = np.concatenate([low, high[1:]])
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = 0.5 * np.diff(edges)[:, None]
+    quality = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes
+    return quality.ravel(), np.log(half * weights).ravel(), _NODES * (len(low) - 1)
+
+
+def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
+    """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first.
+
+    >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
+    >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
+    [2, 0]
+    """
+    place = {name: index for index, name in enumerate(case.candidates)}
+    wanted = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
+    return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])

@@ -1,0 +1,195 @@
+"""Who may have reviewed a paper, and how likely: candidate pools and their maximum-entropy prior.
+
+A pool gives each candidate's chance of having reviewed the paper. Of all laws over reviewer tuples with those
+chances the one that assumes least is *conditional Poisson*: a set of reviewers has a chance proportional to
+the product of its members' odds, and every order of writing them into the slots is equally likely. Plain
+products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate
+would be too good.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from blindcal.cells import Column
+from blindcal.checks import Array, Integers, nonnegative
+from blindcal.errors import InputError, Problem
+from blindcal.files import read_table
+from blindcal.tables import refuse
+
+OUTSIDER = "*"
+Pools = Mapping[str, Mapping[str, float]]
+"""For each paper its candidates and their chances, before scaling."""
+
+_ROUNDS = 10_000
+_MET = 1e-14
+_CLOSE = 1e-9
+
+
+def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+    """The pools in a table `paper,reviewer[,probability]`; without the last column all are alike.
+
+    A candidate `*` stands for someone outside the pool.
+    """
+    columns = [
+        Column("paper", "id"),
+        Column("reviewer", "id", secret=True),
+        Column("probability", "number", required=False, low=0.0, high=1.0),
+    ]
+    table = read_table(path, columns)
+    chance = table.number("probability") if "probability" in table else np.ones(len(table))
+    pools: dict[str, dict[str, float]] = {}
+    problems = []
+    for row, paper, reviewer, p in zip(
+        table.rows, table.text("paper"), table.text("reviewer"), chance, strict=True
+    ):
+        pool = pools.setdefault(paper, {})
+        if reviewer in pool:
+            problems.append(Problem(table.file, row, "reviewer", "must not be twice in one paper's pool"))
+        pool[reviewer] = float(p)
+    if problems:
+        raise refuse(problems)
+    return pools
+
+
+def read_draws(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+    """Pools from sampled assignments `draw,paper,reviewer`: the share of draws that has each candidate."""
+    columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
+    table = read_table(path, columns)
+    draws = len(set(table.text("draw")))
+    seen = set(zip(table.text("draw"), table.text("paper"), table.text("reviewer"), strict=True))
+    if len(seen) < len(table):
+        raise InputError(f"{table.file}: a reviewer must not stand twice on one paper of one draw")
+    pools: dict[str, dict[str, float]] = {}
+    for _, paper, reviewer in sorted(seen):
+        pool = pools.setdefault(paper, {})
+        pool[reviewer] = pool.get(reviewer, 0.0) + 1.0 / draws
+    return pools
+
+
+def everyone(
+    papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
+) -> dict[str, dict[str, float]]:
+    """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely.
+
+    >>> everyone(["p"], ["a", "b", "c"], [("p", "b")])
+    {'p': {'a': 1.0, 'c': 1.0}}
+    """
+    barred = set(conflicts)
+    return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
+
+
+def inclusion(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
+    """The chances scaled to sum to the number of reviews, each at most 1.
+
+    >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
+    (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
+    """
+    chance = nonnegative("probability", np.asarray(chances))
+    if np.count_nonzero(chance) < reviews:
+        raise InputError(
+            f"{reviews} reviews need as many candidates with a probability above 0, found "
+            f"{np.count_nonzero(chance)}"
+        )
+    if abs(chance.sum() - reviews) <= _CLOSE * reviews and chance.max() <= 1.0:
+        return tuple(chance.tolist())
+    scaled, full = chance, np.zeros(chance.shape, dtype=bool)
+    while True:
+        left = reviews - np.count_nonzero(full)
+        scaled = np.where(full, 1.0, chance * (left / chance[~full].sum() if left else 0.0))
+        over = ~full & (scaled >= 1.0 - _CLOSE)
+        if not over.any():
+            return tuple(scaled.tolist())
+        full |= over
+
+
+@lru_cache(maxsize=4096)
+def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
+    """Each candidate's log odds o in the maximum-entropy law: P(set) ~ product of o over its members.
+
+    Fixed point of `o *= p/pi`, with pi the chances that the odds realize; it is reached from anywhere, which
+    `o *= p(1-pi)/(pi(1-p))` is not. A candidate with chance 1 has `inf`, with chance 0 `-inf`.
+
+    >>> law = log_odds((1.0, 0.5, 0.5), 2)
+    >>> law
+    (inf, 0.0, 0.0)
+    """
+    p = np.asarray(chances)
+    open_ = (p > 0.0) & (p < 1.0)
+    left = reviews - np.count_nonzero(p == 1.0)
+    result = np.where(p == 1.0, np.inf, -np.inf)
+    q = p[open_]
+    if q.size == left:
+        result[open_] = np.inf
+    elif q.size:
+        result[open_] = _fit(q, left)
+    return tuple(result.tolist())
+
+
+def _fit(p: Array, size: int) -> Array:
+    odds = np.log(p) - np.log(p).mean()
+    best, gap = odds, np.inf
+    for _ in range(_ROUNDS):
+        missing = np.log(p / realized(odds, size))
+        if np.abs(missing).max() >= gap:
+            break
+        best, gap = odds, float(np.abs(missing).max())
+        if gap <= _MET:
+            break
+        odds = odds + missing
+        odds -= odds.mean()
+    return best
+
+
+def realized(odds: Array, size: int) -> Array:
+    """The chances that log odds realize: `pi_j = o_j e_{k-1}(others) / e_k(all)`, e the elementary sums.
+
+    >>> realized(np.log([1.0, 2.0, 3.0]), 1)
+    array([0.16666667, 0.33333333, 0.5       ])
+    """
+    o = np.exp(odds - odds.max())
+    before = _elementary_sums(o, size)
+    after = _elementary_sums(o[::-1], size)[::-1]
+    # Sets of the others: i of them before j, size-1-i after it.
+    others = (before[:-1, :size] * after[1:, size - 1 :: -1][:, :size]).sum(axis=1)
+    pi: Array = o * others / before[-1, size]
+    return np.clip(pi, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+
+
+def _elementary_sums(o: Array, size: int) -> Array:
+    """`[j, i]`: the sum over sets of i among the first j of the product of their odds."""
+    sums = np.zeros((o.size + 1, size + 1))
+    sums[:, 0] = 1.0
+    for j, value in enumerate(o):
+        sums[j + 1, 1:] = sums[j, 1:] + value * sums[j, :-1]
+    return sums
+
+
+@lru_cache(maxsize=64)
+def tuples_of(candidates: int, reviews: int) -> Integers:
+    """`[n, k]`: every tuple of distinct candidates, in lexicographic order.
+
+    >>> tuples_of(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
+    """
+    rows = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(reviews):
+        free = np.ones((len(rows), candidates), dtype=bool)
+        np.put_along_axis(free, rows, False, axis=1)
+        which, new = np.nonzero(free)
+        rows = np.column_stack([rows[which], new])
+    rows.setflags(write=False)
+    return rows
+
+
+def log_prior(chances: tuple[float, ...], rows: Integers) -> Array:
+    """log P(tuple) up to a constant; -inf for tuples that the chances forbid."""
+    odds = np.asarray(log_odds(chances, rows.shape[1]))
+    forced = np.isposinf(odds)
+    prior = np.where(forced, 0.0, odds)[rows].sum(axis=1)
+    missing = forced[rows].sum(axis=1) < np.count_nonzero(forced)
+    return np.where(missing, -np.inf, prior)
