@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.runs
 STAMP := $(VENV)/.installed
 CORE := .venv-core
 CORE_STAMP := $(CORE)/.installed
 WHEEL := .venv-wheel
-PIP := -m pip install --quiet --disable-pip-version-check --no-input
+PIP := -m pip install --quiet --disable-pip-version-check --no-input --no-compile
 # The test modules' own assertions are kept under -O; pytest warns about all others, and ours have none.
 OPTIMIZED := -O -m pytest -W "ignore:assertions not in test modules"
 WORKERS ?= 2
@@ -15,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test test-long test-core test-edge test-optimized lint docs bench figures libreoffice clean
 
-demo: $(STAMP)
+demo: $(RUN_STAMP)
 	$(BIN)/blindcal demo
 
 test: lint test-core test-edge test-optimized
@@ -58,10 +59,15 @@ libreoffice:
 	  apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui; } || \
 	  echo "no LibreOffice: one test is left out"
 
-$(STAMP): requirements/core.txt requirements/dev.txt pyproject.toml
+# What a user needs, which is soon there; then what a developer needs besides.
+$(RUN_STAMP): requirements/core.txt requirements/cli.txt pyproject.toml
 	$(call venv,$(VENV))
-	$(BIN)/python $(PIP) -r requirements/dev.txt
+	$(BIN)/python $(PIP) -r requirements/cli.txt
 	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(STAMP): $(RUN_STAMP) requirements/dev.txt
+	$(BIN)/python $(PIP) -r requirements/dev.txt
 	touch $@
 
 $(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -name '*.py')
