@@ -18,10 +18,12 @@ def run(arguments: Sequence[str]) -> int:
     try:
         from blindcal.cli.app import app
         from blindcal.cli.console import guarded
-    except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        message = f"the command line needs {error.name}: pip install 'blindcal[cli]'"
-        print(f"blindcal: {message}", file=sys.stderr)
-        return 2
+    except KeyboardInterrupt:
+        print("blindcal: interrupted", file=sys.stderr)
+        return 130
+    except ImportError as error:
+        missing = error.name in _EXTRA
+        hint = "pip install 'blindcal[cli]'" if missing else "the installation is broken"
+        print(f"blindcal: the command line needs {error.name}: {hint}", file=sys.stderr)
+        return 2 if missing else 1
     return guarded(app, list(arguments))

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from blindcal.cells import number_text
+from blindcal.cli.arguments import decimals
 from blindcal.cli.console import Json, emit_json, table
-from blindcal.errors import InputError
 from blindcal.reviews import Reviews
 
 
@@ -27,19 +27,12 @@ def check(
 
     Example: blindcal check reviews.csv --grid 1,2,3,4,5
     """
-    read = Reviews.read(reviews, grid=None if grid is None else _levels(grid))
+    read = Reviews.read(reviews, grid=None if grid is None else decimals("--grid", grid))
     facts = _facts(read)
     if as_json:
         emit_json(facts)
     else:
         table(("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
-
-
-def _levels(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--grid must be numbers separated by commas, found {text!r}") from None
 
 
 def _facts(reviews: Reviews) -> dict[str, object]:
