@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from blindcal import Belief, Frontier, InputError, Program, frontier
 from blindcal.checks import Array
-from blindcal.frontiers import _chain_accept, _chain_frontier
+from blindcal.descents import accept_after, vertices
 from sizes import count
 from strategies import beliefs, mirrored, random_beliefs
 
@@ -123,16 +123,19 @@ def test_policies_reach_the_vertices_they_promise() -> None:
 
 def test_two_secrets_are_a_case_of_many() -> None:
     belief = random_beliefs(np.random.default_rng(8), 20_000, 2)
-    pair, chain = frontier(belief), _chain_frontier(belief)
-    np.testing.assert_allclose(pair.conference_error[:, 0], chain.conference_error[:, 0], atol=1e-15)
-    np.testing.assert_allclose(pair.conference_error[:, -1], chain.conference_error[:, -1], atol=1e-15)
-    np.testing.assert_array_equal(pair.adversary_error[:, -1], chain.adversary_error[:, -1])
-    np.testing.assert_allclose(pair.adversary_error[:, 0], chain.adversary_error[:, 0], atol=1e-16)
+    pair = frontier(belief)
+    conference, adversary, _ = vertices(belief.weight, belief.favor)
+    for end in (0, -1):
+        np.testing.assert_allclose(pair.conference_error[:, end], conference[:, end], atol=1e-15)
+        np.testing.assert_allclose(pair.adversary_error[:, end], adversary[:, end], atol=1e-16)
     for share in (0.0, 0.3, 1.0):
         bought = share * pair.bought[:, -1]
         wanted = pair.adversary_error[:, 0] + bought
         np.testing.assert_allclose(
-            pair.policy(adversary_error=wanted).accept, _chain_accept(belief, bought), rtol=0, atol=1e-12
+            pair.policy(adversary_error=wanted).accept,
+            accept_after(belief.weight, belief.favor, bought),
+            rtol=0,
+            atol=1e-12,
         )
 
 

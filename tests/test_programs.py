@@ -25,6 +25,7 @@ from blindcal import (
 )
 from blindcal.checks import Array, Integers
 from blindcal.policies import label_tops
+from blindcal.programs import trace
 from sizes import count
 from strategies import random_beliefs
 
@@ -200,11 +201,14 @@ def test_one_slot_that_names_the_secret_is_the_closed_form() -> None:
     rng = np.random.default_rng(5)
     batch = random_beliefs(rng, 20, 5)
     plain = frontier(batch)
-    traced = frontier(Belief(batch.weight, batch.favor, rng.permutation(5)[None, :]))
+    named = rng.permutation(5)[None, :]
+    closed = frontier(Belief(batch.weight, batch.favor, named))
+    np.testing.assert_array_equal(closed.conference_error, plain.conference_error)
     for i in range(20):
+        conference, adversary, _ = trace(batch.weight[i], batch.favor[i], named)
         at = np.linspace(plain.adversary_error[i, 0], plain.adversary_error[i, -1], 7)
         np.testing.assert_allclose(
-            np.interp(at, traced.adversary_error[i], traced.conference_error[i]),
+            np.interp(at, adversary, conference),
             np.interp(at, plain.adversary_error[i], plain.conference_error[i]),
             atol=1e-9,
         )

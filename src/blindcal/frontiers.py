@@ -1,36 +1,24 @@
-"""Belief -> Frontier: the closed form, any number of secrets.
+"""Belief -> Frontier: the best trade between both errors, and the policy at any point of it.
 
-Where the adversary guesses the secret itself, every point of the frontier is reached by two caps,
-
-    accept[r] = min(1, t_acc/weight[r])      for secrets that favor accepting
-    1-accept[r] = min(1, t_rej/weight[r])    for secrets that favor rejecting
-
-with `adversary_error = 1 - t_acc - t_rej`. Lowering a cap costs, per unit, the sum of `price = |2*favor-1|`
-over the secrets it binds; the frontier lowers the cheaper cap first until `t_acc + t_rej = max weight`. Each
-secret is one *segment* of that descent: between its weight and the next lighter one on its side.
+Closed form where the adversary guesses the secret itself (two secrets here, more in `descents`); linear
+programs where it guesses labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.beliefs import Belief
-from blindcal.checks import Array, numbers
+from blindcal.checks import Array, Integers, numbers
+from blindcal.descents import TIE, Flags, accept_after, vertices
 from blindcal.errors import InputError
-from blindcal.policies import Policy, missed, unchecked_policy
+from blindcal.policies import Policy, unchecked_policy
 from blindcal.programs import trace
 
-# Prices and caps this close are taken as equal, so that rounding never decides which secret is randomized and
-# swapping the papers mirrors the answer. What that can cost is of the same size.
-_TIE = 1e-12
 _FEASIBLE = 1e-12
-_BLOCK = 1 << 16
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +51,7 @@ class Frontier:
             return unchecked_policy(_mixture(self.tables, self.bought, bought))
         if self.belief.weight.shape[-1] == 2:
             return unchecked_policy(_pair_accept(self.belief, bought))
-        return unchecked_policy(_chain_accept(self.belief, bought))
+        return unchecked_policy(accept_after(self.belief.weight, self.belief.favor, bought))
 
     def relation(self) -> tuple[Array, Array]:
         """The whole relation: the greatest adversary error for each *exact* conference error.
@@ -105,11 +93,11 @@ def frontier(belief: Belief) -> Frontier:
     >>> front.conference_error.round(12), front.adversary_error.round(12)
     (array([0.17, 0.35, 0.35, 0.35]), array([0.2, 0.5, 0.5, 0.5]))
     """
-    if belief.labels is not None:
-        return _traced(belief)
+    if belief.labels is not None and not _distinct(belief.labels):
+        return _traced(belief, belief.labels)
     if belief.weight.shape[-1] == 2:
         return _pair_frontier(belief)
-    return _chain_frontier(belief)
+    return Frontier(belief, *vertices(belief.weight, belief.favor))
 
 
 # Two secrets (Theorems 4.2 and 4.5): lean = favor - 1/2, price = 2*|lean|.
@@ -136,8 +124,8 @@ def _pair_accept(belief: Belief, bought: Array) -> Array:
     lean0, lean1 = belief.favor[..., 0] - 0.5, belief.favor[..., 1] - 0.5
     weight0, weight1 = belief.weight[..., 0], belief.weight[..., 1]
     rank = np.abs(lean0) - np.abs(lean1)
-    rank = np.where(np.abs(rank) > _TIE / 2, rank, weight0 - weight1)
-    share0 = np.where(np.abs(rank) > _TIE / 2, rank < 0.0, 0.5)
+    rank = np.where(np.abs(rank) > TIE / 2, rank, weight0 - weight1)
+    share0 = np.where(np.abs(rank) > TIE / 2, rank < 0.0, 0.5)
     disagree = lean0 * lean1 < 0.0
     accept = np.empty((*bought.shape, 2))
     lowered0 = bought * share0
@@ -161,142 +149,20 @@ def _follow(other_lean: Array, other_weight: Array) -> Array:
     return 0.5 + 0.5 * np.sign(other_lean) * (other_weight > 0.0)
 
 
-# Any number of secrets.
-
-
-@dataclass(frozen=True, eq=False)
-class _Descent:
-    """Segments by ascending price: from cap `top` to cap `bottom` of the accepting or the rejecting side."""
-
-    price: Array
-    top: Array
-    bottom: Array
-    accepting: Flags
-    rejecting: Flags
-    heaviest: tuple[Array, Array]
-    total: Array
-
-
-def _descent(weight: Array, favor: Array) -> _Descent:
-    order = np.argsort(-weight, axis=-1)
-    top, lean = np.take_along_axis(weight, order, -1), np.take_along_axis(favor, order, -1) - 0.5
-    cost = 2.0 * np.abs(lean)
-    price, bottom = np.full_like(top, top.shape[-1] + 1.0), top.copy()
-    sides = (lean > 0.0, lean < 0.0)
-    heaviest = []
-    for side in sides:
-        mine = np.where(side, top, 0.0)
-        below = np.zeros_like(top)
-        below[..., :-1] = np.maximum.accumulate(mine[..., :0:-1], axis=-1)[..., ::-1]
-        bound = side & (below < top)
-        np.copyto(price, np.cumsum(np.where(side, cost, 0.0), axis=-1), where=bound)
-        np.copyto(bottom, below, where=bound)
-        heaviest.append(mine.max(axis=-1))
-    chain = np.argsort(price, axis=-1)
-    price, top, bottom = (np.take_along_axis(a, chain, -1) for a in (price, top, bottom))
-    accepting, rejecting = (np.take_along_axis(side, chain, -1) & (bottom < top) for side in sides)
-    total = _worth(heaviest[0], heaviest[1], weight.max(axis=-1))
-    return _Descent(price, top, bottom, accepting, rejecting, (heaviest[0], heaviest[1]), total)
-
-
-def _worth(acc: Array, rej: Array, most: Array) -> Array:
-    """How far the caps can be lowered in all: `acc + rej - most`, exact where a cap itself is the most."""
-    return np.where(np.maximum(acc, rej) >= most, np.minimum(acc, rej), np.maximum(acc + rej - most, 0.0))
-
-
-def _chain_frontier(belief: Belief) -> Frontier:
-    weight, favor = belief.weight, belief.favor
-    shape = (*weight.shape[:-1], weight.shape[-1] + 1)
-    conference, adversary, bought = np.empty(shape), np.empty(shape), np.zeros(shape)
-    outputs = [a.reshape(-1, shape[-1]) for a in (conference, adversary, bought)]
-    for block, w, f in _blocks(weight, favor):
-        descent = _descent(w, f)
-        e, a, x = (output[block] for output in outputs)
-        np.cumsum(descent.top - descent.bottom, axis=-1, out=x[:, 1:])
-        np.minimum(x, descent.total[:, None], out=x)
-        e[:, 0] = (w * np.minimum(f, 1.0 - f)).sum(axis=-1)
-        e[:, 1:] = e[:, :1] + np.cumsum(descent.price * np.diff(x, axis=-1), axis=-1)
-        a[:] = np.maximum(missed(w, None)[:, None] - (descent.total[:, None] - x), 0.0)
-    return Frontier(belief, conference, adversary, bought)
-
-
-def _chain_accept(belief: Belief, bought: Array) -> Array:
-    n = belief.weight.shape[-1]
-    weight, favor = (np.broadcast_to(a, (*bought.shape, n)) for a in (belief.weight, belief.favor))
-    accept = np.empty(weight.shape)
-    flat, points = accept.reshape(-1, n), bought.reshape(-1)
-    for block, w, f in _blocks(weight, favor):
-        acc, rej = _caps(_descent(w, f), points[block], w.max(axis=-1))
-        to_accept, to_reject = _share(acc, w), _share(rej, w)
-        # A favor of exactly 1/2 sits wherever the caps allow, as near to a fair coin as they do.
-        free = np.clip(0.5, 1.0 - to_reject, to_accept)
-        flat[block] = np.where(f > 0.5, to_accept, np.where(f < 0.5, 1.0 - to_reject, free))
-    return accept
-
-
-def _caps(descent: _Descent, bought: Array, most: Array) -> tuple[Array, Array]:
-    """The caps after lowering them by `bought` in all: cheapest first, at equal prices the smaller first,
-    equal caps equally."""
-    reached = np.cumsum(descent.top - descent.bottom, axis=-1)
-    steps = np.diff(descent.price, axis=-1) > _TIE * (1.0 + descent.price[:, 1:])
-    group = np.zeros(reached.shape, dtype=np.int64)
-    np.cumsum(steps, axis=-1, out=group[:, 1:])
-    here = np.minimum((reached <= bought[:, None]).sum(axis=-1, keepdims=True), reached.shape[-1] - 1)
-    current = np.take_along_axis(group, here, -1)
-    before, until = group < current, group <= current
-    start = np.where(before, reached, 0.0).max(axis=-1)
-    (a, a_end), (b, b_end) = (
-        tuple(np.where(side & part, descent.bottom, cap[:, None]).min(axis=-1) for part in (before, until))
-        for side, cap in zip((descent.accepting, descent.rejecting), descent.heaviest, strict=True)
-    )
-    left = bought - start
-    near = np.abs(a - b) <= _TIE * np.maximum(a, b)
-    first_a = np.minimum(left, a - a_end)
-    first_b = left - np.minimum(left, b - b_end)
-    both = np.clip(0.5 * left, left - (b - b_end), np.maximum(left - (b - b_end), a - a_end))
-    lowered = np.where(near, both, np.where(a < b, first_a, first_b))
-    rounding = reached.shape[-1] * np.finfo(np.float64).eps * bought
-    acc, rej = _landed(a - lowered, a_end, rounding), _landed(b - (left - lowered), b_end, rounding)
-    return _raised(acc, rej, np.maximum(most - (descent.heaviest[0] + descent.heaviest[1]), 0.0), near)
-
-
-def _landed(cap: Array, end: Array, rounding: Array) -> Array:
-    """A cap that rounding alone keeps from its end is at its end: a cap of 0 must be 0."""
-    return np.where(cap - end <= rounding, end, cap)
-
-
-def _raised(acc: Array, rej: Array, slack: Array, near: Flags) -> tuple[Array, Array]:
-    """A heaviest secret at exactly 1/2 needs room: it joins the side of the larger cap, both if equal."""
-    share = np.where(near, 0.5, acc > rej)
-    return acc + slack * share, rej + slack * (1.0 - share)
-
-
-def _share(cap: Array, weight: Array) -> Array:
-    """`min(1, cap/weight)`; weight 0 follows the evidence if the cap is positive, else 0."""
-    share = np.broadcast_to(cap[:, None] > 0.0, weight.shape).astype(np.float64)
-    np.divide(cap[:, None], weight, out=share, where=weight > cap[:, None])
-    return share
-
-
-def _blocks(weight: Array, favor: Array) -> Iterator[tuple[slice, Array, Array]]:
-    """Rows a few at a time, so that working memory stays small."""
-    n = weight.shape[-1]
-    w, f = weight.reshape(-1, n), favor.reshape(-1, n)
-    rows = max(1, _BLOCK // n)
-    for begin in range(0, w.shape[0], rows):
-        block = slice(begin, begin + rows)
-        yield block, w[block], f[block]
-
-
 # Labelled beliefs: the vertices are programs' optima, the policy between two of them is their mixture.
 
 
-def _traced(belief: Belief) -> Frontier:
+def _distinct(labels: Integers) -> bool:
+    """Whether the labels are one slot that names the secret."""
+    return labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
+
+
+def _traced(belief: Belief, labels: Integers) -> Frontier:
     n, lead = belief.weight.shape[-1], belief.weight.shape[:-1]
     weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
-    if belief.labels is None:
-        raise InputError("a traced frontier needs labels")
-    labels = np.broadcast_to(belief.labels, (*lead, *belief.labels.shape[-2:])).reshape(len(weight), -1, n)
+    if len(weight) == 0:
+        raise InputError("a labelled belief needs at least one instance")
+    labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:])).reshape(len(weight), -1, n)
     chains = [trace(*instance) for instance in zip(weight, favor, labels, strict=True)]
     longest = max(len(chain[0]) for chain in chains)
     conference, adversary, tables = (
