@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -140,3 +144,26 @@ def test_people_get_a_table_with_standard_errors(capsys):
 def test_bad_input_is_exit_code_2_and_names_the_value(capsys, arguments, message):
     assert message in refused(capsys, *arguments)
     assert message in json.loads(refused(capsys, "--json", *arguments))["error"]["message"]
+
+
+def test_an_interrupted_sweep_says_so_and_keeps_its_parts(tmp_path):
+    arguments = [
+        *QUICK[:-2],
+        "--workers",
+        "2",
+        "--trials",
+        "4000",
+        "--noise",
+        "0.1",
+        "--folder",
+        str(tmp_path),
+    ]
+    command = [sys.executable, "-c", "from blindcal.cli import main; main()", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not any(tmp_path.iterdir()) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err == "blindcal: interrupted\n"
+    assert any(tmp_path.glob("*.json"))
