@@ -21,7 +21,7 @@ _ORDER = 16
 _NEGLIGIBLE = 45.0  # in log: what is this far below the peak is left out
 _FARTHEST = 64.0
 _SCAN, _ZOOMS, _PANELS = 33, 3, 9
-_CHUNK_NODES = 1 << 20
+_CHUNK_NODES = 1 << 18
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -76,7 +76,15 @@ def panel_ends(reviews: Sequence[Likelihood], score: Array) -> Array:
     for _ in range(_ZOOMS):
         t = _points(reviews, score, low, high, _SCAN)
         low, high = _where_it_lives(t, log_joint(reviews, score, t))
-    return _points(reviews, score, low, high, _PANELS)
+    return distinct(_points(reviews, score, low, high, _PANELS))
+
+
+def distinct(ends: Array) -> Array:
+    """Sorted ends with repeats moved to the last and cut off as far as every row allows: no empty panels."""
+    repeated = np.zeros(ends.shape, dtype=np.bool_)
+    repeated[:, 1:] = ends[:, 1:] == ends[:, :-1]
+    most = int(ends.shape[-1] - repeated.sum(axis=-1).min(initial=ends.shape[-1]))
+    return np.sort(np.where(repeated, ends[:, -1:], ends), axis=-1)[:, : max(most, 2)]
 
 
 def _first_range(reviews: Sequence[Likelihood], score: Array) -> tuple[Array, Array]:
