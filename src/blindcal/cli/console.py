@@ -99,6 +99,9 @@ def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
     try:
         code = app(arguments, prog_name="blindcal", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            # Typer turns Ctrl-C into this code without a word.
+            return _explain(KeyboardInterrupt(), "--json" in arguments)
         return code if isinstance(code, int) else 0
     except BaseException as error:
         return _explain(error, "--json" in arguments)

@@ -1,0 +1,363 @@
+"""Decide once: the same input returns the stored decisions, a changed one is a new, recorded release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from blindcal.amendments import amended_case, history
+from blindcal.certificates import Claim
+from blindcal.coins import Key, commitment, toss
+from blindcal.conferences import Conference, PaperCase, secret_of
+from blindcal.errors import InputError, RefusedError
+from blindcal.files import jsonable
+from blindcal.guarantees import Guarantee
+from blindcal.plans import ASSUMPTIONS, Figures, PaperPlan, paired, summary
+from blindcal.records import Ledger, PaperRecord, Record, commit
+from blindcal.rounding import FINE
+from blindcal.tables import format_table
+
+Truth = Mapping[str, tuple[str, ...]]
+"""The true reviewers of each paper by slot: CONFIDENTIAL."""
+
+Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
+"""Certified tables for a conference and their price; the price is given where it is frozen."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the chair asked for. It is frozen with the first release: later ones may only change data."""
+
+    guarantee: Guarantee
+    conference: str = "conference"
+    accept_rate: float | None = None
+    bar: float | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As it enters the coins."""
+        return {**asdict(self.guarantee), "accept_rate": self.accept_rate, "bar": self.bar}
+
+    @classmethod
+    def recorded(cls, record: Record) -> Request:
+        """The request that a record was made for."""
+        limits = {k: v for k, v in record.settings.items() if k not in ("accept_rate", "bar")}
+        rate, bar = record.settings["accept_rate"], record.settings["bar"]
+        return cls(Guarantee(**limits), record.conference, rate, bar)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A release and how it came about: `new`, `stored` (nothing was tossed) or `amended`."""
+
+    record: Record
+    how: str
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.record.certificate)
+        return content
+
+
+def public_facts(case: PaperCase) -> dict[str, Any]:
+    """What is public about a paper, numbers as they were given."""
+    pool = [
+        [name, chance, *parameters]
+        for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
+    ]
+    return {"scores": list(case.scores), "grid": None if case.grid is None else list(case.grid), "pool": pool}
+
+
+def coin_facts(
+    request: Request,
+    release: int,
+    paper: str,
+    public: Mapping[str, Any],
+    reviewers: Sequence[str],
+    bar: float,
+    price: float | None,
+) -> dict[str, Any]:
+    """Everything that shaped a decision, and nothing else: what its coin is derived from."""
+    return {
+        "conference": request.conference,
+        "release": release,
+        "paper": paper,
+        **public,
+        "bar": bar,
+        "settings": request.settings,
+        "price": price,
+        "reviewers": list(reviewers),
+    }
+
+
+def input_stamp(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
+    """What tells one input from another, whatever the order of its rows; it tells nothing without the key."""
+    papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
+    return key.stamp("input", {"settings": request.settings, "papers": papers}).hex()
+
+
+def commit_to(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
+    """The number that can be published before the draw: it fixes the key and the whole input."""
+    return commitment(
+        key, {"conference": request.conference, "input": input_stamp(key, conference, truth, request)}
+    )
+
+
+def decide(
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    ledger: Ledger,
+    planner: Planner,
+    *,
+    amend: bool = False,
+    reason: str = "",
+) -> Outcome:
+    """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
+
+    A changed input is refused unless `amend`, which decides again only the papers that changed. Nothing
+    public is written here: `records.publish` does that, after the release is in the ledger.
+    """
+    stamp, past = input_stamp(ledger.key, conference, truth, request), ledger.of(request.conference)
+    twin = next((r for r in ledger.releases if r.input == stamp and r.conference != request.conference), None)
+    if twin is not None:
+        raise RefusedError(
+            f"this input was decided as conference {twin.conference!r}: another name would toss again"
+        )
+    same = [release for release in past if release.input == stamp]
+    if same and (same[-1] == past[-1] or not amend):
+        return Outcome(ledger.record(same[-1]), "stored")
+    if past:
+        record = ledger.record(past[-1])
+        changed = _changed(record, conference, truth, request)
+        if not amend:
+            raise RefusedError(_explain_change(record, changed, conference))
+        return _amended(ledger, record, changed, conference, truth, request, planner, reason, stamp)
+    if amend:
+        raise InputError("there is no release to amend: this conference was not decided with this key")
+    return _first(ledger, conference, truth, request, planner, stamp)
+
+
+def _first(
+    ledger: Ledger, conference: Conference, truth: Truth, request: Request, planner: Planner, stamp: str
+) -> Outcome:
+    plans, price = planner(conference, request.guarantee, None)
+    papers = [
+        _decided(ledger.key, request, 1, case, truth[case.paper], plan, raw, conference.bar, price)
+        for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
+    ]
+    record = _record(ledger.key, request, 1, "", conference, truth, papers, price)
+    policies = {case.paper: plan.policy for case, plan in zip(conference.cases, plans, strict=True)}
+    commit(ledger, record, policies, stamp)
+    return Outcome(record, "new")
+
+
+def _decided(
+    key: Key,
+    request: Request,
+    release: int,
+    case: PaperCase,
+    reviewers: tuple[str, ...],
+    plan: PaperPlan,
+    raw: bool,
+    bar: float,
+    price: float | None,
+    earlier: tuple[int, ...] = (),
+) -> PaperRecord:
+    """Toss the coin of one paper."""
+    public, secret = public_facts(case), secret_of(case, reviewers)
+    probability = plan.policy.probability(secret)
+    facts = coin_facts(request, release, case.paper, public, reviewers, bar, price)
+    return PaperRecord(
+        paper=case.paper,
+        release=release,
+        earlier=earlier,
+        public=public,
+        reviewers=reviewers,
+        secret=secret,
+        probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),
+        accepted=toss(key, facts, probability),
+        raw_accepted=raw,
+        weights=plan.weights,
+        figures={"claim": claim_json(plan.claim), "numbers": asdict(plan.figures)},
+    )
+
+
+def _changed(record: Record, conference: Conference, truth: Truth, request: Request) -> dict[str, list[str]]:
+    """Papers by what happened to them since the record: new, withdrawn, public data or reviewers changed."""
+    if json.loads(json.dumps(request.settings)) != dict(record.settings):
+        raise RefusedError(
+            "the guarantee, its limits and the bar are frozen with the first release and cannot be changed"
+        )
+    old = {paper.paper: paper for paper in record.papers}
+    changed: dict[str, list[str]] = {"new": [], "public": [], "reviewers": []}
+    for case in conference.cases:
+        if case.paper not in old:
+            changed["new"].append(case.paper)
+        elif _plain(public_facts(case)) != old[case.paper].public:
+            changed["public"].append(case.paper)
+        elif truth[case.paper] != old[case.paper].reviewers:
+            changed["reviewers"].append(case.paper)
+    changed["withdrawn"] = sorted(set(old) - {case.paper for case in conference.cases})
+    return changed
+
+
+def _explain_change(record: Record, changed: Mapping[str, Sequence[str]], conference: Conference) -> str:
+    count = sum(map(len, changed.values()))
+    words = {"new": "new", "public": "with other scores or pools", "reviewers": "with other reviewers"}
+    words["withdrawn"] = "withdrawn"
+    parts = ", ".join(f"{len(papers)} {words[kind]}" for kind, papers in changed.items() if papers)
+    return (
+        f"the input differs from release {record.release} in {count} of {len(conference.cases)} papers "
+        f"({parts}). Deciding again tells more about their reviewers; to do it for these papers only, "
+        "give --amend --reason and a new --out folder"
+    )
+
+
+def _amended(
+    ledger: Ledger,
+    record: Record,
+    changed: Mapping[str, Sequence[str]],
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    planner: Planner,
+    reason: str,
+    stamp: str,
+) -> Outcome:
+    """Decide the changed papers again from what their earlier decisions told; everything else is frozen."""
+    if not reason.strip():
+        raise InputError("an amendment needs a --reason for the record")
+    if conference.bar != record.bar:
+        raise InputError("an amendment must be prepared with the frozen bar")
+    release, old = record.release + 1, {paper.paper: paper for paper in record.papers}
+    again = {name for kind in ("new", "public", "reviewers") for name in changed[kind]}
+    chosen = [index for index, case in enumerate(conference.cases) if case.paper in again]
+    past = history(ledger, record, again & set(old))
+    cases = [
+        amended_case(conference.cases[i], past.get(conference.cases[i].paper, ()), record.bar) for i in chosen
+    ]
+    part = replace(conference, cases=tuple(cases), raw_accept=tuple(conference.raw_accept[i] for i in chosen))
+    plans, _ = planner(part, request.guarantee, record.price) if cases else ((), None)
+    fresh = {}
+    for case, plan, raw in zip(cases, plans, part.raw_accept, strict=True):
+        before = old.get(case.paper)
+        if before is not None:
+            pair = paired(claim_of(before), plan.claim, case.paper in changed["reviewers"])
+            plan = replace(plan, claim=pair)
+        earlier = () if before is None else (*before.earlier, before.release)
+        fresh[case.paper] = _decided(
+            ledger.key,
+            request,
+            release,
+            case,
+            truth[case.paper],
+            plan,
+            raw,
+            record.bar,
+            record.price,
+            earlier,
+        )
+    papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
+    new = _record(ledger.key, request, release, reason, conference, truth, papers, record.price)
+    policies = {case.paper: plan.policy for case, plan in zip(cases, plans, strict=True)}
+    commit(ledger, new, policies, stamp)
+    return Outcome(new, "amended")
+
+
+def _record(
+    key: Key,
+    request: Request,
+    release: int,
+    reason: str,
+    conference: Conference,
+    truth: Truth,
+    papers: Sequence[PaperRecord],
+    price: float | None,
+) -> Record:
+    from blindcal import __version__
+
+    promise = commit_to(key, conference, truth, request)
+    return Record(
+        conference=request.conference,
+        release=release,
+        reason=reason,
+        version=__version__,
+        settings=_plain(request.settings),
+        bar=conference.bar,
+        price=price,
+        commitment=promise,
+        papers=tuple(papers),
+        decisions=decisions_text(papers),
+        certificate=certificate_text(request, release, conference.bar, papers, promise),
+        tables="",
+    )
+
+
+def decisions_text(papers: Sequence[PaperRecord]) -> str:
+    """The public table: decision, raw decision, and the advice that leads from the second to the first."""
+    words = {True: "accept", False: "reject"}
+    advice = {(True, False): "raise", (False, True): "lower"}
+    return format_table(
+        {
+            "paper": [p.paper for p in papers],
+            "decision": [words[p.accepted] for p in papers],
+            "raw_decision": [words[p.raw_accepted] for p in papers],
+            "advice": [advice.get((p.accepted, p.raw_accepted), "leave") for p in papers],
+        }
+    ).decode()
+
+
+def certificate_text(
+    request: Request, release: int, bar: float, papers: Sequence[PaperRecord], promise: str
+) -> str:
+    """The public certificate: a function of scores, decisions and tables, and the keyed commitment."""
+    claims = [claim_of(paper) for paper in papers]
+    numbers = summary(claims, [Figures(**paper.figures["numbers"]) for paper in papers])
+    twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
+    content = {
+        **numbers,
+        "conference": request.conference,
+        "release": release,
+        "accepted": sum(paper.accepted for paper in papers),
+        "bar": bar,
+        "guarantee": request.guarantee.name,
+        "limits": {k: v for k, v in asdict(request.guarantee).items() if k != "name"},
+        "decided_again": {
+            "papers": len(twice),
+            "epsilon": max((c.epsilon for c in twice), default=0.0),
+            "note": "A paper decided again whose public data did not change tells that its reviewers were "
+            "corrected. Its figures are for all its decisions together.",
+        },
+        "commitment": promise,
+        "assumptions": list(ASSUMPTIONS),
+    }
+    return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """A claim in JSON's types; the sums in units of 2^-80."""
+    sums = {name: int(getattr(claim, name) * FINE) for name in ("success_scores_only", "success", "added")}
+    return {**asdict(claim), **sums, "epsilon": jsonable(claim.epsilon)}
+
+
+def claim_of(paper: PaperRecord) -> Claim:
+    """The claim of a recorded paper."""
+    content = dict(paper.figures["claim"])
+    sums = {name: Fraction(content[name], FINE) for name in ("success_scores_only", "success", "added")}
+    return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
+
+
+def probability_of(paper: PaperRecord) -> Fraction:
+    """The exact accept probability that a paper's coin was compared with."""
+    top, bottom = paper.probability
+    return Fraction(int(top, 16), int(bottom, 16))
+
+
+def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """As it comes back from a record."""
+    plain: dict[str, Any] = json.loads(json.dumps(content))
+    return plain
