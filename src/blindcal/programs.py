@@ -113,6 +113,12 @@ class Program:
         self._highs.run()
         status = self._highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
+            # Presolve calls tight programs infeasible by a rounding: try once more without it.
+            self._highs.clearSolver()
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.run()
+            status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
             raise BlindcalError(f"the solver stopped: {self._highs.modelStatusToString(status)}")
         values = np.asarray(self._highs.getSolution().col_value)
         p = _polished(self, values)
