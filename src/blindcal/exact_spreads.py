@@ -24,7 +24,7 @@ from blindcal.reviewers import Reviewer
 from blindcal.spreads import Spread
 
 _REACH = 9.5
-_POINTS = 3001
+_POINTS = 6001
 _FLAT = 1e-11  # a log ratio that moves less than this between two points does not turn there
 _TOLERANCE = 1e-12
 
