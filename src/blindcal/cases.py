@@ -72,8 +72,8 @@ class PaperCase:
 
 
 def _normalized(log_weight: Array) -> Array:
-    weight: Array = np.exp(log_weight - log_weight.max())
-    return weight / weight.sum()
+    weight = np.exp(log_weight - log_weight.max())
+    return np.asarray(weight / weight.sum())
 
 
 def _posteriors(case: PaperCase) -> tuple[Array, Array, Array]:

@@ -1,7 +1,7 @@
 """Reviews, reviewers' calibration and candidate pools -> Conference: the public side, ready to be solved.
 
-The true reviewers enter at two places only: `true_reviewers` lists them for the coin, and `prepare` checks that each
-of them stands in its paper's pool.
+The true reviewers enter at two places only: `true_reviewers` lists them for the coin, and `prepare` checks
+that each of them stands in its paper's pool.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools) -> None:
         elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
             problem("pools", f"must leave paper {paper!r} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
-    for name in sorted(needed - set(parameters)):
-        problem("reviewers", "must have a row for every candidate", repr(name))
+    if missing_rows := len(needed - set(parameters)):
+        problem("reviewers", "must have a row for every candidate of the pools", f"{missing_rows} missing")
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
 

@@ -126,13 +126,14 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     if q.size == left:
         result[open_] = np.inf
     elif q.size:
-        result[open_] = _fit(q, left)
+        result[open_] = _fit(q, int(left))
     return tuple(result.tolist())
 
 
 def _fit(p: Array, size: int) -> Array:
     odds = np.log(p) - np.log(p).mean()
-    best, gap = odds, np.inf
+    best: Array = odds
+    gap = np.inf
     for _ in range(_ROUNDS):
         missing = np.log(p / realized(odds, size))
         if np.abs(missing).max() >= gap:
