@@ -18,6 +18,7 @@ import numpy as np
 import blindcal
 from blindcal.calibrators import (
     hierarchical_quality,
+    isotonic_quality,
     maximum_likelihood_quality,
     offsets_quality,
     posterior_quality,
@@ -38,6 +39,7 @@ METHODS: Mapping[str, Callable[[Simulation], tuple[Array, Array]]] = {
     "standardized": lambda drawn: standardized_quality(drawn.batch),
     "maximum_likelihood": lambda drawn: maximum_likelihood_quality(drawn.batch, *drawn.parameters),
     "posterior": lambda drawn: posterior_quality(drawn.batch, *drawn.parameters),
+    "isotonic": lambda drawn: isotonic_quality(drawn.batch),
     "offsets": lambda drawn: offsets_quality(drawn.batch),
     "hierarchical": lambda drawn: hierarchical_quality(drawn.batch),
 }
