@@ -20,7 +20,7 @@ import numpy as np
 import blindcal as bc
 from blindcal.calibrators import METHODS
 from blindcal.calibrators.results import batch_of
-from blindcal.checks import Array
+from blindcal.predictions import Change, change, left_out, shrunk_means
 
 Row = dict[str, str]
 
@@ -59,74 +59,37 @@ def load(folder: Path, source: Source) -> bc.Reviews:
     return bc.Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
 
 
-def held_out(reviews: bc.Reviews, rng: np.random.Generator) -> np.ndarray:
-    """One row of each item with three scores or more, whose rater then still has two others."""
-    chosen = np.zeros(len(reviews), dtype=bool)
-    left = np.bincount(reviews.reviewer)
-    order = rng.permutation(len(reviews))
-    taken = np.bincount(reviews.paper) < 3
-    for row in order[np.argsort(rng.permutation(len(reviews.papers))[reviews.paper[order]], kind="stable")]:
-        i, j = reviews.paper[row], reviews.reviewer[row]
-        if not taken[i] and left[j] > 2:
-            taken[i], chosen[row] = True, True
-            left[j] -= 1
-    return chosen
-
-
 def shrunk(reviews: bc.Reviews) -> bc.calibrators.Calibration:
     """Raw means drawn to the overall mean, by the analysis of variance: no reviewer effects at all.
 
     What a method gains over this line, and not over `raw`, is what it knows of reviewers.
     """
-    batch, plain = batch_of(reviews), bc.calibrators.raw(reviews)
-    count = batch.per_paper()
-    within = float(plain.standard_error[0] ** 2 * count[0])
-    middle = float(reviews.score.mean())
-    between = max(float(np.var(plain.quality, ddof=1) - within * (1 / count).mean()), 0.0)
-    value = middle + (plain.quality - middle) * between / (between + within / count)
+    value = shrunk_means(batch_of(reviews))
+    plain = bc.calibrators.raw(reviews)
     return bc.calibrators.Calibration(
         "shrunk", reviews, value, plain.standard_error, predictor=lambda paper, _: value[paper]
     )
 
 
-def squared_errors(reviews: bc.Reviews, repeats: int, seed: int) -> dict[str, Array]:
-    """Squared error of each method on each item's left-out score, `[repeat, item]`; nan where none was."""
+def predict_left_out(reviews: bc.Reviews, repeats: int, seed: int) -> dict[str, Change]:
+    """Every method's error on left-out scores, one of each item a repeat, against raw."""
     columns, methods = reviews.columns(), {"raw": METHODS["raw"], "shrunk": shrunk, **METHODS}
-    found = {name: np.full((repeats, len(reviews.papers)), np.nan) for name in methods}
+    items, squares = [], {name: [] for name in methods}
     for repeat in range(repeats):
-        out = held_out(reviews, np.random.default_rng([seed, repeat]))
+        out = left_out(batch_of(reviews), np.random.default_rng([seed, repeat]))
         rest = bc.Reviews.from_table({n: [v[i] for i in np.flatnonzero(~out)] for n, v in columns.items()})
         paper, reviewer = ([columns[n][i] for i in np.flatnonzero(out)] for n in ("paper", "reviewer"))
+        items.append(reviews.paper[out])
         for name, method in methods.items():
-            error = method(rest).predict(paper, reviewer) - reviews.score[out]
-            found[name][repeat, reviews.paper[out]] = error**2
-    return found
-
-
-@dataclass(frozen=True)
-class Line:
-    """Root mean square error of a method, its change against raw in percent, and the error of that."""
-
-    error: float
-    change: float
-    doubt: float
-
-
-def against_raw(squares: Array, plain: Array) -> Line:
-    """Paired over items (a mean over repeats each); the error of the ratio by the delta method."""
-    used = np.isfinite(plain).any(axis=0)
-    own, base = np.nanmean(squares[:, used], axis=0), np.nanmean(plain[:, used], axis=0)
-    ratio = own.mean() / base.mean()
-    doubt = (own - ratio * base).std(ddof=1) / np.sqrt(used.sum()) / base.mean()
-    return Line(
-        float(np.sqrt(own.mean())), float(100 * (np.sqrt(ratio) - 1)), float(50 * doubt / np.sqrt(ratio))
-    )
+            squares[name].append((method(rest).predict(paper, reviewer) - reviews.score[out]) ** 2)
+    plain = np.concatenate(squares["raw"])
+    return {name: change(np.concatenate(s), plain, np.concatenate(items)) for name, s in squares.items()}
 
 
 @dataclass(frozen=True)
 class Study:
     reviews: bc.Reviews
-    lines: dict[str, Line]
+    changes: dict[str, Change]
     assessment: bc.Assessment
 
 
@@ -136,22 +99,21 @@ def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:
         if only and not any(word in name.lower() for word in only):
             continue
         reviews = load(folder, source)
-        squares = squared_errors(reviews, repeats if len(reviews) < 3000 else max(1, repeats // 2), index)
-        lines = {method: against_raw(value, squares["raw"]) for method, value in squares.items()}
-        found[name] = Study(reviews, lines, bc.assess(reviews))
+        changes = predict_left_out(reviews, repeats if len(reviews) < 3000 else max(1, repeats // 2), index)
+        found[name] = Study(reviews, changes, bc.assess(reviews))
         print(f"{name}: done", flush=True)
     return found
 
 
 def draw(found: dict[str, Study]) -> None:
-    methods = list(next(iter(found.values())).lines)
+    methods = list(next(iter(found.values())).changes)
     print("\n| data | items, raters, scores | raw error |", " | ".join(methods[1:]), "|")
     print("|---|---|---|" + "---|" * (len(methods) - 1))
     for name, study in found.items():
-        r, lines = study.reviews, study.lines
-        cells = [f"{lines[m].change:+.1f} ± {lines[m].doubt:.1f}" for m in methods[1:]]
+        r, raw = study.reviews, study.changes["raw"]
+        cells = [_cell(study.changes[method]) for method in methods[1:]]
         sizes = f"{len(r.papers):,}, {len(r.reviewers):,}, {len(r):,}"
-        print(f"| {name} | {sizes} | {lines['raw'].error:.3f} |", " | ".join(cells), "|")
+        print(f"| {name} | {sizes} | {raw.error:.3f} |", " | ".join(cells), "|")
     print("\n| data | quality | offset | slope | residual | wrong: raw | now | known | verdict |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, study in found.items():
@@ -159,6 +121,10 @@ def draw(found: dict[str, Study]) -> None:
         shares = [f"{100 * s.value:.0f} ({100 * s.low:.0f}-{100 * s.high:.0f})" for s in a.shares.values()]
         wrong = [f"{100 * a.wrong[m].value:.1f}" for m in ("raw", "hierarchical", "known")]
         print(f"| {name} |", " | ".join([*shares, *wrong]), f"| {a.verdict} |")
+
+
+def _cell(found: Change) -> str:
+    return f"{100 * found.change:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
+from blindcal.assessments import DOUBT
 from blindcal.simulation import Law, nips_2014_law, simulate
 
 
@@ -70,3 +71,18 @@ def test_settings_are_checked() -> None:
         bc.assess(reviews, accept_rate=1.0)
     with pytest.raises(bc.InputError, match="least_gain"):
         bc.assess(reviews, least_gain=-0.1)
+
+
+def test_a_gain_that_left_out_scores_do_not_bear_out_is_not_believed() -> None:
+    """Disagreement that grows as quality falls looks like slopes to the model; predictions know better."""
+    rng = np.random.default_rng(6)
+    paper = np.repeat(np.arange(120), 3)
+    reviewer = np.argsort(rng.random((120, 90)), axis=1)[:, :3].ravel()
+    lack = rng.exponential(1.0, 120)[paper]
+    score = 10 - lack * rng.exponential(1.0, 360)
+    table = {"paper": paper, "reviewer": reviewer, "score": score}
+    result = bc.assess(bc.Reviews.from_table(table))
+    assert result.gain_known.value > result.least_gain
+    assert result.predictions["hierarchical"].change > result.predictions["shrunk"].change
+    assert result.verdict == "not worth it"
+    assert DOUBT in result.notes

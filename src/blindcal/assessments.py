@@ -22,14 +22,19 @@ from blindcal.calibrators.results import batch_of
 from blindcal.calibrators.slopes import from_normal_score, location_and_scale
 from blindcal.checks import Array, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.predictions import Change, prediction_changes
 from blindcal.reviews import Reviews
 
 Verdict = Literal["worth it", "worth it with history", "not worth it", "cannot be told"]
 
 LEVEL = 0.9  # of every interval
 WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
+DOUBT = (
+    "the model expects a gain, but left-out scores are predicted no better with it than without reviewers: "
+    "reviewers here are not as the model has them"
+)
 _SEED = 20250102
-_ROWS, _FEWEST, _MOST, _SWEEPS = 40_000, 4, 100, 450
+_ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ class Assessment:
     which learns reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were
     known, the best that any history can give. `gain_now` and `gain_known` are paired differences from `raw`,
     over that many simulated `conferences`; a gain below `least_gain` is not worth it.
+
+    These gains hold if reviewers are as the model has them. `predictions` asks the data: one score of each
+    paper left out and predicted (see `predictions.prediction_changes`; {} where no paper has three reviews).
+    A gain that the left-out scores do not bear out is not believed.
     """
 
     verdict: Verdict
@@ -63,6 +72,7 @@ class Assessment:
     gain_known: Estimate
     least_gain: float
     conferences: int
+    predictions: dict[str, Change]
     notes: tuple[str, ...]
 
 
@@ -77,8 +87,11 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
     wrong = _simulated_errors(batch, spreads, calibration.accepted(accept_rate))
     now, known = wrong["raw"] - wrong["hierarchical"], wrong["raw"] - wrong["known"]
     gain_now, gain_known = _mean(now), _mean(known)
+    predictions = prediction_changes(batch, min(_REPEATS, _times(batch)))
+    verdict = _verdict(batch, gain_now, gain_known, least_gain)
+    doubted = verdict.startswith("worth it") and not _borne_out(predictions)
     return Assessment(
-        verdict=_verdict(batch, gain_now, gain_known, least_gain),
+        verdict="not worth it" if doubted else verdict,
         shares=variance_shares(spreads),
         accept_rate=accept_rate,
         wrong={name: _mean(value) for name, value in wrong.items()},
@@ -86,7 +99,8 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
         gain_known=gain_known,
         least_gain=least_gain,
         conferences=int(now.size),
-        notes=calibration.notes,
+        predictions=predictions,
+        notes=(*calibration.notes, *((DOUBT,) if doubted else ())),
     )
 
 
@@ -114,7 +128,7 @@ def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
 
 def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
     """Wrong decisions of each method in each simulated conference."""
-    times = int(np.clip(_ROWS // batch.score.size, _FEWEST, _MOST))
+    times = max(_FEWEST, _times(batch))
     pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
     rng = np.random.default_rng(_SEED)
     mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
@@ -131,6 +145,16 @@ def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, A
         "known": posterior_quality(many, slope.ravel(), shift.ravel(), each)[0],
     }
     return {name: _wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
+
+
+def _times(batch: Batch) -> int:
+    """How many copies of the conference to work on: fewer of a large one."""
+    return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
+
+
+def _borne_out(predictions: dict[str, Change]) -> bool:
+    """Left-out scores are predicted better with reviewers than without; True where none was left out."""
+    return not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
 
 
 def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Generator) -> Array:

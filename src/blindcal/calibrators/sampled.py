@@ -31,7 +31,7 @@ def calibrate(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int)
         (*_doubts(reviews, batch), *_unsettled(fit)),
         fitted=Affine(fit.slope, fit.offset, fit.noise[0], fit.covariance),
         fit=fit,
-        predictor=_expected_score(fit),
+        predictor=expected_score(fit),
     )
 
 
@@ -70,7 +70,7 @@ def _unsettled(fit: Fit) -> tuple[str, ...]:
     return (f"two chains differ by {worst:.2f} standard errors on average: ask for more sweeps",)
 
 
-def _expected_score(fit: Fit) -> Predictor:
+def expected_score(fit: Fit) -> Predictor:
     """The posterior mean of `slope * quality + offset`."""
     quality, slope, offset = fit.draws
 

@@ -15,13 +15,18 @@ from blindcal.reviews import Reviews
 _MEANING = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
     "worth it with history": "these reviews alone say too little of the reviewers; known ones would help",
-    "not worth it": "even known reviewers would change too little: use the raw means",
+    "not worth it": "too little would change, or the data do not bear it out: use the raw means",
     "cannot be told": "no reviewer has two reviews, so reviewers' habits cannot be told from noise",
 }
 _METHODS = {
     "raw": "raw means",
     "hierarchical": "hierarchical, from these reviews alone",
     "known": "reviewers known (the most any history can give)",
+}
+_PREDICTORS = {
+    "shrunk": "raw means drawn to the overall mean",
+    "offsets": "offsets learned",
+    "hierarchical": "offsets and slopes learned (hierarchical)",
 }
 
 
@@ -36,7 +41,8 @@ def assess(
     """Say how much reviewers differ, and how much calibrating would change.
 
     Shares of the variance of a score with 90 % intervals; papers on the wrong side of the acceptance line by
-    method, on conferences simulated with this assignment and these shares; a verdict.
+    method, on conferences simulated with this assignment and these shares; how well a left-out score of each
+    paper is predicted, which needs no model; a verdict.
 
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
@@ -59,11 +65,23 @@ def _print(result: Assessment) -> None:
     )
     say(f"({result.conferences} simulated conferences with this assignment)")
     say()
+    if result.predictions:
+        _print_predictions(result)
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
     say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
-    say(f"(least gain worth it: {100 * result.least_gain:g} papers in 100)")
+    say(f"(least gain that is worth it: {100 * result.least_gain:g} in 100)")
     for note in result.notes:
         say(f"note: {note}")
+
+
+def _print_predictions(result: Assessment) -> None:
+    rows = [
+        (meaning, f"{100 * found.change:+.1f} %", f"{100 * found.low:+.1f} to {100 * found.high:+.1f} %")
+        for name, meaning in _PREDICTORS.items()
+        for found in [result.predictions[name]]
+    ]
+    table(["error in predicting a left-out score", "against raw", "90 % interval"], rows)
+    say()
 
 
 def _percent(estimate: Estimate) -> tuple[str, str]:
