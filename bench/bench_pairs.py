@@ -1,7 +1,7 @@
 """Pairs a second, from scores to policy: weights, favors, frontier and policy of noisy affine reviewers.
 
-Against linear programs that get the easier part (belief given, one point of the frontier): HiGHS one pair at a
-time, and many pairs in one program. Both must agree with the closed form before any time is printed. Non-affine
+Against linear programs that get the easier part (belief given, one point of the frontier): HiGHS one pair at
+a time, and many pairs in one program. Both must agree with the closed form before any time is printed. Other
 reviewers go through the quadrature; their beliefs are timed too. Run: `python bench/bench_pairs.py`.
 """
 

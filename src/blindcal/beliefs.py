@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.posteriors import chance_better, greater
-from blindcal.reviewers import Affine, Reviewer
+from blindcal.reviewers import Affine, Booleans, Reviewer
 
 _SUM_TOLERANCE = 1e-9
 
@@ -133,27 +133,28 @@ def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
 
 
 def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tuple[int, ...]) -> Belief:
+    """Given its score, quality is N(gain (score - offset), noise^2 / total), gain = slope / total."""
     total1, total2 = _total(one), _total(two)
+    variance = np.square(one.noise) / total1 + np.square(two.noise) / total2
+    scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    gain1, gain2 = one.slope / total1 / scale, two.slope / total2 / scale
     x1, x2, shift = s[..., 0] - one.offset, s[..., 1] - one.offset, two.offset - one.offset
     # The differences of squares are factored: no cancellation far out.
     slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
     weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
     favor = np.empty_like(weight)
-    favor[..., 0], favor[..., 1] = _affine_favor(one, two, s), _affine_favor(two, one, s)
+    ndtr(x1 * gain1 - (x2 - shift) * gain2, out=favor[..., 0])
+    ndtr((x1 - shift) * gain2 - x2 * gain1, out=favor[..., 1])
+    if not (variance > 0.0).all():
+        _compare_where(variance <= 0.0, one, two, s, favor)
     return unchecked_belief(weight, favor)
 
 
-def _affine_favor(first: Affine, second: Affine, s: Array) -> Array:
-    """Given its score, quality is N(slope (score - offset) / total, noise^2 / total): compare two of them."""
-    total1, total2 = _total(first), _total(second)
-    variance = np.square(first.noise) / total1 + np.square(second.noise) / total2
-    scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    mean1 = (s[..., 0] - first.offset) * (first.slope / total1 / scale)
-    mean2 = (s[..., 1] - second.offset) * (second.slope / total2 / scale)
-    noisy = ndtr(mean1 - mean2)
-    if (variance > 0.0).all():
-        return np.asarray(noisy)
-    return np.where(variance > 0.0, noisy, greater(first.quality(s[..., 0]), second.quality(s[..., 1])))
+def _compare_where(sure: Booleans, one: Affine, two: Affine, s: Array, favor: Array) -> None:
+    """Where neither reviewer has noise the qualities are known: 1, 0, or 1/2 at a tie."""
+    for secret, (first, second) in enumerate(((one, two), (two, one))):
+        known = greater(first.quality(s[..., 0]), second.quality(s[..., 1]))
+        favor[..., secret] = np.where(sure, known, favor[..., secret])
 
 
 def _total(reviewer: Affine) -> Array:
