@@ -231,5 +231,6 @@ def _counts(sums: LabelSums) -> Integers:
 def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
     """`joint * log2(joint / (alone*chance))`, 0 where the joint mass is 0."""
     possible: NDArray[np.bool_] = joint > 0.0
-    ratio = np.divide(joint, alone * chance, out=np.ones(joint.shape), where=possible)
-    return joint * np.log2(ratio)
+    given = np.divide(joint, alone, out=np.ones(joint.shape), where=possible)
+    # Two logarithms: the product of two tiny chances may be 0.
+    return joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0)))

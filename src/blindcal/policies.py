@@ -174,9 +174,10 @@ def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
 
 def _honest(epsilon: Array) -> Array:
     """`e^eps/(1+e^eps)`, rounded so that the odds of the number stored stay within e^eps."""
-    truth = np.minimum(1.0 / (1.0 + np.exp(-epsilon)), np.nextafter(1.0, 0.0))
-    too_far = np.log(truth) - np.log1p(-truth) > epsilon
-    return np.asarray(np.where(too_far, np.maximum(np.nextafter(truth, 0.0), 0.5), truth))
+    shrink = np.exp(-epsilon)
+    lie = shrink / (1.0 + shrink)
+    truth = np.minimum(1.0 - lie, np.nextafter(1.0, 0.0))
+    return np.asarray(np.where(1.0 - truth < lie, np.maximum(np.nextafter(truth, 0.0), 0.5), truth))
 
 
 def proposition_strategy(belief: Belief, g: Policy) -> Policy:
