@@ -233,4 +233,4 @@ def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
     possible: NDArray[np.bool_] = joint > 0.0
     given = np.divide(joint, alone, out=np.ones(joint.shape), where=possible)
     # Two logarithms: the product of two tiny chances may be 0.
-    return joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0)))
+    return np.asarray(joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0))))
