@@ -129,7 +129,7 @@ def _case(
 
 
 def _bar(cases: Sequence[PaperCase], accept_rate: float | None, bar: float | None) -> tuple[float, float]:
-    """The bar, and the share of papers that full calibration accepts on average over the public belief."""
+    """The bar, and the share that is asked or that full calibration accepts on average over the belief."""
     bins = round(2 * _BAR_RANGE / _BAR_STEP)
     mass = np.zeros(bins)
     for case in cases:
@@ -137,11 +137,12 @@ def _bar(cases: Sequence[PaperCase], accept_rate: float | None, bar: float | Non
         place = np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, bins - 1)
         mass += np.bincount(place, weight, bins)
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
-    if bar is None:
-        index = int(np.abs(above - (accept_rate or 0.0)).argmin())
-        return round(index * _BAR_STEP - _BAR_RANGE, 4), float(above[index])
-    index = int(np.clip(np.ceil((bar + _BAR_RANGE) / _BAR_STEP), 0, bins - 1))
-    return float(bar), float(above[index])
+    if accept_rate is not None:
+        index = int(np.abs(above - accept_rate).argmin())
+        return round(index * _BAR_STEP - _BAR_RANGE, 4), accept_rate
+    height = float(bar or 0.0)
+    index = int(np.clip(np.ceil((height + _BAR_RANGE) / _BAR_STEP), 0, bins - 1))
+    return height, float(above[index])
 
 
 def _raw(cases: Sequence[PaperCase], share: float) -> tuple[bool, ...]:

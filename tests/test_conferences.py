@@ -1,0 +1,235 @@
+"""The belief over reviewer tuples against plain integrals, the bar, raw decisions, and bad input."""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+
+from blindcal.cases import PaperCase
+from blindcal.conferences import prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.errors import InputError
+from blindcal.reviews import Reviews
+from sizes import count
+
+Row = tuple[float, ...]
+
+
+def _row(slope: float, offset: float, noise: float, *rest: float) -> Row:
+    return (slope, offset, noise, *(rest or (0.0, 0.0, 0.0, 0.0)))
+
+
+def random_case(rng: np.random.Generator, size: int, reviews: int, **more) -> PaperCase:
+    parameters = [
+        _row(float(np.exp(rng.normal(0, 0.5))), float(rng.normal(0, 0.7)), float(rng.uniform(0.3, 0.9)))
+        for _ in range(size)
+    ]
+    scores = tuple(sorted(rng.normal(0.3, 1.2, reviews).tolist()))
+    names = tuple(f"r{j}" for j in range(size))
+    return PaperCase("p", scores, names, (reviews / size,) * size, tuple(parameters), 0.4, **more)
+
+
+def test_weights_are_gaussian_densities_of_the_scores_and_favors_posterior_probabilities():
+    rng = np.random.default_rng(3)
+    for _ in range(count(10, 100)):
+        case = random_case(rng, 4, int(rng.integers(1, 4)))
+        belief = case.belief
+        weight, favor = [], []
+        for chosen in permutations(range(4), len(case.scores)):
+            a, b, s = np.array([case.parameters[j][:3] for j in chosen]).T
+            cov = np.diag(s**2) + np.outer(a, a)
+            weight.append(multivariate_normal(b, cov).pdf(case.scores))
+            solved = np.linalg.solve(cov, a)
+            mean, variance = solved @ (np.array(case.scores) - b), 1 - solved @ a
+            favor.append(norm.sf(case.bar, mean, np.sqrt(variance)))
+        np.testing.assert_allclose(belief.weight, np.array(weight) / np.sum(weight), atol=1e-12)
+        np.testing.assert_allclose(belief.favor, favor, atol=1e-12)
+        np.testing.assert_array_equal(belief.labels, case.tuples.T)
+
+
+def test_weights_stay_finite_60_standard_deviations_out():
+    case = PaperCase(
+        "p",
+        (-60.0, 60.0),
+        ("a", "b", "c"),
+        (2 / 3,) * 3,
+        (_row(1, 0, 0.5), _row(2, 1, 0.3), _row(1, 2, 1)),
+        0,
+    )
+    assert np.isfinite(case.belief.weight).all()
+    assert case.belief.weight.sum() == pytest.approx(1)
+
+
+def _plain_integral(case: PaperCase, chosen: tuple[int, ...], low: float) -> float:
+    """One adaptive integral; variance of an uncertain line at quality t: va t^2 + 2 c t + vb + noise^2."""
+
+    def density(t: float) -> float:
+        value = norm.pdf(t)
+        for score, j in zip(case.scores, chosen, strict=True):
+            a, b, noise, sa, sb, rho, sn = case.parameters[j]
+            sd = np.sqrt((sa * t) ** 2 + 2 * rho * sa * sb * t + sb**2 + noise**2 + sn**2)
+            if case.grid is None:
+                value *= norm.pdf(score, a * t + b, sd)
+            else:
+                grid = np.array(case.grid)
+                i = int(np.argmin(np.abs(grid - score)))
+                lower = -np.inf if i == 0 else (grid[i - 1] + grid[i]) / 2
+                upper = np.inf if i == grid.size - 1 else (grid[i] + grid[i + 1]) / 2
+                value *= norm.cdf(upper, a * t + b, sd) - norm.cdf(lower, a * t + b, sd)
+        return float(value)
+
+    edges = np.linspace(low, 9, 19)
+    return sum(quad(density, x, y, epsabs=1e-14, epsrel=1e-11)[0] for x, y in pairwise(edges))
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_uncertain_and_rounded_reviewers_agree_with_adaptive_integrals(rounded: bool):
+    rng = np.random.default_rng(8)
+    for _ in range(count(1, 15)):
+        base = random_case(rng, 3, 2)
+        uncertain = tuple(
+            _row(*row[:3], *rng.uniform(0, 0.3, 2), rng.uniform(-0.8, 0.8), rng.uniform(0, 0.2))
+            for row in base.parameters
+        )
+        scores, grid = base.scores, None
+        if rounded:
+            grid = (-2.0, -1.0, 0.0, 1.0, 2.0)
+            scores = tuple(sorted(float(np.clip(round(s), -2, 2)) for s in scores))
+        case = PaperCase("p", scores, base.candidates, base.inclusion, uncertain, 0.4, grid)
+        tuples = list(permutations(range(3), 2))
+        total = np.array([_plain_integral(case, chosen, -9) for chosen in tuples])
+        above = np.array([_plain_integral(case, chosen, case.bar) for chosen in tuples])
+        np.testing.assert_allclose(case.belief.weight, total / total.sum(), atol=1e-8)
+        np.testing.assert_allclose(case.belief.favor, above / total, atol=1e-8)
+
+
+def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int = 15, reviews: int = 3):
+    """A simulated conference: reviews, parameters, pools."""
+    slope, offset = np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people)
+    rows, pools = [], {}
+    for i in range(papers):
+        quality, pool = rng.normal(), rng.choice(people, 6, replace=False)
+        pools[f"p{i:02d}"] = {f"r{j:02d}": float(rng.uniform(0.2, 0.9)) for j in sorted(pool)}
+        rows += [
+            (f"p{i:02d}", f"r{j:02d}", round(slope[j] * quality + offset[j] + 0.5 * rng.normal(), 2))
+            for j in pool[:reviews]
+        ]
+    parameters = {f"r{j:02d}": _row(float(slope[j]), float(offset[j]), 0.5) for j in range(people)}
+    return rows, parameters, pools
+
+
+def _reviews(rows) -> Reviews:
+    paper, reviewer, score = zip(*rows, strict=True)
+    return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.6])
+def test_bar_accepts_the_asked_share_on_average_over_the_public_belief(rate: float):
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5))
+    conference = prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+    accepted = sum(case.belief.weight[case.belief.favor > 0.5].sum() for case in conference.cases)
+    assert accepted / len(conference.cases) == pytest.approx(rate, abs=0.002)
+    assert sum(conference.raw_accept) == round(rate * 30)
+
+
+def test_raw_decisions_are_the_top_share_by_mean_score_ties_by_paper_id():
+    rows = [("a", "x", 1.0), ("b", "x", 3.0), ("c", "x", 2.0), ("d", "x", 2.0), ("e", "x", 0.0)]
+    pools = {paper: {"x": 1.0, "y": 1.0} for paper in "abcde"}
+    parameters = {"x": _row(1, 0, 0.5), "y": _row(1, 0.2, 0.5)}
+    conference = prepare(_reviews(rows), parameters, pools, accept_rate=0.4)
+    assert dict(zip("abcde", conference.raw_accept, strict=True)) == {
+        "a": False, "b": True, "c": True, "d": False, "e": False,
+    }  # fmt: skip
+
+
+def test_the_public_side_is_the_same_for_every_true_assignment():
+    pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
+    parameters = {name: _row(1 + 0.1 * i, 0.2 * i, 0.5) for i, name in enumerate("abcd")}
+    seen = set()
+    for first, second in product(permutations("abc", 2), permutations("bcd", 2)):
+        rows = [("p", first[0], 0.5), ("p", first[1], 1.5), ("q", second[0], 0.0), ("q", second[1], 0.0)]
+        conference = prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
+        belief = b"".join(c.belief.weight.tobytes() + c.belief.favor.tobytes() for c in conference.cases)
+        seen.add((conference, belief))
+        truth = true_reviewers(conference, _reviews(rows))
+        case = conference.cases[0]
+        named = [case.candidates[j] for j in case.tuples[secret_of(case, truth["p"])]]
+        assert named == list(first)
+        assert truth["q"] == tuple(sorted(second))
+    assert len(seen) == 1
+
+
+def test_row_order_does_not_matter():
+    rng = np.random.default_rng(9)
+    rows, parameters, pools = conference_reviews(rng)
+    one = prepare(_reviews(rows), parameters, pools, accept_rate=0.3)
+    shuffled = [rows[i] for i in rng.permutation(len(rows))]
+    backwards = {paper: dict(reversed(pool.items())) for paper, pool in reversed(pools.items())}
+    assert prepare(_reviews(shuffled), parameters, backwards, accept_rate=0.3) == one
+
+
+def test_an_outsider_stands_for_one_reviewer_missing_from_the_pool():
+    pools = {"p": {"a": 1.0, "b": 1.0, "*": 0.2}}
+    parameters = {"a": _row(1, 0, 0.5), "b": _row(1, 1, 0.5), "*": _row(1, 0, 1)}
+    conference = prepare(_reviews([("p", "b", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+    case = conference.cases[0]
+    assert case.candidates == ("*", "a", "b")
+    assert case.tuples[secret_of(case, ("b", "zed"))].tolist() == [2, 0]
+    with pytest.raises(InputError, match="2 missing"):
+        prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+
+
+def test_every_problem_is_listed_at_once_and_no_reviewer_named():
+    parameters = {"canary-a": _row(1, 0, 0.5), "canary-b": _row(1, 0, 0.5)}
+    rows = [("p", "canary-a", 1.0), ("p", "canary-b", 2.0), ("q", "canary-z", 1.0), ("r", "canary-a", 0.0)]
+    pools = {"p": {"canary-a": 1.0, "canary-b": 0.0}, "q": {"canary-a": 1.0, "canary-c": 1.0}}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
+    text = str(caught.value)
+    for part in (
+        "every reviewer of paper 'p', found 1 missing",
+        "as large as the reviews of paper 'p', found 1",
+        "every reviewer of paper 'q', found 1 missing",
+        "a pool for paper 'r'",
+        "row for every candidate",
+    ):
+        assert part in text
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_accept_rate_outside_0_and_1_is_refused(rate: float):
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    with pytest.raises(InputError, match="accept rate"):
+        prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+
+
+def test_give_one_of_accept_rate_and_bar():
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    for more in ({}, {"accept_rate": 0.2, "bar": 0.1}):
+        with pytest.raises(InputError, match="one of"):
+            prepare(_reviews(rows), parameters, pools, **more)
+
+
+def test_reviewer_files(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text("reviewer,slope,offset,noise\na,1,0,0.5\n*,1,0,1\n")
+    assert read_reviewers(path) == {"a": _row(1, 0, 0.5), "*": _row(1, 0, 1)}
+    path.write_text("noise,reviewer,slope,offset,correlation,slope_se,offset_se\n0.5,a,1,0,-0.2,0.1,0.3\n")
+    assert read_reviewers(path) == {"a": (1.0, 0.0, 0.5, 0.1, 0.3, -0.2, 0.0)}
+
+
+def test_bad_reviewer_files_list_every_row(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text(
+        "reviewer,slope,offset,noise,slope_se,correlation\n"
+        "canary,1,0,0.5,0,0\ncanary,1,0,0.5,0,0\nb,0,0,0.5,0,0\nc,1,0,0,0,0\nd,1,0,1,-1,2\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_reviewers(path)
+    found = {(problem.row, problem.column) for problem in caught.value.problems}
+    assert found == {(3, "reviewer"), (4, "slope"), (5, "noise"), (6, "slope_se"), (6, "correlation")}
+    assert "canary" not in str(caught.value)
