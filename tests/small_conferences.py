@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.cli import run
+from blindcal.conferences import Conference, prepare, true_reviewers
+from blindcal.reviews import Reviews
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -45,11 +47,11 @@ class SmallConference:
 
 
 def small_conference(
-    seed: int = 1, papers: int = 6, pool: int = 4, reviews: int = 2, reviewers: int = 8, noise: float = 0.5
+    seed: int = 4, papers: int = 6, pool: int = 4, reviews: int = 2, reviewers: int = 8, noise: float = 0.5
 ) -> SmallConference:
     rng = np.random.default_rng(seed)
     ids = [f"canary-{rng.integers(10**9):09d}" for _ in range(reviewers)]
-    slope, offset = np.exp(rng.normal(0, 0.5, reviewers)), rng.normal(0, 0.7, reviewers)
+    slope, offset = np.exp(rng.normal(0, 0.5, reviewers)), rng.normal(0, 1.5, reviewers)
     table: list[tuple[str, ...]] = [("paper", "reviewer", "score")]
     pools: list[tuple[str, ...]] = [("paper", "reviewer", "probability")]
     for index in range(papers):
@@ -65,6 +67,21 @@ def small_conference(
     people = [("reviewer", "slope", "offset", "noise")]
     people += [(ids[j], f"{slope[j]:.3f}", f"{offset[j]:.3f}", f"{noise}") for j in range(reviewers)]
     return SmallConference(tuple(table), tuple(people), tuple(pools))
+
+
+def loaded(
+    small: SmallConference, *, accept_rate: float | None = 0.4, bar: float | None = None
+) -> tuple[Conference, dict[str, tuple[str, ...]]]:
+    """The conference and its true reviewers without any file."""
+    columns = dict(zip(small.reviews[0], zip(*small.reviews[1:], strict=True), strict=True))
+    table = {**columns, "score": [float(score) for score in columns["score"]]}
+    reviews = Reviews.from_table(table)
+    people = {row[0]: (*map(float, row[1:]), 0.0, 0.0, 0.0, 0.0) for row in small.reviewers[1:]}
+    pools: dict[str, dict[str, float]] = {}
+    for paper, reviewer, chance in small.pools[1:]:
+        pools.setdefault(paper, {})[reviewer] = float(chance)
+    conference = prepare(reviews, people, pools, accept_rate=accept_rate, bar=bar)
+    return conference, true_reviewers(conference, reviews)
 
 
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:

@@ -85,10 +85,9 @@ def certify(
     if case.total == 0:
         raise CertificateError("a decision that no secret allows cannot have been made")
     fixed = _fixed(belief, guarantee)
-    rounded = np.rint(_banded(belief, accept, guarantee) * UNIT).astype(np.int64)
-    start = np.where(fixed >= 0, fixed * UNIT, rounded)
     public = _public(belief, case, fixed)
     fallback = not _missed(case, public, guarantee).size
+    start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
         policy = _on_equations(case, _mix(start, mixed, fixed), guarantee)
         missed = None if policy is None else _missed(case, policy, guarantee)
@@ -96,7 +95,10 @@ def certify(
             if fallback and mixed > _SMALLEST_MIX and _loss(belief, public) <= _loss(belief, policy):
                 break
             return policy, claim(belief, policy, factor=factor, mixed=mixed)
-        mixed = _more(mixed, missed)
+        if (missed is None or missed.max() > _TOLERANCE) and start is not narrower:
+            start = narrower
+        else:
+            mixed = _more(mixed, missed)
     if not fallback:
         raise CertificateError("no table keeps the asked limits for these public data, not even a constant")
     return public, claim(belief, public, factor=factor, mixed=1.0)
@@ -113,6 +115,12 @@ def _fixed(belief: Belief, guarantee: Guarantee) -> Integers:
         return np.full(belief.favor.shape, -1)
     sure = guarantee.never_against
     return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+
+
+def _rounded(table: Array, fixed: Integers) -> Integers:
+    """Multiples of 2^-53, and what may not be decided against."""
+    nearest = np.rint(np.clip(table, 0.0, 1.0) * UNIT).astype(np.int64)
+    return np.where(fixed >= 0, fixed * UNIT, nearest)
 
 
 def _banded(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:

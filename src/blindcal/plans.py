@@ -5,21 +5,26 @@ Every number here is an expectation over the public belief: a plan is the same w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from math import fsum
 from typing import Any
 
 import numpy as np
 
+from blindcal.amendments import AmendedCase
 from blindcal.beliefs import Belief
 from blindcal.certificates import Claim, certify
 from blindcal.checks import Array
+from blindcal.conferences import Conference, PaperCase
+from blindcal.decks import tables
 from blindcal.exact import Exact, ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import upward
+from blindcal.workers import each
 
 ASSUMPTIONS = (
     "The adversary knows all scores, all decisions, this method, every reviewer's stated calibration and the "
@@ -32,6 +37,9 @@ ASSUMPTIONS = (
     "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
     "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
 )
+
+
+_LEAST_MIX = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,38 @@ def plan_paper(
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
     return PaperPlan(policy, stated, figures(belief, policy, raw_accept, factor), weights_digest(belief))
+
+
+def plan_conference(
+    conference: Conference,
+    guarantee: Guarantee,
+    price: float | None = None,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[list[PaperPlan], float | None]:
+    """Solve and certify every paper; also the price of an average budget, to be frozen.
+
+    `advance` is called twice for each paper: solved, certified. Where the whole budget is missed by a
+    rounding, every table is mixed with the constant a little.
+    """
+    solved = tables(conference, guarantee, price=price, workers=workers, advance=advance)
+    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, strict=True))
+    mixed, tell = 0.0, advance
+    while True:
+        certified = each(
+            partial(_certified, guarantee=guarantee, mixed=mixed), jobs, workers=workers, advance=tell
+        )
+        if price is not None or within_budget([plan.claim for plan in certified], guarantee):
+            return certified, solved.price
+        mixed, tell = max(_LEAST_MIX, 8 * mixed), None
+
+
+def _certified(job: tuple[PaperCase, Array, bool], guarantee: Guarantee, mixed: float) -> PaperPlan:
+    case, accept, raw = job
+    if isinstance(case, AmendedCase):
+        return plan_paper(case.scores_belief, accept, raw, guarantee, factor=case.factor, mixed=mixed)
+    return plan_paper(case.belief, accept, raw, guarantee, mixed=mixed)
 
 
 def figures(belief: Belief, policy: ExactPolicy, raw_accept: bool, factor: Exact | None = None) -> Figures:

@@ -145,14 +145,26 @@ def _first(
     ledger: Ledger, conference: Conference, truth: Truth, request: Request, planner: Planner, stamp: str
 ) -> Outcome:
     plans, price = planner(conference, request.guarantee, None)
-    papers = [
-        _decided(ledger.key, request, 1, case, truth[case.paper], plan, raw, conference.bar, price)
-        for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
-    ]
+    papers = draw(ledger.key, conference, truth, request, plans, price)
     record = _record(ledger.key, request, 1, "", conference, truth, papers, price)
     policies = {case.paper: plan.policy for case, plan in zip(conference.cases, plans, strict=True)}
     commit(ledger, record, policies, stamp)
     return Outcome(record, "new")
+
+
+def draw(
+    key: Key,
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    plans: Sequence[PaperPlan],
+    price: float | None,
+) -> list[PaperRecord]:
+    """Toss the coin of every paper for the first time."""
+    return [
+        _decided(key, request, 1, case, truth[case.paper], plan, raw, conference.bar, price)
+        for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
+    ]
 
 
 def _decided(

@@ -8,11 +8,17 @@ import typer
 
 from blindcal import __version__
 from blindcal.cli.assess import assess
+from blindcal.cli.average import average
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
 from blindcal.cli.console import say
+from blindcal.cli.decide import decide
+from blindcal.cli.demo import demo
+from blindcal.cli.key import key
 from blindcal.cli.pair import pair
+from blindcal.cli.plan import plan
 from blindcal.cli.simulate import simulate
+from blindcal.cli.verify import verify
 
 app = typer.Typer(
     name="blindcal",
@@ -50,6 +56,12 @@ def blindcal(
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
 app.command("check")(check)
 app.command("pair")(pair)
+app.command("average")(average)
 app.command("calibrate")(calibrate)
 app.command("assess")(assess)
 app.command("simulate")(simulate)
+app.command("key")(key)
+app.command("plan")(plan)
+app.command("decide")(decide)
+app.command("verify")(verify)
+app.command("demo")(demo)

@@ -1,0 +1,157 @@
+"""`blindcal decide`: toss once, seal the record, write the public decisions and their certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blindcal.cli.console import Json, emit_json, number, progress, say
+from blindcal.cli.inputs import (
+    Added,
+    Bar,
+    Cap,
+    ConferenceName,
+    Epsilon,
+    Files,
+    Grid,
+    Leak,
+    Multiplier,
+    Name,
+    Never,
+    PoolsFile,
+    Rate,
+    ReviewersFile,
+    ReviewsFile,
+    guarantee_of,
+    levels,
+    request_of,
+)
+from blindcal.coins import make_key, read_key
+from blindcal.plans import plan_conference
+from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
+from blindcal.releases import Outcome, Request
+from blindcal.releases import decide as decide_conference
+from blindcal.workers import cores
+
+KeyFile = Annotated[Path, typer.Option(help="The secret key; made if it does not exist.")]
+Out = Annotated[Path, typer.Option(help="Folder for the public files; never overwrites another result.")]
+
+
+def decide(
+    reviews: ReviewsFile,
+    reviewers: ReviewersFile,
+    pools: PoolsFile,
+    key: KeyFile,
+    out: Out,
+    accept_rate: Rate = None,
+    bar: Bar = None,
+    grid: Grid = None,
+    guarantee: Name = "steady",
+    added_success: Added = 0.0,
+    epsilon: Epsilon = "2",
+    multiplier: Multiplier = None,
+    posterior_cap: Cap = None,
+    never_against: Never = None,
+    conference: ConferenceName = "conference",
+    amend: Annotated[bool, typer.Option("--amend", help="Decide again the papers that changed.")] = False,
+    reason: Annotated[str, typer.Option(help="Why, for the sealed record; with --amend.")] = "",
+    yes_leak: Leak = False,
+    as_json: Json = False,
+) -> None:
+    """Decide every paper, privately: accept or reject, and advice relative to the raw decision.
+
+    Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
+    and a sealed record beside the key. The same input always returns the same decisions; a changed input is
+    refused unless --amend, which decides again only the papers that changed.
+
+    Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
+    --key key.bin --out out/
+    """
+    asked = guarantee_of(
+        guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
+    )
+    request = request_of(asked, conference, accept_rate, bar)
+    files = Files(reviews, reviewers, pools, levels(grid))
+    outcome, made = run(files, request, key, out, amend=amend, reason=reason)
+    facts = _facts(outcome, made, key, out)
+    if as_json:
+        emit_json(facts)
+    else:
+        _print(outcome, facts)
+
+
+def run(
+    files: Files, request: Request, key: Path, out: Path, *, amend: bool = False, reason: str = ""
+) -> tuple[Outcome, bool]:
+    """Decide the conference in `files` and publish; also says whether the key was made."""
+    frozen = None
+    if made := not key.exists():
+        check_vacant(out, None)
+    else:
+        past = (ledger := read_ledger(key, read_key(key))).of(request.conference)
+        frozen = ledger.record(past[-1]).bar if past else None
+    conference, truth = files.load(request, bar=frozen)
+    secret = make_key(key) if made else read_key(key)
+    with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
+        if not ledger.of(request.conference) or amend:
+            check_vacant(out, None)
+        outcome = decide_conference(
+            conference,
+            truth,
+            request,
+            ledger,
+            lambda part, limits, price: plan_conference(
+                part, limits, price, workers=cores(), advance=advance
+            ),
+            amend=amend,
+            reason=reason,
+        )
+    publish(outcome.record, out)
+    return outcome, made
+
+
+def _facts(outcome: Outcome, made: bool, key: Path, out: Path) -> dict[str, Any]:
+    return {
+        "how": outcome.how,
+        "release": outcome.record.release,
+        "key_made": made,
+        "key": key,
+        "sealed": sealed_folder(key),
+        "decisions": out / "decisions.csv",
+        "certificate_file": out / "certificate.json",
+        "certificate": outcome.certificate,
+    }
+
+
+def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
+    told = {
+        "new": "decided",
+        "stored": "decided before: the stored decisions are returned, nothing was tossed",
+        "amended": "amended: papers that did not change keep their decisions",
+    }
+    certificate = facts["certificate"]
+    say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    if facts["key_made"]:
+        say(f"a new key was made: {facts['key']}. Keep it secret and back it up with {facts['sealed']}")
+    say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
+    say(
+        f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
+        f"{_percent(certificate['success'])} with the decisions"
+    )
+    say(
+        f"wrong decisions expected: {_percent(certificate['expected_wrong'])} "
+        f"(raw {_percent(certificate['expected_wrong_raw'])}, "
+        f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
+    )
+    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+    say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share, 1)} %"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else number(value, 3)

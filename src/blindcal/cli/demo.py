@@ -1,0 +1,127 @@
+"""`blindcal demo`: the whole line on a made-up conference of 200 papers, in a folder to look at."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.decide import run
+from blindcal.cli.inputs import Files, request_of
+from blindcal.errors import RefusedError
+from blindcal.files import write_bytes
+from blindcal.guarantees import Guarantee
+from blindcal.simulation import PooledConference, pooled_conference, prototype_law
+from blindcal.tables import format_table
+
+_SEED, _PAPERS, _POOL, _REVIEWS, _RATE = 14, 200, 8, 3, 0.25
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to leave behind.")] = Path("demo-out"),
+    as_json: Json = False,
+) -> None:
+    """Run the whole line on a made-up conference of 200 papers and leave a folder to look at.
+
+    OUT/inputs holds what a chair has, OUT/public what may be sent on, OUT/secret the key and the sealed
+    record. Run again, it returns the stored decisions.
+
+    Example: blindcal demo
+    """
+    drawn = pooled_conference(np.random.default_rng(_SEED), _PAPERS, _POOL, _REVIEWS, prototype_law())
+    inputs, secret, public = (out / name for name in ("inputs", "secret", "public"))
+    for folder, mode in ((inputs, 0o777), (secret, 0o700)):
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    _write_inputs(drawn, inputs)
+    files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
+    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), secret / "key.bin", public)
+    counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
+    if as_json:
+        emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})
+        return
+    _print(out, outcome.how, outcome.certificate, counts)
+
+
+def _write_inputs(drawn: PooledConference, folder: Path) -> None:
+    """The three files; those of an earlier run must be the same."""
+    for name, data in input_files(drawn).items():
+        path = folder / name
+        if not path.exists():
+            write_bytes(path, data, confidential=name == "reviews.csv")
+        elif path.read_bytes() != data:
+            raise RefusedError(f"{path} is not the demo's: give another --out folder")
+
+
+def input_files(drawn: PooledConference) -> dict[str, bytes]:
+    """What a chair would have: reviews, the reviewers' calibration, and the pools."""
+    papers, people = [f"P{i + 1:03d}" for i in range(len(drawn.quality))], len(drawn.slope)
+    names = [f"R{j + 1:03d}" for j in range(people)]
+    reviews = [
+        (i, j, s) for i in range(len(papers)) for j, s in zip(drawn.reviewer[i], drawn.score[i], strict=True)
+    ]
+    pools = [(i, j) for i in range(len(papers)) for j in drawn.pool[i]]
+    return {
+        "reviews.csv": format_table(
+            {
+                "paper": [papers[i] for i, _, _ in reviews],
+                "reviewer": [names[j] for _, j, _ in reviews],
+                "score": [round(float(s), 2) for _, _, s in reviews],
+            }
+        ),
+        "reviewers.csv": format_table(
+            {
+                "reviewer": names,
+                "slope": drawn.slope.round(3),
+                "offset": drawn.offset.round(3),
+                "noise": drawn.noise.round(3),
+            }
+        ),
+        "pools.csv": format_table(
+            {"paper": [papers[i] for i, _ in pools], "reviewer": [names[j] for _, j in pools]}
+        ),
+    }
+
+
+def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
+    """Papers decided wrongly: only a made-up conference knows its papers' qualities."""
+    rows = list(csv.DictReader(io.StringIO(decisions)))
+    good = (drawn.quality > bar).tolist()
+    return {
+        name: sum((row[column] == "accept") != right for row, right in zip(rows, good, strict=True))
+        for name, column in (("raw", "raw_decision"), ("private", "decision"))
+    }
+
+
+def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str, int]) -> None:
+    say(
+        f"A made-up conference: {_PAPERS} papers, {_REVIEWS} reviews each by one of {_POOL} known candidates."
+    )
+    say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
+    say(
+        "The decisions were stored by an earlier run." if how == "stored" else "Every paper was decided once."
+    )
+    say()
+    names = {
+        "success_scores_only": "chance to name a review's author from the scores alone",
+        "success": "... with the decisions too",
+        "largest_rise": "most that any decision can raise it for a review",
+        "epsilon": "log of the largest change of odds, whatever somebody knows",
+        "expected_wrong_raw": "share of wrong decisions expected: by raw mean scores",
+        "expected_wrong": "... decided by blindcal",
+        "expected_wrong_fully_calibrated": "... fully calibrated, which would give reviewers away",
+    }
+    table(["from certificate.json", ""], [(text, certificate[name]) for name, text in names.items()])
+    say()
+    say(
+        f"Qualities are known here: {counts['raw']} raw decisions were wrong, and {counts['private']} of "
+        "blindcal's."
+    )
+    say()
+    say(f"{out}/public   decisions.csv and certificate.json: may be sent on")
+    say(f"{out}/inputs   what a chair has; reviews.csv is confidential")
+    say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never sent on")

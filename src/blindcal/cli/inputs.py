@@ -1,0 +1,130 @@
+"""What `plan`, `decide` and `verify` read: the options they share, and the conference behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cells import number_text
+from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
+from blindcal.errors import InputError
+from blindcal.guarantees import Guarantee
+from blindcal.pools import OUTSIDER, read_pools
+from blindcal.releases import Request, Truth
+from blindcal.reviews import Reviews
+
+_LARGEST_GRID = 1000
+
+ReviewsFile = Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")]
+ReviewersFile = Annotated[
+    Path,
+    typer.Option(
+        help="Reviewers' calibration: reviewer, slope, offset, noise, optionally slope_se, offset_se, "
+        "correlation, noise_se; a row * for anyone outside the pools. Never fitted on these reviews."
+    ),
+]
+PoolsFile = Annotated[
+    Path, typer.Option(help="Who may have reviewed each paper: paper, reviewer, optionally probability.")
+]
+Rate = Annotated[float | None, typer.Option(help="Share of papers to accept; sets the bar.")]
+Bar = Annotated[float | None, typer.Option(help="The bar itself, in units of quality (N(0,1)).")]
+Grid = Annotated[str | None, typer.Option(help="The scores that can be given: 1..10 or a list 1,3,5.")]
+Name = Annotated[str, typer.Option("--guarantee", help="steady, public or average; none needs --yes-leak.")]
+Added = Annotated[
+    float, typer.Option(help="With average: more success, on average over reviews, spent by price.")
+]
+Epsilon = Annotated[str, typer.Option(help="Largest change of odds for any prior, as its log; or none.")]
+Multiplier = Annotated[float | None, typer.Option(help="Largest growth of a right guess, in [1, 2].")]
+Cap = Annotated[float | None, typer.Option(help="Largest posterior of any author after any outcome.")]
+Never = Annotated[
+    float | None, typer.Option(help="Never decide against evidence at least this strong, in (0.5, 1).")
+]
+ConferenceName = Annotated[str, typer.Option(help="A name for the ledger, if one key serves several.")]
+Leak = Annotated[bool, typer.Option("--yes-leak", help="Allow --guarantee none: full calibration.")]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the conference lies."""
+
+    reviews: Path
+    reviewers: Path
+    pools: Path
+    grid: Sequence[float] | None
+
+    def load(self, request: Request, *, bar: float | None = None) -> tuple[Conference, Truth]:
+        """The public conference and the true reviewers of each paper; `bar` where it is frozen."""
+        reviews = Reviews.read(self.reviews, grid=self.grid)
+        conference = prepare(
+            reviews,
+            read_reviewers(self.reviewers),
+            read_pools(self.pools),
+            accept_rate=request.accept_rate if bar is None else None,
+            bar=request.bar if bar is None else bar,
+        )
+        who = true_reviewers(conference, reviews)
+        return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+
+
+def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
+    return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)
+
+
+def request_of(
+    guarantee: Guarantee, conference: str, accept_rate: float | None, bar: float | None
+) -> Request:
+    """The request, once the options fit together."""
+    if (accept_rate is None) == (bar is None):
+        raise InputError("give one of --accept-rate and --bar")
+    if accept_rate is not None and not 0 < accept_rate < 1:
+        raise InputError(f"--accept-rate must lie strictly in (0, 1), found {number_text(accept_rate)}")
+    return Request(guarantee, conference, accept_rate, bar)
+
+
+def guarantee_of(
+    name: str,
+    added_success: float,
+    epsilon: str,
+    multiplier: float | None,
+    posterior_cap: float | None,
+    never_against: float | None,
+    yes_leak: bool,
+) -> Guarantee:
+    """The guarantee that the options ask for."""
+    if name == "none" and not yes_leak:
+        raise InputError(
+            "--guarantee none lets every decision tell who reviewed the paper: it needs --yes-leak"
+        )
+    limit = None if epsilon == "none" or name in ("none", "public") else _number("--epsilon", epsilon)
+    return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option} must be a number or none, found {text!r}") from None
+
+
+def levels(text: str | None) -> list[float] | None:
+    """The grid that `--grid` names: a range of whole numbers or a list.
+
+    >>> levels("1..4"), levels("1,3,5.5")
+    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5])
+    """
+    if text is None:
+        return None
+    try:
+        if ".." in text:
+            low, high = (int(end) for end in text.split(".."))
+            if not low < high <= low + _LARGEST_GRID:
+                raise ValueError
+            return [float(level) for level in range(low, high + 1)]
+        return [float(level) for level in text.split(",")]
+    except ValueError:
+        raise InputError(f"--grid must be like 1..10 or 1,3,5, found {text!r}") from None

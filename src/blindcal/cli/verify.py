@@ -1,0 +1,55 @@
+"""`blindcal verify`: a confidential auditor derives everything again with the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
+from blindcal.coins import read_key
+from blindcal.errors import InputError
+from blindcal.records import read_ledger
+from blindcal.releases import Request
+from blindcal.verification import report
+from blindcal.verification import verify as verify_release
+
+
+def verify(
+    reviews: ReviewsFile,
+    reviewers: ReviewersFile,
+    pools: PoolsFile,
+    key: Annotated[Path, typer.Option(help="The secret key; the sealed folder must lie beside it.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the public files, to compare them too.")] = None,
+    conference: ConferenceName = "conference",
+    as_json: Json = False,
+) -> None:
+    """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
+
+    Give the files that were given to decide; the options are taken from the sealed record and shown. For a
+    confidential auditor: the files say who reviewed what. Ends with code 4 if anything does not agree.
+
+    Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
+    """
+    ledger = read_ledger(key, read_key(key))
+    past = ledger.of(conference)
+    if not past:
+        raise InputError(f"conference {conference!r} was never decided with this key")
+    record = ledger.record(past[-1])
+    request, grid = Request.recorded(record), record.papers[0].public["grid"]
+    loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
+    checks = verify_release(loaded, truth, request, ledger, out)
+    if not as_json:
+        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in checks]
+        table(["check", "result", ""], rows)
+    report(checks)
+    if as_json:
+        emit_json(
+            {"release": record.release, "settings": record.settings, "checks": checks, "verified": True}
+        )
+    else:
+        say(f"release {record.release} verified")
+        asked = ", ".join(f"{name} {value}" for name, value in record.settings.items() if value is not None)
+        say(f"decided with: {asked}")

@@ -1,0 +1,485 @@
+"""The chair's commands, end to end: files in, public files and a sealed record out, nothing told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import run
+from sizes import count
+from small_conferences import SmallConference, arguments, decided, small_conference
+
+pytestmark = pytest.mark.edge
+CERTIFICATE = {
+    "papers",
+    "reviews",
+    "accepted",
+    "bar",
+    "guarantee",
+    "success_scores_only",
+    "success",
+    "success_fully_calibrated",
+    "added_success",
+    "largest_rise",
+    "epsilon",
+    "multiplier",
+    "largest_posterior",
+    "expected_wrong",
+    "expected_wrong_raw",
+    "expected_wrong_public",
+    "expected_wrong_fully_calibrated",
+    "against_evidence",
+    "assumptions",
+}
+
+
+@pytest.fixture
+def small() -> SmallConference:
+    return small_conference()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key, out = tmp_path / "chair" / "key.bin", tmp_path / "out"
+    key.parent.mkdir()
+    table, certificate = decided(small.write(tmp_path / "in"), key, out)
+    said = capsys.readouterr().out
+    assert "a new key was made" in said
+    rows = [line.split(",") for line in table.decode().splitlines()]
+    assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
+    assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
+    for _, decision, raw, advice in rows[1:]:
+        expected = "leave" if decision == raw else "raise" if decision == "accept" else "lower"
+        assert advice == expected
+    assert certificate.keys() >= CERTIFICATE
+    assert certificate["papers"] == 6
+    assert certificate["reviews"] == 12
+    assert certificate["guarantee"] == "steady"
+    assert certificate["largest_rise"] == 0
+    assert certificate["added_success"] == 0
+    assert 0 < float(str(certificate["epsilon"])) <= 2
+    assert certificate["accepted"] == sum(row[1] == "accept" for row in rows[1:])
+    assert sorted(file.name for file in out.iterdir()) == ["certificate.json", "decisions.csv"]
+    for file in key.parent.rglob("*"):
+        assert not stat.S_IMODE(file.stat().st_mode) & 0o077
+
+
+def test_raw_decisions_are_the_top_share_by_mean_score(small: SmallConference, tmp_path: Path) -> None:
+    table, _ = decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    scores: dict[str, list[float]] = {}
+    for paper, _, score in small.reviews[1:]:
+        scores.setdefault(paper, []).append(float(score))
+    best = sorted(scores, key=lambda paper: (-float(np.mean(scores[paper])), paper))[
+        : round(0.4 * len(scores))
+    ]
+    found = [line.split(",")[0] for line in table.decode().splitlines()[1:] if line.split(",")[2] == "accept"]
+    assert found == sorted(best)
+
+
+def test_running_again_returns_the_stored_result(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path / "out"), everything(tmp_path / "key.bin.sealed")
+    decided(folder, key, tmp_path / "out")
+    decided(folder, key, tmp_path / "elsewhere")
+    assert (everything(tmp_path / "out"), everything(tmp_path / "key.bin.sealed")) == before
+    assert everything(tmp_path / "elsewhere") == before[0]
+
+
+def shuffled(small: SmallConference, rng: np.random.Generator) -> SmallConference:
+    """Rows and columns of every file in another order."""
+
+    def mix(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        columns = rng.permutation(len(rows[0]))
+        order = [0, *(1 + rng.permutation(len(rows) - 1))]
+        return tuple(tuple(rows[i][j] for j in columns) for i in order)
+
+    return SmallConference(mix(small.reviews), mix(small.reviewers), mix(small.pools))
+
+
+def test_row_order_column_order_line_ends_and_bom_do_not_matter(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    """A fresh ledger each time, the same key: the coins must come out the same."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    rng = np.random.default_rng(1)
+    for trial in range(count(3, 20)):
+        other = shuffled(small, rng).write(tmp_path / f"in{trial}")
+        for file in other.iterdir():
+            text = file.read_text(encoding="utf-8")
+            file.write_bytes(b"\xef\xbb\xbf" * (trial % 2) + text.replace("\n", "\r\n").encode())
+        again = tmp_path / f"chair{trial}"
+        again.mkdir()
+        (again / "key.bin").write_bytes(key.read_bytes())
+        (again / "key.bin").chmod(0o600)
+        decided(other, again / "key.bin", tmp_path / f"out{trial}")
+        assert everything(tmp_path / f"out{trial}") == everything(tmp_path / "out")
+
+
+def test_numbers_count_by_value(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    for name in ("reviews", "reviewers"):
+        path = folder / f"{name}.csv"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("\n".join([lines[0], *(line + "0" for line in lines[1:])]) + "\n", encoding="utf-8")
+    decided(folder, key, tmp_path / "out")
+
+
+def test_a_changed_input_is_refused_and_says_how_many(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path)
+    for changed in (small.with_review(1, score="0.11"), _swapped(small)):
+        other = changed.write(tmp_path / "in")
+        capsys.readouterr()
+        for out in ("out", "a-new-folder"):
+            assert run(arguments(other, key, tmp_path / out)) == 3
+        said = capsys.readouterr().err
+        assert "1 of 6 papers" in said
+        assert "--amend --reason" in said
+        small.write(tmp_path / "in")
+    assert everything(tmp_path) == before
+
+
+def _swapped(small: SmallConference) -> SmallConference:
+    """The two reviewers of the first paper exchanged: public data stay, the truth changes."""
+    first, second = small.reviews[1][1], small.reviews[2][1]
+    return small.with_review(1, reviewer=second).with_review(2, reviewer=first)
+
+
+def test_settings_are_frozen(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    for options in (["--epsilon", "1"], ["--guarantee", "average"], ["--accept-rate", "0.5"]):
+        for amend in ([], ["--amend", "--reason", "x"]):
+            capsys.readouterr()
+            assert run(arguments(folder, key, tmp_path / "new", *options, *amend)) == 3
+            assert "frozen" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_name_for_the_same_conference_is_refused(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    assert run(arguments(folder, key, tmp_path / "new", "--conference", "other")) == 3
+
+
+def test_one_key_serves_two_conferences(small: SmallConference, tmp_path: Path) -> None:
+    key = tmp_path / "key.bin"
+    one, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    other = small_conference(seed=2).write(tmp_path / "in2")
+    assert run(arguments(other, key, tmp_path / "out2")) == 3
+    two, _ = decided(other, key, tmp_path / "out2", "--conference", "other")
+    assert one != two
+
+
+def test_an_amendment_decides_again_only_what_changed(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    table, first = decided(folder, key, tmp_path / "out")
+    changed = _swapped(small).with_review(5, score="0.25").write(tmp_path / "in")
+    assert run(arguments(changed, key, tmp_path / "out2", "--amend")) == 2, "a reason is needed"
+    assert run(arguments(changed, key, tmp_path / "out", "--amend", "--reason", "typo")) == 3
+    again, second = decided(changed, key, tmp_path / "out2", "--amend", "--reason", "typo")
+    papers = {small.reviews[1][0], small.reviews[5][0]}
+    for old, new in zip(table.decode().splitlines(), again.decode().splitlines(), strict=True):
+        if old.split(",")[0] not in papers:
+            assert old == new
+    assert second["release"] == 2
+    assert second["bar"] == first["bar"]
+    assert second["decided_again"]["papers"] == 2
+    assert second["largest_rise"] >= 0
+    assert 0 < float(second["decided_again"]["epsilon"]) <= 4
+    assert "typo" not in (tmp_path / "out2" / "certificate.json").read_text(encoding="utf-8")
+    assert decided(changed, key, tmp_path / "out2")[0] == again
+    assert decided(small.write(tmp_path / "in"), key, tmp_path / "out")[0] == table, "the first stays stored"
+    changed = _swapped(small).with_review(5, score="0.25").write(tmp_path / "in")
+    assert run(["verify", *_files(changed), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
+
+
+def _files(folder: Path) -> list[str]:
+    return [
+        str(folder / "reviews.csv"),
+        "--reviewers",
+        str(folder / "reviewers.csv"),
+        "--pools",
+        str(folder / "pools.csv"),
+    ]
+
+
+def test_an_amendment_with_unchanged_public_data_stays_steady(small: SmallConference, tmp_path: Path) -> None:
+    key = tmp_path / "key.bin"
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    _, second = decided(
+        _swapped(small).write(tmp_path / "in"), key, tmp_path / "out2", "--amend", "--reason", "x"
+    )
+    assert second["largest_rise"] == 0
+    assert second["added_success"] == 0
+
+
+def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    decided(folder, key, out)
+    command = ["verify", *_files(folder), "--key", str(key), "--out", str(out)]
+    assert run(command) == 0
+    capsys.readouterr()
+    assert run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verified"] is True
+    (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\n", encoding="utf-8")
+    assert run(command) == 4
+    changed = _swapped(small).write(tmp_path / "in2")
+    assert run(["verify", *_files(changed), "--key", str(key)]) == 4
+    assert "input is the one that was decided" in capsys.readouterr().err
+
+
+def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    record = tmp_path / "key.bin.sealed" / "1-1.json"
+    record.write_bytes(record.read_bytes().replace(b'"accepted": true', b'"accepted": false', 1))
+    assert run(["verify", *_files(folder), "--key", str(key)]) == 4
+
+
+def test_commitment_can_be_published_before_the_draw(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    assert run(["key", str(key)]) == 0
+    capsys.readouterr()
+    plan = ["plan", *_files(folder), "--accept-rate", "0.4", "--key", str(key), "--json"]
+    assert run(plan) == 0
+    promise = json.loads(capsys.readouterr().out)["commitment"]
+    _, certificate = decided(folder, key, tmp_path / "out")
+    assert certificate["commitment"] == promise
+
+
+def test_no_public_output_holds_a_reviewer(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    commands = [
+        arguments(folder, key, out),
+        arguments(folder, key, out, "--json"),
+        ["plan", *_files(folder), "--accept-rate", "0.4", "--json"],
+        ["plan", *_files(folder), "--accept-rate", "0.4"],
+        ["verify", *_files(folder), "--key", str(key), "--out", str(out), "--json"],
+        arguments(_swapped(small).write(tmp_path / "in2"), key, out),
+        arguments(_swapped(small).write(tmp_path / "in2"), key, tmp_path / "o2", "--amend", "--reason", "x"),
+        ["verify", *_files(tmp_path / "in2"), "--key", str(key)],
+        *(arguments(bad, key, tmp_path / "none") for bad in _bad_files(small, tmp_path)),
+    ]
+    for command in commands:
+        run(command)
+    said = capsys.readouterr()
+    public = b"".join([*everything(out).values(), *everything(tmp_path / "o2").values()]).decode()
+    for canary in small.canaries:
+        assert canary not in said.out + said.err + public
+
+
+def _bad_files(small: SmallConference, tmp_path: Path) -> list[Path]:
+    missing = replace(small, pools=tuple(r for r in small.pools if r[:2] != small.reviews[1][:2]))
+    unknown = replace(small, reviewers=tuple(r for r in small.reviewers if r[0] != small.reviews[1][1]))
+    double = replace(small, reviews=(*small.reviews, small.reviews[1]))
+    broken = small.with_review(1, score="good")
+    made = [missing, unknown, double, broken]
+    return [bad.write(tmp_path / f"bad{i}") for i, bad in enumerate(made)]
+
+
+def test_tables_are_byte_identical_under_every_true_assignment(tmp_path: Path) -> None:
+    """Every way the four candidates can have written the two reviews of a paper: one sealed table file."""
+    small = small_conference(seed=5, papers=3)
+    pool = [row[1] for row in small.pools[1:] if row[0] == small.reviews[1][0]]
+    seen = set()
+    for trial, (first, second) in enumerate(permutations(pool, 2)):
+        chair = tmp_path / f"chair{trial}"
+        chair.mkdir()
+        changed = small.with_review(1, reviewer=first).with_review(2, reviewer=second)
+        _, certificate = decided(changed.write(chair / "in"), chair / "key.bin", chair / "out")
+        decisions = {"accepted", "commitment"}
+        public = json.dumps({k: v for k, v in certificate.items() if k not in decisions}, sort_keys=True)
+        seen.add(((chair / "key.bin.sealed" / "1-1.tables").read_bytes(), public))
+    assert trial == 11
+    assert len(seen) == 1
+
+
+BAD = {
+    "reviewer missing from the pool": ({"pools": 1}, []),
+    "reviewer missing from the table": ({"reviewers": 1}, []),
+    "accept rate 0": ({}, ["--accept-rate", "0"]),
+    "accept rate 1": ({}, ["--accept-rate", "1"]),
+    "accept rate 1.5": ({}, ["--accept-rate", "1.5"]),
+    "both rate and bar": ({}, ["--accept-rate", "0.3", "--bar", "0.5"]),
+    "unknown guarantee": ({}, ["--guarantee", "private"]),
+    "none without --yes-leak": ({}, ["--guarantee", "none"]),
+    "negative epsilon": ({}, ["--epsilon", "-1"]),
+    "epsilon that is no number": ({}, ["--epsilon", "two"]),
+    "multiplier above 2": ({}, ["--multiplier", "3"]),
+    "posterior cap below 0": ({}, ["--posterior-cap", "-0.1"]),
+    "never against 0.5": ({}, ["--never-against", "0.5"]),
+    "added success with steady": ({}, ["--added-success", "0.1"]),
+    "grid that scores do not keep": ({}, ["--grid", "1..10"]),
+    "grid that is none": ({}, ["--grid", "a..b"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_and_nothing_is_written(
+    name: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drop, options = BAD[name]
+    for file in drop:
+        rows, target = getattr(small, file), small.reviews[1]
+        kept = tuple(r for r in rows if (r[:2] != target[:2] if file == "pools" else r[0] != target[1]))
+        small = replace(small, **{file: kept})
+    folder = small.write(tmp_path / "in")
+    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", *options)) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("blindcal: ")
+    assert "internal error" not in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
+
+
+def test_pools_that_cannot_be_are_refused(small: SmallConference, tmp_path: Path) -> None:
+    paper = small.reviews[1][0]
+    true = {row[1] for row in small.reviews[1:] if row[0] == paper}
+    one = replace(small, pools=tuple(r for r in small.pools if r[0] != paper or r[1] == small.reviews[1][1]))
+    zero = replace(
+        small, pools=tuple((*r[:2], "0") if r[0] == paper and r[1] in true else r for r in small.pools)
+    )
+    for index, bad in enumerate((one, zero)):
+        folder = bad.write(tmp_path / f"in{index}")
+        assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
+    assert not (tmp_path / "key.bin").exists()
+
+
+def test_noise_of_zero_for_one_reviewer_only_is_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(small.reviewers)
+    rows[1] = (*rows[1][:3], "0")
+    folder = replace(small, reviewers=tuple(rows)).write(tmp_path / "in")
+    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
+    assert "noise" in capsys.readouterr().err
+
+
+def test_keys_that_cannot_be_used_are_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    for data, mode, word in ((bytes(32), 0o644, "chmod 600"), (bytes(31), 0o600, "32 bytes")):
+        key.write_bytes(data)
+        key.chmod(mode)
+        assert run(arguments(folder, key, tmp_path / "out")) == 2
+        assert word in capsys.readouterr().err
+        key.unlink()
+    key.mkdir()
+    assert run(arguments(folder, key, tmp_path / "out")) == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "in")
+    _, certificate = decided(
+        folder, tmp_path / "key.bin", tmp_path / "out", "--guarantee", "none", "--yes-leak"
+    )
+    assert certificate["success"] == pytest.approx(certificate["success_fully_calibrated"])
+    assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_fully_calibrated"])
+
+
+@pytest.mark.parametrize(
+    "options", [["public"], ["average", "--epsilon", "none"], ["average", "--added-success", "0.02"]]
+)
+def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    _, certificate = decided(folder, key, tmp_path / "out", "--guarantee", *options)
+    assert certificate["guarantee"] == options[0]
+    assert certificate["added_success"] <= (0.02 if "--added-success" in options else 0.0)
+    if options == ["public"]:
+        assert certificate["epsilon"] == 0
+        assert certificate["multiplier"] == 1
+        assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_public"])
+    worst, best = certificate["expected_wrong_public"], certificate["expected_wrong_fully_calibrated"]
+    assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
+
+
+def command(*arguments_: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "blindcal", *arguments_], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_killed_at_any_moment_it_never_tosses_twice(tmp_path: Path) -> None:
+    """SIGKILL while deciding: then the old state or the new one, and the same decisions when run again."""
+    small = small_conference(seed=3, papers=4)
+    folder = small.write(tmp_path / "in")
+    chair = tmp_path / "chair"
+    chair.mkdir()
+    (key := chair / "key.bin").write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    decided(folder, key, tmp_path / "expected")
+    rng = np.random.default_rng(4)
+    script = Path(__file__).parent / "killed_decisions.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), str(tmp_path), str(count(15, 150)), str(rng.integers(99))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["wrong"] == 0
+    assert seen["killed"] > 0
+
+
+def test_two_starts_at_once_toss_once(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    assert run(["key", str(key)]) == 0
+    running = [command(*arguments(folder, key, tmp_path / f"out{i}")) for i in range(3)]
+    codes = []
+    for process in running:
+        process.communicate()
+        codes.append(process.returncode)
+    assert set(codes) <= {0, 3}
+    assert 0 in codes
+    results = {f.read_bytes() for f in tmp_path.glob("out*/decisions.csv")}
+    assert len(results) == 1
+    again, _ = decided(folder, key, tmp_path / "again")
+    assert results == {again}
+
+
+def test_interrupted_loses_nothing(tmp_path: Path) -> None:
+    """Ctrl-C ends with 130, says so in one line, and the next run finishes."""
+    small = small_conference(seed=7, papers=60, pool=7, reviews=3, reviewers=20)
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    process = command(*arguments(folder, key, tmp_path / "out"))
+    while not (tmp_path / "key.bin.sealed").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said
+    assert said.decode().splitlines()[-1] == "blindcal: interrupted"
+    assert b"Traceback" not in said
+    assert not (tmp_path / "out").exists()
+    decided(folder, key, tmp_path / "out")

@@ -1,0 +1,212 @@
+"""Decisions as often as their tables say, for a fixed assignment and over the belief; amendments as pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matched_slots
+from blindcal.coins import Key, make_key
+from blindcal.conferences import Conference
+from blindcal.errors import InputError, RefusedError
+from blindcal.exact import ExactPolicy
+from blindcal.guarantees import Guarantee
+from blindcal.plans import PaperPlan, plan_conference, summary
+from blindcal.records import open_ledger
+from blindcal.releases import Outcome, Request, Truth, claim_of, decide, draw, probability_of
+from blindcal.verification import report, verify
+from sizes import count
+from small_conferences import loaded, small_conference
+
+FALSE_ALARM = 1e-6
+REQUEST = Request(Guarantee(), accept_rate=0.4)
+
+
+def within(hits: int, draws: int, p: float, tests: int) -> bool:
+    """Inside the exact binomial interval; all `tests` together raise a false alarm with chance 1e-6."""
+    tail = FALSE_ALARM / tests / 2
+    return bool(binom.cdf(hits, draws, p) > tail and binom.sf(hits - 1, draws, p) > tail)
+
+
+def keys(seed: int, number: int) -> list[Key]:
+    rng = np.random.default_rng(seed)
+    return [Key(rng.bytes(32)) for _ in range(number)]
+
+
+@pytest.fixture(scope="module")
+def planned() -> tuple[Conference, Truth, list[PaperPlan]]:
+    conference, truth = loaded(small_conference(seed=4, papers=16))
+    plans, _ = plan_conference(conference, REQUEST.guarantee)
+    assert sum(np.ptp(plan.policy.accept) > 0.1 for plan in plans) >= 3, "some tables must use the secret"
+    return conference, truth, plans
+
+
+def test_frequencies_with_a_fixed_assignment(planned: tuple[Conference, Truth, list[PaperPlan]]) -> None:
+    """Over fresh keys every paper is accepted as often as its sealed probability says."""
+    conference, truth, plans = planned
+    draws = count(2_000, 20_000)
+    hits = np.zeros(len(plans), dtype=int)
+    for key in keys(1, draws):
+        papers = draw(key, conference, truth, REQUEST, plans, None)
+        hits += [paper.accepted for paper in papers]
+    for paper, accepted in zip(papers, hits, strict=True):
+        assert within(int(accepted), draws, float(probability_of(paper)), tests=len(plans))
+
+
+def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[PaperPlan]]) -> None:
+    """Assignments redrawn from the belief: an adversary of its own code wins as often as certified."""
+    conference, _, plans = planned
+    draws, rng = count(2_000, 20_000), np.random.default_rng(2)
+    beliefs = [case.belief for case in conference.cases]
+    secrets = [rng.choice(belief.weight.size, draws, p=belief.weight) for belief in beliefs]
+    right = [np.zeros(len(case.scores), dtype=int) for case in conference.cases]
+    wrong = np.zeros(len(plans), dtype=int)
+    pairs = list(zip(conference.cases, plans, strict=True))
+    guesses = [best_guesses(case.belief.weight, case.tuples, plan) for case, plan in pairs]
+    for index, key in enumerate(keys(3, draws)):
+        truth = {
+            case.paper: tuple(case.candidates[i] for i in case.tuples[secret[index]])
+            for case, secret in zip(conference.cases, secrets, strict=True)
+        }
+        for i, paper in enumerate(draw(key, conference, truth, REQUEST, plans, None)):
+            case = conference.cases[i]
+            right[i] += guesses[i][paper.accepted] == case.tuples[paper.secret]
+            good = rng.random() < beliefs[i].favor[paper.secret]
+            wrong[i] += paper.accepted != good
+    tests = sum(map(len, right)) + len(plans)
+    total = 0.0
+    for i, (case, plan) in enumerate(pairs):
+        chances = success_by_slot(case.belief.weight, case.tuples, plan)
+        total += sum(chances)
+        assert sum(chances) == pytest.approx(float(plan.claim.success), abs=1e-12)
+        for hits, chance in zip(right[i], chances, strict=True):
+            assert within(int(hits), draws, chance, tests)
+        assert within(int(wrong[i]), draws, plan.figures.wrong, tests)
+    stated = summary([plan.claim for plan in plans], [plan.figures for plan in plans])
+    assert stated["success"] == pytest.approx(total / sum(map(len, right)), abs=1e-12)
+
+
+def best_guesses(weight: np.ndarray, tuples: np.ndarray, plan: PaperPlan) -> dict[bool, np.ndarray]:
+    """For each outcome the author that the adversary names in each slot."""
+    guess = {}
+    for accepted in (True, False):
+        mass = weight * (plan.policy.accept if accepted else 1 - plan.policy.accept)
+        totals = [np.bincount(column, mass) for column in tuples.T]
+        guess[accepted] = np.array([int(total.argmax()) for total in totals])
+    return guess
+
+
+def success_by_slot(weight: np.ndarray, tuples: np.ndarray, plan: PaperPlan) -> list[float]:
+    chances = []
+    for column in tuples.T:
+        chance = 0.0
+        for mass in (weight * plan.policy.accept, weight * (1 - plan.policy.accept)):
+            chance += max(float(mass[column == who].sum()) for who in set(column.tolist()))
+        chances.append(chance)
+    return chances
+
+
+def decided(
+    path: Path, conference: Conference, truth: Truth, *, amend: bool = False, reason: str = ""
+) -> Outcome:
+    key = Key(path.read_bytes()) if path.exists() else make_key(path)
+    with open_ledger(path, key) as ledger:
+        return decide(conference, truth, REQUEST, ledger, plan_conference, amend=amend, reason=reason)
+
+
+def swapped(truth: Truth, paper: str) -> Truth:
+    return {**truth, paper: tuple(reversed(truth[paper]))}
+
+
+def test_a_steady_paper_decided_many_times_stays_steady(tmp_path: Path) -> None:
+    """Five corrections of one paper: the best guess about its reviews never rises, exactly."""
+    conference, truth = loaded(small_conference())
+    paper, key = conference.cases[0].paper, tmp_path / "key.bin"
+    decided(key, conference, truth)
+    for _ in range(5):
+        truth = swapped(truth, paper)
+        outcome = decided(key, conference, truth, amend=True, reason="corrected")
+        assert outcome.certificate["largest_rise"] == 0
+        assert outcome.certificate["added_success"] == 0
+    found = next(p for p in outcome.record.papers if p.paper == paper)
+    assert found.earlier == (1, 2, 3, 4, 5)
+    with open_ledger(key, Key(key.read_bytes())) as ledger:
+        report(verify(conference, truth, REQUEST, ledger))
+
+
+def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
+    conference, truth = loaded(small_conference())
+    paper, key = conference.cases[0].paper, tmp_path / "key.bin"
+    first = decided(key, conference, truth)
+    second = decided(key, conference, swapped(truth, paper), amend=True, reason="corrected")
+    one, two = (next(p for p in o.record.papers if p.paper == paper) for o in (first, second))
+    assert claim_of(two).epsilon <= claim_of(one).epsilon + 2
+    for before, after in zip(first.record.papers, second.record.papers, strict=True):
+        assert before == after or before.paper == paper, "everything else is frozen"
+
+
+def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
+    conference, truth = loaded(small_conference())
+    key, bar = tmp_path / "key.bin", conference.bar
+    part = replace(conference, cases=conference.cases[1:5], raw_accept=conference.raw_accept[1:5])
+    decided(key, part, truth)
+    moved = replace(conference, cases=conference.cases[:4], raw_accept=conference.raw_accept[:4])
+    with pytest.raises(RefusedError, match=r"2 of 4 papers \(1 new, 1 withdrawn\)"):
+        decided(key, moved, truth)
+    outcome = decided(key, moved, truth, amend=True, reason="late")
+    assert [p.release for p in outcome.record.papers] == [2, 1, 1, 1]
+    assert outcome.record.bar == bar
+    assert outcome.certificate["decided_again"]["papers"] == 0
+
+
+def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
+    conference, truth = loaded(small_conference())
+    with pytest.raises(InputError, match="no release to amend"):
+        decided(tmp_path / "key.bin", conference, truth, amend=True, reason="x")
+    decided(tmp_path / "key.bin", conference, truth)
+    with pytest.raises(InputError, match="reason"):
+        decided(tmp_path / "key.bin", conference, swapped(truth, "p00"), amend=True, reason=" ")
+
+
+def test_matched_slots_by_hand() -> None:
+    assert matched_slots((1.0, 2.0, 3.0), (2.0, 3.0)) == [(1, 0), (2, 1)]
+    assert matched_slots((1.0, 5.0), (1.0, 4.0, 6.0)) == [(0, 0), (1, 1)]
+    assert matched_slots((2.0, 2.0), (2.0, 3.0)) == [(0, 0), (1, 1)]
+
+
+def test_likelihood_of_an_earlier_decision() -> None:
+    """Same pool: the table's entries. A new candidate: the chance of the outcome. A new review: a mean."""
+    conference, _ = loaded(small_conference())
+    case, rng = conference.cases[0], np.random.default_rng(1)
+    policy = ExactPolicy(rng.integers(0, 1 << 53, len(case.tuples)), ((3, Fraction(1, 3)),))
+    seen = Earlier(case, policy, True)
+    assert likelihood(case, seen).tolist() == policy.integers.tolist()
+    rejected = likelihood(case, Earlier(case, policy, False))
+    assert (rejected + likelihood(case, seen) == policy.denominator).all()
+    renamed = replace(case, candidates=(*case.candidates[:-1], "~newcomer"))
+    found = likelihood(renamed, seen) / policy.denominator
+    chance = float(case.belief.weight @ policy.accept)
+    unknown = (case.tuples == len(case.candidates) - 1).any(axis=1)
+    assert found[unknown].astype(float) == pytest.approx(chance)
+    assert found[~unknown].astype(float) == pytest.approx(policy.accept[~unknown])
+    longer = replace(case, scores=tuple(sorted((*case.scores, 9.0))), inclusion=(0.75,) * 4)
+    at = {tuple(row): index for index, row in enumerate(case.tuples.tolist())}
+    expected = [policy.accept[at[tuple(row[:2])]] for row in longer.tuples.tolist()]
+    assert (likelihood(longer, seen) / policy.denominator).astype(float) == pytest.approx(expected)
+
+
+def test_the_posterior_after_a_decision_is_the_prior_of_the_next() -> None:
+    conference, _ = loaded(small_conference())
+    case = conference.cases[0]
+    policy = ExactPolicy(np.random.default_rng(2).integers(0, 1 << 53, len(case.tuples)))
+    amended = amended_case(case, [Earlier(case, policy, False)], case.bar)
+    assert isinstance(amended, AmendedCase)
+    expected = case.belief.weight * (1 - policy.accept)
+    assert amended.belief.weight == pytest.approx(expected / expected.sum())
+    assert amended.scores_belief.weight.tolist() == case.belief.weight.tolist()
+    assert amended_case(case, [], case.bar) is case
