@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from json.encoder import encode_basestring
 from pathlib import Path
 
 import numpy as np
@@ -265,21 +266,23 @@ def canonical(value: object) -> bytes:
 
 
 def _canonical(value: object) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if value is None or isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, int | float):
         if value != value:
             raise InputError("nan has no canonical form")
         return str(value) if isinstance(value, int) else number_text(value)
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_canonical, value)) + "]"
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise InputError("keys must be text to have a canonical form")
         items = (f"{_canonical(key)}:{_canonical(value[key])}" for key in sorted(value))
         return "{" + ",".join(items) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_canonical, value)) + "]"
     raise InputError(f"has no canonical form: {type(value).__name__}")
 
 

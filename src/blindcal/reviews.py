@@ -234,8 +234,9 @@ def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
     order = np.argsort(pair, kind="stable")
     again = np.flatnonzero(np.diff(pair[order]) == 0) + 1
     start = np.searchsorted(pair[order], pair[order][again])
-    for row, earlier in sorted(zip(order[again].tolist(), order[start].tolist(), strict=True)):
-        log.add(first + row, "reviewer", f"must not repeat the paper and reviewer of row {first + earlier}")
+    for i in np.argsort(order[again]):
+        row, earlier = first + int(order[again[i]]), first + int(order[start[i]])
+        log.add(row, "reviewer", f"must not repeat the paper and reviewer of row {earlier}")
 
 
 def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -> None:

@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from blindcal.cells import Column, cell_problem, cell_value, escape, number_text
+from blindcal.cells import Broken, Column, cell_problem, cell_value, escape, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 
@@ -18,9 +19,10 @@ MAX_LINES = 2_000_000
 MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
+_CHUNK = 10_000
 
 # One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack.
-_CELL = re.compile(r'(?:"((?:[^"]++|"")*+)"|([^",\r\n]*+))(,|\r?\n|\Z)')
+_CELL = re.compile(r'(?:"((?:[^"]++|(?:"")++)*+)"|([^",\r\n]*+))(,|\r?\n|\Z)')
 _MARK = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16"),
@@ -71,28 +73,41 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     Column order, line ends and a byte-order mark do not matter; header names match in any case. Columns that
     were not asked for are refused unless `extra`, and then left out.
     """
-    records = _records(decode(data, file), file, len(_MARK) if data.startswith(_MARK) else 0)
+    log = Problems(file)
+    records = _records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
     header = next(records, None)
+    log.finish()
     if header is None or header == [""]:
         raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
     place = _match(header, file, columns, extra)
     secret = any(column.secret for column in columns)
     fields = [_Field(column, place[column.name], secret) for column in columns if column.name in place]
-    row, log = 1, Problems(file)
-    try:
-        for row, cells in enumerate(records, start=2):
-            if len(cells) != len(header):
-                log.add(row, None, f"must have {len(header)} cells like the header", f"{len(cells)}")
-                continue
-            for field in fields:
-                field.take(cells[field.index], row, log)
-    except _TornError as error:
-        # Rows that cannot be told apart end the reading; what was wrong before them is told too.
-        log.extend(error.problems)
-    if row == 1:
+    end = 2
+    while rows := list(islice(records, _CHUNK)):
+        log.extend(_take(rows, end, len(header), fields, file))
+        end += len(rows)
+    if end == 2 and not log.torn:
         log.add(2, None, "must have at least one row under the header", "none")
     log.finish()
-    return Table(file, range(2, row + 1), {field.column.name: field.done() for field in fields})
+    return Table(file, range(2, end), {field.column.name: field.done() for field in fields})
+
+
+def _take(
+    rows: list[list[str]], first: int, width: int, fields: Sequence[_Field], file: str
+) -> list[Problem]:
+    """Hand a stretch of rows to the columns; what is wrong with it in the order of the file."""
+    rule = f"must have {width} cells like the header"
+    number = [first + i for i, cells in enumerate(rows) if len(cells) == width]
+    problems = [
+        (first + i, -1, Problem(file, first + i, None, rule, f"{len(cells)}"))
+        for i, cells in enumerate(rows)
+        if len(cells) != width
+    ]
+    columns = list(zip(*(cells for cells in rows if len(cells) == width), strict=True))
+    for order, field in enumerate(fields if columns else ()):
+        for row, told, found in field.take(columns[field.index], number):
+            problems.append((row, order, Problem(file, row, field.column.name, told, found)))
+    return [problem for *_, problem in sorted(problems, key=lambda item: item[:2])]
 
 
 def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
@@ -108,10 +123,6 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
     return InputError("\n".join(lines), problems)
 
 
-class _TornError(InputError):
-    """The file cannot be cut into rows and cells from here on."""
-
-
 class Problems:
     """What is wrong with one file: the first hundred are kept, the rest counted, all raised at once."""
 
@@ -119,6 +130,7 @@ class Problems:
         self.file = file
         self.shown: list[Problem] = []
         self.more = 0
+        self.torn: Problem | None = None
 
     def add(self, row: int | None, column: str | None, rule: str, found: str | None = None) -> None:
         self.extend([Problem(self.file, row, column, rule, found)])
@@ -131,9 +143,9 @@ class Problems:
             self.finish()
 
     def finish(self) -> None:
-        """Raise if there was any problem."""
-        if self.shown:
-            raise refuse(self.shown, self.more)
+        """Raise if there was any problem. What tore the file apart comes last, and always."""
+        if self.shown or self.torn:
+            raise refuse(self.shown + ([self.torn] if self.torn else []), self.more)
 
 
 class _Field:
@@ -142,18 +154,24 @@ class _Field:
     def __init__(self, column: Column, index: int, secret: bool) -> None:
         self.column, self.index, self.secret = column, index, secret
         self.known: dict[str, str | float] = {}
+        self.broken: dict[str, Broken] = {}
         self.values: list[str | float] = []
 
-    def take(self, cell: str, row: int, log: Problems) -> None:
-        value = self.known.get(cell)
-        if value is None:
+    def take(self, cells: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[int, str, str | None]]:
+        """Keep the values of these cells; the row, rule and finding of each that breaks a rule."""
+        for cell in [cell for cell in set(cells) if cell not in self.known]:
             broken = cell_problem(cell, self.column)
-            if broken is not None:
-                rule, found = broken
-                log.add(row, self.column.name, rule, found or (None if self.secret else _quoted(cell)))
-                return
-            value = self.known[cell] = cell_value(cell, self.column)
-        self.values.append(value)
+            if broken is None:
+                self.known[cell] = cell_value(cell, self.column)
+            else:
+                self.broken[cell] = broken
+        if not self.broken:
+            self.values += map(self.known.__getitem__, cells)
+            return
+        for row, cell in zip(rows, cells, strict=True):
+            if cell in self.broken:
+                rule, found = self.broken[cell]
+                yield row, rule, found or (None if self.secret else _quoted(cell))
 
     def done(self) -> tuple[str, ...] | Array:
         if self.column.kind in ("number", "integer"):
@@ -219,46 +237,50 @@ def decode(data: bytes, file: str) -> str:
         raise bad(offset, "must be UTF-8 text", f"byte 0x{data[offset]:02x} at byte {offset}") from None
 
 
-def _records(text: str, file: str, start: int) -> Iterator[list[str]]:
-    """The cells of each record; blank lines are allowed at the end only. The text starts at byte `start`."""
+def _records(text: str, log: Problems, start: int) -> Iterator[list[str]]:
+    """The cells of each record; blank lines are allowed at the end only. The text starts at byte `start`.
+
+    Where the text cannot be cut into cells any more, `log.torn` says why and the records end.
+    """
     if "\n" not in text:
         text = text.replace("\r", "\n")
     text = text.rstrip("\r\n")
     position, row, size = 0, 0, len(text)
-    while position < size:
+    while position < size and log.torn is None:
         row += 1
         stop = text.find("\n", position)
         line = text[position:] if stop < 0 else text[position:stop]
         if '"' in line or "\r" in line[:-1]:
-            cells, position = _quoted_record(text, position, row, file, start)
+            cells, position = _quoted_record(text, position, row, log, start)
+        elif len(line) > MAX_COLUMNS and (width := line.count(",") + 1) > MAX_COLUMNS:
+            log.torn = _beyond(log.file, row, width, MAX_COLUMNS, "columns")
         else:
-            _limit(file, row, line.count(",") + 1, MAX_COLUMNS, "columns")
             cells, position = line.rstrip("\r").split(","), position + len(line) + 1
-        _limit(file, row, max(map(len, cells)), MAX_CELL, "characters a cell")
-        yield cells
+        if log.torn is None and len(line) > MAX_CELL and (longest := max(map(len, cells))) > MAX_CELL:
+            log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters a cell")
+        if log.torn is None:
+            yield cells
 
 
-def _limit(file: str, row: int, size: int, most: int, what: str) -> None:
-    if size > most:
-        problem = Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
-        raise _TornError(str(problem), [problem])
+def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
+    return Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
 
 
-def _quoted_record(text: str, position: int, row: int, file: str, start: int) -> tuple[list[str], int]:
+def _quoted_record(text: str, position: int, row: int, log: Problems, start: int) -> tuple[list[str], int]:
     cells: list[str] = []
-    while True:
-        match = _CELL.match(text, position)
-        if match is None:
-            rule = _quote_problem(text, position)
-            place = f"the cell that starts at byte {start + len(text[:position].encode())}"
-            problem = Problem(file, row, f"{len(cells) + 1}", rule, place)
-            raise _TornError(str(problem), [problem])
+    while match := _CELL.match(text, position):
         quoted, bare, ending = match.groups()
         cells.append(bare if quoted is None else quoted.replace('""', '"'))
-        _limit(file, row, len(cells), MAX_COLUMNS, "columns")
         position = match.end()
-        if ending != ",":
+        if len(cells) > MAX_COLUMNS:
+            log.torn = _beyond(log.file, row, len(cells), MAX_COLUMNS, "columns")
+        elif len(cells[-1]) > MAX_CELL:
+            log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters a cell")
+        if log.torn or ending != ",":
             return cells, position
+    place = f"the cell that starts at byte {start + len(text[:position].encode())}"
+    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position), place)
+    return cells, position
 
 
 def _quote_problem(text: str, position: int) -> str:
@@ -266,7 +288,7 @@ def _quote_problem(text: str, position: int) -> str:
         stray = re.compile(r'["\r]').search(text, position)
         what = "carriage return" if stray is not None and stray.group() == "\r" else "quote"
         return f"must have no {what} inside a cell that is not quoted"
-    if re.compile(r'"(?:[^"]++|"")*+"').match(text, position) is None:
+    if re.compile(r'"(?:[^"]++|(?:"")++)*+"').match(text, position) is None:
         return "must close its quote"
     return "must have a comma or a line end after the closing quote"
 
