@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf, isinf
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from blindcal.solvers import PaperProgram, Solved
 from blindcal.workers import each
 
 _SAME_VERTEX = 1e-9
+# Prices at which every frontier is looked at first: wrong decisions per right guess about a review.
+_PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
 # A budget row exactly at the least success is met by a rounding or not at all.
 _ROOM = 1e-12
 
@@ -34,11 +37,37 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """One paper's frontier: errors non-decreasing, success non-increasing, vertex by vertex."""
+    """What is known of one paper's frontier: `(price, error, success)` of every program solved so far.
 
-    error: Array
-    success: Array
+    Price 0 is the decision by the evidence, an infinite price the one that adds no success.
+    """
+
+    points: tuple[tuple[float, float, float], ...]
     reviews: int
+
+    def explored(self, points: Sequence[tuple[float, float, float]]) -> Chain:
+        return Chain(tuple(sorted({*self.points, *points})), self.reviews)
+
+    def settled(self, price: float) -> bool:
+        """Whether one table is known to be the best at this price: it was, at a lower and a higher one."""
+        below, above = (p for p in self.points if p[0] <= price), (p for p in self.points if p[0] >= price)
+        left, right = max(below), min(above)
+        return left[2] - right[2] <= _SAME_VERTEX or left[0] == price or right[0] == price
+
+    def hull(self) -> tuple[list[float], list[float]]:
+        """Errors and successes of the vertices known so far, convex."""
+        kept: list[tuple[float, float]] = []
+        for _, error, success in self.points:
+            if kept and kept[-1][1] - success <= _SAME_VERTEX:
+                continue
+            while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= _slope(kept[-1], (error, success)):
+                kept.pop()
+            kept.append((max(error, kept[-1][0]) if kept else error, success))
+        return [error for error, _ in kept], [success for _, success in kept]
+
+
+def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+    return (right[0] - left[0]) / (left[1] - right[1])
 
 
 def tables(
@@ -59,10 +88,9 @@ def tables(
             partial(solve_case, guarantee=guarantee), conference.cases, workers=workers, advance=advance
         )
         return _tables(solved, None)
-    chains = each(partial(chain, guarantee=guarantee), conference.cases, workers=workers, advance=advance)
-    limits, spent = _spend(chains, guarantee, price)
+    limits, spent = _spend(conference.cases, guarantee, price, workers, advance)
     jobs = list(zip(conference.cases, limits.tolist(), strict=True))
-    solved = each(partial(_solve_within, guarantee=guarantee), jobs, workers=workers, advance=None)
+    solved = each(partial(_solve_within, guarantee=guarantee), jobs, workers=workers)
     return _tables(solved, spent)
 
 
@@ -82,52 +110,59 @@ def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
     return Tables(tuple(one.accept for one in solved), price, max(0.0, gap))
 
 
-def chain(case: PaperCase, guarantee: Guarantee) -> Chain:
-    """A paper's frontier between deciding by the evidence and adding no success, within the other limits.
+def explore(
+    job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee
+) -> list[tuple[float, float, float]]:
+    """`(price, error, success)` of a paper's best tables at some prices, per review."""
+    case, prices = job
+    program, found = PaperProgram(case, guarantee), []
+    for price in prices:
+        limit = program.scores_only + _ROOM if isinf(price) else None
+        solved = program.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
+        found.append((price, solved.error, solved.success))
+    return found
 
-    Between two vertices the program that prices success at their chord's slope finds a vertex below the
-    chord, or shows that there is none.
+
+def _spend(
+    cases: Sequence[PaperCase],
+    guarantee: Guarantee,
+    frozen: float | None,
+    workers: int,
+    advance: Callable[[int], None] | None,
+) -> tuple[Array, float]:
+    """Each paper's success at the price that spends the budget, and that price.
+
+    The frontiers are explored only where the price falls: solve at the price that the known vertices give,
+    add what is found, until every paper's best table at the price is known.
     """
-    program = PaperProgram(case, guarantee)
-    first, last = program.solve(), program.solve(success=program.scores_only + _ROOM)
-    found, pending = [first], [(first, last)]
-    while pending:
-        left, right = pending.pop()
-        between = _between(program, left, right)
-        if between is None:
-            found.append(right)
-        else:
-            pending += [(between, right), (left, between)]
-    error = np.maximum.accumulate([one.error for one in found])
-    success = np.minimum.accumulate([one.success for one in found])
-    return Chain(error, success, len(case.scores))
+    run = partial(explore, guarantee=guarantee)
+    first = _PRICES if frozen is None else (0.0, frozen, inf)
+    found = each(run, [(case, first) for case in cases], workers=workers, advance=advance)
+    chains = [Chain(tuple(points), len(case.scores)) for case, points in zip(cases, found, strict=True)]
+    while True:
+        success, price = _allocate(chains, guarantee, frozen)
+        open_ = [index for index, one in enumerate(chains) if not one.settled(price)]
+        if not open_:
+            return success, price
+        found = each(run, [(cases[index], (price,)) for index in open_], workers=workers)
+        for index, points in zip(open_, found, strict=True):
+            chains[index] = chains[index].explored(points)
 
 
-def _between(program: PaperProgram, left: Solved, right: Solved) -> Solved | None:
-    run, rise = left.success - right.success, right.error - left.error
-    if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
-        return None
-    price = rise / run
-    found = program.solve(price=price)
-    gain = left.error + price * left.success - (found.error + price * found.success)
-    return found if gain > _SAME_VERTEX * (1.0 + price) else None
-
-
-def _spend(chains: Sequence[Chain], guarantee: Guarantee, price: float | None) -> tuple[Array, float]:
-    """Each paper's success at the price that spends the budget, and that price."""
-    longest = max(one.error.size for one in chains)
-    error, miss = (
-        np.stack([np.pad(part, (0, longest - part.size), mode="edge") for part in parts])
-        for parts in ([one.error for one in chains], [1.0 - one.success for one in chains])
-    )
+def _allocate(chains: Sequence[Chain], guarantee: Guarantee, frozen: float | None) -> tuple[Array, float]:
+    hulls = [one.hull() for one in chains]
+    longest = max(len(errors) for errors, _ in hulls)
+    error = np.stack([np.pad(errors, (0, longest - len(errors)), mode="edge") for errors, _ in hulls])
+    success = np.stack([np.pad(part, (0, longest - len(part)), mode="edge") for _, part in hulls])
     reviews = np.array([one.reviews for one in chains], dtype=np.float64)
-    shares = reviews / reviews.sum()
-    # Prices of the allocation are per mean error and mean success; a chair's price is per paper and review.
+    shares, miss = reviews / reviews.sum(), 1.0 - success
+    # The allocation's prices are per mean error and mean success; ours are per paper and review.
     unit = reviews.sum() / len(chains)
-    if price is not None:
-        chosen = at_price(error, miss, price * unit, adversary_weights=shares)
-    else:
-        alone = float(shares @ miss[:, -1])
-        target = max(alone - guarantee.added_success, float(shares @ miss[:, 0]))
-        chosen = allocate(error, miss, adversary_limit=target, adversary_weights=shares)
+    if frozen is not None:
+        chosen = at_price(error, miss, frozen * unit, adversary_weights=shares)
+        return 1.0 - chosen.adversary_error, frozen
+    most, least = float(shares @ miss[:, -1]), float(shares @ miss[:, 0])
+    chosen = allocate(
+        error, miss, adversary_limit=max(most - guarantee.added_success, least), adversary_weights=shares
+    )
     return 1.0 - chosen.adversary_error, chosen.price / unit
