@@ -1,0 +1,140 @@
+"""The menu for one conference: what each guarantee would cost and keep, before any coin is tossed.
+
+Every number is an expectation over the public belief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import fsum
+
+import numpy as np
+
+from blindcal.cases import PaperCase
+from blindcal.checks import Array
+from blindcal.conferences import Conference
+from blindcal.decks import tables
+from blindcal.guarantees import Guarantee
+from blindcal.workers import each
+
+MENU = (
+    Guarantee("public", epsilon=None),
+    Guarantee("steady", epsilon=1.0),
+    Guarantee("steady", epsilon=2.0),
+    Guarantee("steady", epsilon=None),
+    Guarantee("average", epsilon=2.0),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", added_success=0.01, epsilon=None),
+    Guarantee("none", epsilon=None),
+)
+# A review whose author the scores alone name with this chance has no secret left to keep.
+KNOWN = 0.95
+# Reviewers that could turn a decision, together no likelier than this, put nothing at stake.
+UNLIKELY = 0.001
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One guarantee on this conference: means over papers, and success as a mean over reviews.
+
+    `kept` is the share of full calibration's benefit over raw decisions that is kept; `against` the expected
+    share of papers decided against their reviewers' evidence.
+    """
+
+    guarantee: Guarantee
+    wrong: float
+    kept: float
+    against: float
+    success: float
+
+
+@dataclass(frozen=True)
+class Menu:
+    """All choices beside the raw decision, and the papers where there is nothing to choose.
+
+    `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
+    `nothing_at_stake`: papers that any likely reviewers would lead to the same decision.
+    """
+
+    choices: tuple[Choice, ...]
+    wrong_raw: float
+    success_scores_only: float
+    nothing_secret: int
+    nothing_at_stake: int
+    papers: int
+
+
+@dataclass(frozen=True)
+class _Paper:
+    wrong: tuple[float, ...]
+    against: tuple[float, ...]
+    success: tuple[float, ...]
+    wrong_raw: float
+    scores_only: float
+    reviews: int
+    known: bool
+    settled: bool
+
+
+def menu(
+    conference: Conference,
+    guarantees: Sequence[Guarantee] = MENU,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Menu:
+    """Solve every paper under every guarantee; `advance` is called once for each of them."""
+    solved = [tables(conference, one, workers=workers, advance=advance).accept for one in guarantees]
+    jobs = list(zip(conference.cases, conference.raw_accept, zip(*solved, strict=True), strict=True))
+    papers = each(_paper, jobs, workers=workers)
+    raw, full = (
+        fsum(getter(paper) for paper in papers) / len(papers)
+        for getter in (lambda paper: paper.wrong_raw, lambda paper: min(paper.wrong))
+    )
+    choices = map(partial(_choice, papers=papers, raw=raw, full=full), range(len(guarantees)), guarantees)
+    reviews = sum(paper.reviews for paper in papers)
+    return Menu(
+        choices=tuple(choices),
+        wrong_raw=raw,
+        success_scores_only=fsum(paper.scores_only for paper in papers) / reviews,
+        nothing_secret=sum(paper.known for paper in papers),
+        nothing_at_stake=sum(paper.settled for paper in papers),
+        papers=len(papers),
+    )
+
+
+def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: float, full: float) -> Choice:
+    count, reviews = len(papers), sum(paper.reviews for paper in papers)
+    wrong = fsum(paper.wrong[index] for paper in papers) / count
+    return Choice(
+        guarantee=guarantee,
+        wrong=wrong,
+        kept=(raw - wrong) / (raw - full) if raw > full else 1.0,
+        against=fsum(paper.against[index] for paper in papers) / count,
+        success=fsum(paper.success[index] for paper in papers) / reviews,
+    )
+
+
+def _paper(job: tuple[PaperCase, bool, tuple[Array, ...]]) -> _Paper:
+    case, raw, accepts = job
+    belief = case.belief
+    weight, favor, rows = belief.weight, belief.favor, case.tuples
+    right = float(weight @ favor)
+    before = _tops(weight, rows)
+    return _Paper(
+        wrong=tuple(float(weight @ (a * (1 - favor) + (1 - a) * favor)) for a in accepts),
+        against=tuple(float(weight @ np.where(favor > 0.5, 1 - a, a)) for a in accepts),
+        success=tuple(float(sum(_tops(weight * a, rows) + _tops(weight * (1 - a), rows))) for a in accepts),
+        wrong_raw=1 - right if raw else right,
+        scores_only=float(before.sum()),
+        reviews=rows.shape[1],
+        known=bool((before >= KNOWN).all()),
+        settled=min(float(weight[favor > 0.5].sum()), float(weight[favor < 0.5].sum())) < UNLIKELY,
+    )
+
+
+def _tops(mass: Array, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+    """The largest mass of one author in each slot."""
+    return np.array([np.bincount(column, mass).max() for column in rows.T])
