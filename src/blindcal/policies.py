@@ -245,7 +245,7 @@ def label_sums(mass: Array, labels: Integers) -> LabelSums:
 def missed(mass: Array, labels: Integers | None) -> Array:
     """The mass outside the best guess, mean over slots: `sum(mass) - max(mass)` without the cancellation."""
     if labels is not None:
-        return np.asarray(mass.sum(axis=-1) - label_tops(mass, labels).mean(axis=-1))
+        return np.asarray(np.maximum(mass.sum(axis=-1) - label_tops(mass, labels).mean(axis=-1), 0.0))
     if mass.shape[-1] == 2:
         return np.minimum(mass[..., 0], mass[..., 1])
     top = np.expand_dims(np.argmax(mass, axis=-1), -1)

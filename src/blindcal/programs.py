@@ -287,7 +287,7 @@ def trace(weight: Array, favor: Array, labels: Integers) -> tuple[Array, Array, 
             vertices.append(right)
         else:
             pending += [(between, right), (left, between)]
-    points = np.array([(v.value, float(weight.sum()) - v.success) for v in vertices])
+    points = np.array([(v.value, max(float(weight.sum()) - v.success, 0.0)) for v in vertices])
     points = np.maximum.accumulate(points, axis=0)
     return points[:, 0], points[:, 1], np.stack([v.p[:, 0] for v in vertices])
 
