@@ -72,6 +72,7 @@ class _Paper:
     against: tuple[float, ...]
     success: tuple[float, ...]
     wrong_raw: float
+    wrong_fully_calibrated: float
     scores_only: float
     reviews: int
     known: bool
@@ -89,10 +90,8 @@ def menu(
     solved = [tables(conference, one, workers=workers, advance=advance).accept for one in guarantees]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*solved, strict=True), strict=True))
     papers = each(_paper, jobs, workers=workers)
-    raw, full = (
-        fsum(getter(paper) for paper in papers) / len(papers)
-        for getter in (lambda paper: paper.wrong_raw, lambda paper: min(paper.wrong))
-    )
+    raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
+    full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
     choices = map(partial(_choice, papers=papers, raw=raw, full=full), range(len(guarantees)), guarantees)
     reviews = sum(paper.reviews for paper in papers)
     return Menu(
@@ -128,6 +127,7 @@ def _paper(job: tuple[PaperCase, bool, tuple[Array, ...]]) -> _Paper:
         against=tuple(float(weight @ np.where(favor > 0.5, 1 - a, a)) for a in accepts),
         success=tuple(float(sum(_tops(weight * a, rows) + _tops(weight * (1 - a), rows))) for a in accepts),
         wrong_raw=1 - right if raw else right,
+        wrong_fully_calibrated=float(weight @ np.minimum(favor, 1 - favor)),
         scores_only=float(before.sum()),
         reviews=rows.shape[1],
         known=bool((before >= KNOWN).all()),

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json
+from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.cli.inputs import (
+    Added,
     Bar,
+    Cap,
     ConferenceName,
+    Epsilon,
     Files,
     Grid,
+    Leak,
+    Multiplier,
+    Name,
+    Never,
     PoolsFile,
     Rate,
     ReviewersFile,
     ReviewsFile,
+    guarantee_of,
     levels,
     request_of,
 )
 from blindcal.coins import read_key
+from blindcal.conferences import Conference
 from blindcal.guarantees import Guarantee
+from blindcal.menus import KNOWN, MENU, Menu, menu
+from blindcal.plans import plan_conference, summary
 from blindcal.releases import commit_to
+from blindcal.workers import cores
+
+_WORDS = {
+    "public": "public: nothing leaks to anyone",
+    "steady": "steady: no decision raises anyone's best guess",
+    "average": "average: the best guess is no likelier on average",
+    "none": "none: full calibration",
+}
 
 
 def plan(
@@ -32,12 +51,98 @@ def plan(
     accept_rate: Rate = None,
     bar: Bar = None,
     grid: Grid = None,
+    guarantee: Name = "steady",
+    added_success: Added = 0.0,
+    epsilon: Epsilon = "2",
+    multiplier: Multiplier = None,
+    posterior_cap: Cap = None,
+    never_against: Never = None,
     conference: ConferenceName = "conference",
-    key: Annotated[Path | None, typer.Option(help="Also print the commitment under this key.")] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="Also print the commitment to publish before the draw, under this key."),
+    ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="Leave the menu out: only what was asked for.")
+    ] = False,
+    yes_leak: Leak = False,
     as_json: Json = False,
 ) -> None:
-    """Everything but the toss."""
-    request = request_of(Guarantee(), conference, accept_rate, bar)
+    """Everything but the toss: what the asked guarantee promises, and the menu for this conference.
+
+    For each guarantee the expected share of wrong decisions, how much of full calibration's benefit it keeps,
+    how many papers would be decided against the evidence, and the chance to name a review's author. Nothing
+    is written and no coin is tossed: every number is an expectation over public information.
+
+    Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
+    """
+    asked = guarantee_of(
+        guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
+    )
+    request = request_of(asked, conference, accept_rate, bar)
     loaded, truth = Files(reviews, reviewers, pools, levels(grid)).load(request)
     promise = None if key is None else commit_to(read_key(key), loaded, truth, request)
-    emit_json({"commitment": promise})
+    with progress("papers", len(loaded.cases) * (2 + (0 if only else len(MENU)))) as advance:
+        plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
+        choices = None if only else menu(loaded, workers=cores(), advance=advance)
+    facts = {
+        **summary([one.claim for one in plans], [one.figures for one in plans]),
+        "guarantee": asked,
+        "bar": loaded.bar,
+        "price": price,
+        "commitment": promise,
+        "menu": choices,
+    }
+    if as_json:
+        emit_json(facts)
+    else:
+        _print(facts, loaded, asked, choices, promise)
+
+
+def _print(
+    facts: dict[str, Any], loaded: Conference, asked: Guarantee, choices: Menu | None, promise: str | None
+) -> None:
+    say(f"{facts['papers']} papers, {facts['reviews']} reviews, bar {loaded.bar:g}; nothing was tossed")
+    say(
+        f"asked: {shown(asked)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
+        f"naming a review's author {percent(facts['success'])} "
+        f"(scores alone {percent(facts['success_scores_only'])})"
+    )
+    if promise is not None:
+        say(f"commitment: {promise}")
+    if choices is None:
+        return
+    say()
+    rows = [
+        (
+            shown(one.guarantee),
+            percent(one.wrong),
+            percent(one.kept),
+            number(one.against * choices.papers, 1),
+            percent(one.success),
+        )
+        for one in choices.choices
+    ]
+    rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
+    table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
+    say()
+    say(
+        f"In {choices.nothing_secret} papers nothing is secret (the scores alone name every author with "
+        f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
+    )
+
+
+def shown(guarantee: Guarantee) -> str:
+    """A guarantee in words.
+
+    >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
+    'average, 1 point more'
+    """
+    more = f", {100 * guarantee.added_success:g} point more" if guarantee.added_success else ""
+    limit = "" if guarantee.epsilon is None else f", epsilon {guarantee.epsilon:g}"
+    plain = not more and not limit and guarantee.multiplier is None and guarantee.posterior_cap is None
+    return _WORDS[guarantee.name] if plain else f"{guarantee.name}{more}{limit}"
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 1)} %"
