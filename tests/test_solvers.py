@@ -223,9 +223,14 @@ def _written_out(
     found = linprog(
         np.append(1 - 2 * belief.favor, [0, 0]),
         A_ub=sparse.csr_array(np.array(rows)),
-        b_ub=np.array(limits) + 1e-12,  # presolve calls a tight program infeasible by a rounding
+        b_ub=limits,
         bounds=[*zip(low, high, strict=True), (0, 1), (0, 1)],
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        # Presolve calls a program infeasible that a rounding makes so.
+        options={
+            "presolve": False,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
     )
     return inf if found.status == 2 else float(found.fun + weight @ belief.favor)
 
