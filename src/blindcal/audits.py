@@ -18,7 +18,9 @@ from blindcal.errors import InputError
 from blindcal.policies import LabelSums, Policy, label_sums, missed
 
 _EPS = float(np.finfo(np.float64).eps)
+_LEAST = float(np.finfo(np.float64).smallest_subnormal)
 _GAMES_AT_ONCE = 1 << 22
+_TINY = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ def audit(belief: Belief, policy: Policy) -> Audit:
         scores_only_error=missed(belief.weight, belief.labels),
         epsilon=_up(policy.epsilon, 8),
         multiplier=_multiplier(policy.accept),
-        largest_posterior=np.minimum(_up(policy.largest_posterior(belief), belief.weight.shape[-1] + 8), 1.0),
+        largest_posterior=_largest_posterior(belief, policy),
         bits=bits(belief, policy),
     )
 
@@ -181,7 +183,7 @@ def _adversary_error(belief: Belief, policy: Policy) -> Array:
     n = belief.weight.shape[-1]
     error = policy.adversary_error(belief)
     slack = error if belief.labels is None else 1.0
-    lower = error - (n + 16) * _EPS * slack
+    lower = error - (n + 16) * (_EPS * slack + _LEAST * (error > 0.0))
     excess = _excess(belief.weight)
     return np.asarray(np.where(excess > 0.0, np.nextafter(lower - excess, -np.inf), lower))
 
@@ -201,6 +203,16 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def _largest_posterior(belief: Belief, policy: Policy) -> Array:
+    """Rounded up; 1 where an outcome is so unlikely that its masses underflow and nothing better is known."""
+    mass = outcome_mass(belief, policy)
+    chance = np.stack([policy.accept, 1.0 - policy.accept], axis=-2)
+    possible = ((belief.weight[..., None, :] > 0.0) & (chance > 0.0)).any(axis=-1)
+    lost = (possible & (mass.sum(axis=-1) < _TINY)).any(axis=-1)
+    top = np.minimum(_up(policy.largest_posterior(belief), belief.weight.shape[-1] + 8), 1.0)
+    return np.asarray(np.where(lost, 1.0, top))
 
 
 def _multiplier(accept: Array) -> Array:
