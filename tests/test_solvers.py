@@ -208,23 +208,24 @@ def _written_out(
         top = int(masses.argmax())
         for y in range(m):
             who, best = (tuples[:, slot] == y) * 1.0, (tuples[:, slot] == top) * 1.0
-            row = who - masses[top] if steady else who - best
-            gap = masses[top] - masses[y]
-            rows += [np.append(row, [0, 0]), np.append(-row, [0, 0])]
-            limits += [0.0, gap]
+            row = np.append(who, [0, 0, -masses[top]]) if steady else np.append(who - best, [0, 0, 0])
+            rows += [row, -row]
+            limits += [0.0, masses[top] - masses[y]]
     if epsilon is not None:
         for i in range(n):
             unit = np.zeros(n)
             unit[i] = 1.0
-            rows += [np.append(unit, [0, -weight[i]]), np.append(-unit, [weight[i], 0])]
+            rows += [np.append(unit, [0, -weight[i], 0]), np.append(-unit, [weight[i], 0, 0])]
             limits += [0.0, 0.0]
-        rows += [np.append(np.zeros(n), [-exp(epsilon), 1.0]), np.append(np.zeros(n), [-1.0, exp(epsilon)])]
+        rows += [np.append(np.zeros(n), [-exp(epsilon), 1, 0]), np.append(np.zeros(n), [-1, exp(epsilon), 0])]
         limits += [0.0, exp(epsilon) - 1.0]
     found = linprog(
-        np.append(1 - 2 * belief.favor, [0, 0]),
+        np.append(1 - 2 * belief.favor, [0, 0, 0]),
         A_ub=sparse.csr_array(np.array(rows)),
         b_ub=limits,
-        bounds=[*zip(low, high, strict=True), (0, 1), (0, 1)],
+        A_eq=np.append(np.ones(n), [0, 0, -1])[None],
+        b_eq=[0.0],
+        bounds=[*zip(low, high, strict=True), (0, 1), (0, 1), (0, 1)],
         # Presolve calls a program infeasible that a rounding makes so.
         options={
             "presolve": False,
