@@ -1,0 +1,166 @@
+"""Appendix A of the paper: both figures in both readings, with intervals, beside our methods.
+
+    python studies/appendix_a.py [--trials 300] [--workers N] [--folder .cache/appendix_a]
+
+Writes docs/figures/appendix_a_*.png and the tables of docs/appendix_a.md. Stopped and started again, it
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot as plt
+
+from blindcal.checks import Array
+from blindcal.simulation import paper_law
+from blindcal.sweeps import Setting, Sweep, sweep
+
+DOCS = Path(__file__).parents[1] / "docs"
+NOISE = [step / 20 for step in range(11)]
+TABLED = [0.0, 0.05, 0.1, 0.25, 0.5]
+# Two sweeps over the same conferences: a method can be added without computing the others again.
+METHODS = [
+    ["raw", "standardized", "offsets", "hierarchical", "maximum_likelihood", "posterior"],
+    ["isotonic"],
+]
+MEASURES = {"kendall_tau": "Kendall-tau distance", "messy_middle": "messy-middle error"}
+# The published script stacks permutations; the text says uniformly at random. The noise axis is a variance
+# in the text, a standard deviation in the script.
+READINGS = {"text": "variance of noise", "script": "standard deviation of noise"}
+STYLES = {
+    "raw": ("no calibration (raw)", "tab:red", "s", "--"),
+    "standardized": ("within-conference (standardized)", "tab:green", "^", "-."),
+    "isotonic": ("isotonic", "tab:gray", "x", ":"),
+    "offsets": ("offsets", "tab:olive", "v", ":"),
+    "hierarchical": ("hierarchical", "tab:purple", "D", "-"),
+    "maximum_likelihood": ("known parameters (maximum likelihood)", "tab:blue", "o", "-"),
+    "posterior": ("known parameters (posterior)", "tab:cyan", ".", ":"),
+}
+
+
+def compute(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> dict[str, Sweep]:
+    """One sweep over the noise levels for each reading."""
+    laws = {reading: [paper_law(noise, reading) for noise in NOISE] for reading in READINGS}
+    grids = {
+        "text": [Setting(law) for law in laws["text"]],
+        "script": [Setting(law, stacked=True) for law in laws["script"]],
+    }
+    options = {"trials": trials, "seed": seed, "workers": workers, "folder": folder}
+    return {
+        reading: _beside([sweep(settings, methods, **options) for methods in METHODS])
+        for reading, settings in grids.items()
+    }
+
+
+def _beside(parts: list[Sweep]) -> Sweep:
+    """Sweeps of the same conferences through different methods, as one."""
+    methods = tuple(name for part in parts for name in part.methods)
+    return Sweep(parts[0].settings, methods, np.concatenate([part.errors for part in parts], axis=1))
+
+
+def draw(results: dict[str, Sweep]) -> None:
+    """One figure for each measure, one panel for each reading; bars are 95 % intervals of the mean."""
+    mpl.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
+    (DOCS / "figures").mkdir(parents=True, exist_ok=True)
+    for k, (measure, title) in enumerate(MEASURES.items()):
+        figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), sharey=True)
+        for panel, (reading, axis) in zip(panels, READINGS.items(), strict=True):
+            result = results[reading]
+            for m, method in enumerate(result.methods):
+                label, color, marker, line = STYLES[method]
+                mean, bars = result.mean[:, m, k], 1.96 * result.standard_error[:, m, k]
+                style = {"color": color, "marker": marker, "linestyle": line, "label": label}
+                panel.errorbar(NOISE, mean, bars, markersize=4, capsize=2, **style)
+            panel.set_title(f"reading of the {reading}")
+            panel.set_xlabel(axis)
+            panel.set_ylim(bottom=0)
+        panels[0].set_ylabel(title)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False)
+        figure.tight_layout(rect=(0, 0.12, 1, 1))
+        figure.savefig(DOCS / "figures" / f"appendix_a_{measure}.png", dpi=110, metadata={"Software": ""})
+        plt.close(figure)
+
+
+def tables(results: dict[str, Sweep]) -> dict[str, str]:
+    """Markdown tables by the name under which docs/appendix_a.md holds them."""
+    shown = [NOISE.index(noise) for noise in TABLED]
+    built = {}
+    for reading, result in results.items():
+        for k, measure in enumerate(MEASURES):
+            mean, error = result.mean[shown, :, k].T, result.standard_error[shown, :, k].T
+            rows = [[f"`{m}`", *_cells(mean[i], error[i])] for i, m in enumerate(result.methods)]
+            built[f"{reading}_{measure}"] = _markdown([READINGS[reading], *map(str, TABLED)], rows)
+    built["standardization"] = _comparisons(results, "standardized", "raw")
+    built["hierarchical"] = _comparisons(results, "hierarchical", "raw")
+    built["known"] = _ratios(results, shown)
+    built["trials"] = f"{next(iter(results.values())).errors.shape[-1]} conferences a point."
+    return built
+
+
+def _cells(mean: Array, error: Array) -> list[str]:
+    return [f"{a:.3f} ± {b:.3f}" for a, b in zip(mean, error, strict=True)]
+
+
+def _comparisons(results: dict[str, Sweep], method: str, against: str) -> str:
+    """Mean paired difference `method - against` and, in brackets, how many standard errors it is."""
+    rows = []
+    for reading, result in results.items():
+        m, a = (result.methods.index(name) for name in (method, against))
+        for k, measure in enumerate(MEASURES.values()):
+            difference = result.errors[:, m, k] - result.errors[:, a, k]
+            error = difference.std(axis=-1, ddof=1) / np.sqrt(difference.shape[-1])
+            shown = [NOISE.index(noise) for noise in TABLED]
+            cells = [f"{difference[n].mean():+.3f} ({difference[n].mean() / error[n]:+.0f})" for n in shown]
+            rows.append([f"{reading}: {measure}", *cells])
+    return _markdown(["noise", *map(str, TABLED)], rows)
+
+
+def _ratios(results: dict[str, Sweep], shown: list[int]) -> str:
+    """How many times smaller known parameters make the error of each other method."""
+    rows = []
+    for reading, result in results.items():
+        known = result.mean[shown, result.methods.index("maximum_likelihood")]
+        for k, measure in enumerate(MEASURES.values()):
+            for method in ("raw", "standardized", "hierarchical"):
+                other = result.mean[shown, result.methods.index(method), k]
+                cells = [f"{b / a:.1f}" if a > 0 else "all" for a, b in zip(known[:, k], other, strict=True)]
+                rows.append([f"{reading}: {measure}, `{method}`", *cells])
+    return _markdown(["noise", *map(str, TABLED)], rows)
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(built: dict[str, str]) -> None:
+    """Put each table between its two marks in docs/appendix_a.md; the words around them stay."""
+    page = DOCS / "appendix_a.md"
+    text = page.read_text(encoding="utf-8")
+    for name, content in built.items():
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end {name} -->"
+        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+        text, found = pattern.subn(lambda _, new=begin + content + end: new, text)
+        if found != 1:
+            raise SystemExit(f"{page.name} must hold the mark {begin.strip()} once")
+    page.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--folder", type=Path, default=Path(".cache/appendix_a"))
+    options = parser.parse_args()
+    results = compute(options.trials, options.workers, options.folder)
+    draw(results)
+    write(tables(results))
+
+
+if __name__ == "__main__":
+    main()
