@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import cumulative_simpson, simpson
+from scipy.integrate import cumulative_simpson, quad, simpson
 from scipy.interpolate import CubicSpline
 from scipy.stats import binomtest, norm
 
@@ -107,6 +108,31 @@ def test_one_reviewer_without_noise_and_one_with(kind: str, other: str) -> None:
         assert belief.favor[secret] == pytest.approx(below if mine == 0 else 1 - below, abs=1e-9)
     swapped = bc.pair_belief((noisy, sure), s, 0.7)
     assert swapped.favor[::-1] == pytest.approx(belief.favor, abs=1e-12)
+
+
+def test_rounded_scores_without_noise_leave_two_truncated_normals() -> None:
+    one, two = bc.Rounded(bc.Affine(1.3, 0.4), GRID), bc.Rounded(bc.Logistic(-2.0, 3.0, 0.9, 0.2), GRID)
+    middle = (GRID[1:] + GRID[:-1]) / 2
+    ends = [np.clip([-40.0, *r.reviewer.quality(middle), 40.0], -40.0, 40.0) for r in (one, two)]
+    for i, s1 in enumerate(GRID):
+        for j, s2 in enumerate(GRID):
+            (a, b), (c, d) = ends[0][i : i + 2], ends[1][j : j + 2]
+            mass = (norm.cdf(b) - norm.cdf(a)) * (norm.cdf(d) - norm.cdf(c))
+
+            def below(t: float, c: float = c, d: float = d) -> float:
+                return norm.pdf(t) * (norm.cdf(min(max(t, c), d)) - norm.cdf(c))
+
+            cuts = sorted({a, b, *(x for x in (c, d, -5.0, 0.0, 5.0) if a < x < b)})
+            total = sum(quad(below, x, y, epsabs=1e-14)[0] for x, y in itertools.pairwise(cuts))
+            belief = bc.pair_belief((one, two), [s1, s2])
+            assert belief.favor[0] == pytest.approx(total / mass, abs=1e-9)
+
+
+def test_cells_far_beyond_any_quality_are_still_compared() -> None:
+    grid = np.arange(100.0)
+    one, two = bc.Rounded(bc.Affine(1.0), grid), bc.Rounded(bc.Affine(1.1, 0.3), grid)
+    belief = bc.pair_belief((one, two), [[60.0, 61.0], [99.0, 0.0], [0.0, 99.0]])
+    assert belief.favor == pytest.approx(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), abs=1e-12)
 
 
 def test_affine_favors_are_the_letters_of_theorem_4_5() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -195,6 +197,21 @@ def test_derivatives_are_those_of_the_curve(name: str) -> None:
     assert reviewer.derivative(t) == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
+def test_a_steep_callable_may_overflow_on_its_way() -> None:
+    steep = bc.Monotone(lambda t: 10.0 / (1.0 + np.exp(-20.0 * t)), noise=0.3)
+    same = bc.Logistic(0.0, 10.0, 20.0, noise=0.3)
+    s = np.array([-1.0, 0.2, 5.0, 9.9])
+    assert steep.log_marginal(s) == pytest.approx(same.log_marginal(s), abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.3, 2.0])
+def test_a_callable_with_kinks_and_steps_is_resolved(noise: float) -> None:
+    pieces = bc.PiecewiseLinear([-1.0, 0.3, 0.31, 2.0], [0.0, 0.2, 2.4, 2.9], noise)
+    same = bc.Monotone(pieces.score, noise=noise)
+    s = np.array([-3.0, 0.1, 0.21, 1.5, 2.5, 6.0])
+    assert same.log_marginal(s) == pytest.approx(pieces.log_marginal(s), abs=1e-9)
+
+
 def test_uncertain_slope_and_offset_are_averaged_over() -> None:
     """The likelihood is the mean over (slope, offset) of the likelihood with both known."""
     mean, covariance, noise = np.array([1.3, 0.4]), np.array(COVARIANCE), 0.7
@@ -264,6 +281,7 @@ BAD = {
     "positive definite where noise is 0": lambda: bc.Affine(1.0, covariance=[[1.0, 0.0], [0.0, 0.0]]),
     "score must increase": lambda: bc.Monotone(np.negative),
     "must increase with quality": lambda: bc.Monotone(lambda t: np.maximum(t, 0.0) + np.minimum(t, -1.0)),
+    "score must accept an array": lambda: bc.Monotone(math.exp),
     "array of its shape": lambda: bc.Monotone(lambda t: 1.0),
     "must be finite, found": lambda: bc.Monotone(lambda t: t * np.where(t > 3, np.inf, 1.0)),
     "quality must invert score": lambda: bc.Monotone(lambda t: 2 * t, lambda s: s),
@@ -277,6 +295,9 @@ BAD = {
     "rounded already": lambda: bc.Rounded(bc.Rounded(bc.Affine(1.0), [1.0, 2.0]), [1.0, 2.0]),
     "grid 1, 2, found 1.5": lambda: bc.Rounded(bc.Affine(1.0), [1.0, 2.0]).log_marginal(1.5),
     "without noise a score fixes": lambda: bc.Affine(1.0).log_likelihood(0.0, 0.0),
+    "seen in the digits of the scores, found 1e-15": lambda: bc.Logistic(1, 10, noise=1e-15).log_marginal(
+        6.0
+    ),
     "score must be finite": lambda: bc.Affine(1.0, noise=1.0).log_likelihood(np.inf, 0.0),
 }
 

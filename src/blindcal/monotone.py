@@ -18,6 +18,7 @@ from blindcal.reviewers import Reviewer
 # Qualities are N(0, 1): beyond this none ever occurs, and scores 60 standard deviations out stay inside.
 FARTHEST_QUALITY = 64.0
 _LEVEL, _SHAKE = 1e-9, 8.0 * np.finfo(np.float64).eps
+_KINKS, _JUMP = 16, 0.5
 _QUALITIES = np.linspace(-FARTHEST_QUALITY, FARTHEST_QUALITY, 8193)
 
 Curve = Callable[[Array], ArrayLike]
@@ -50,6 +51,7 @@ class Monotone(Reviewer):
     noise: Array
     slope: Curve | None = field(default=None)
     table: Array = field(init=False, repr=False)
+    bends: Array = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -63,11 +65,12 @@ class Monotone(Reviewer):
         object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
         object.__setattr__(self, "slope", derivative)
         object.__setattr__(self, "table", _increasing(score))
+        object.__setattr__(self, "bends", _bends(self.table))
         if quality is not None:
             _check_inverse(score, quality)
 
     def score(self, quality: ArrayLike) -> Array:
-        return np.asarray(self.curve(np.asarray(quality, dtype=np.float64)), dtype=np.float64)
+        return _on_array(self.curve, np.asarray(quality, dtype=np.float64))
 
     def quality(self, score: ArrayLike) -> Array:
         s = np.asarray(score, dtype=np.float64)
@@ -83,6 +86,15 @@ class Monotone(Reviewer):
             return np.asarray(self.slope(t), dtype=np.float64)
         result = numeric_derivative(self.score, t, initial_step=0.25, step_factor=2.0, maxiter=12, order=8)
         return np.asarray(np.maximum(result.df, 0.0))
+
+    @property
+    def resolved(self) -> bool:
+        """Never known of a callable."""
+        return False
+
+    @property
+    def knots(self) -> Array:
+        return self.bends
 
     def _inverse(self, score: Array) -> Array:
         if self.inverse is not None:
@@ -102,10 +114,19 @@ class Monotone(Reviewer):
         return np.asarray(result.x)
 
 
+def _on_array(curve: Curve, t: Array) -> Array:
+    # A steep curve may overflow on its way to the end of its scale.
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(curve(t), dtype=np.float64)
+
+
 def _increasing(curve: Curve) -> Array:
     """The curve on a grid of qualities, checked."""
     t = _QUALITIES
-    s = np.asarray(curve(t), dtype=np.float64)
+    try:
+        s = _on_array(curve, t)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"score must accept an array, found {type(error).__name__}: {error}") from None
     if s.shape != t.shape:
         raise InputError(f"score must map an array to an array of its shape, found {s.shape} for {t.shape}")
     if not np.isfinite(s).all():
@@ -122,6 +143,15 @@ def _increasing(curve: Curve) -> Array:
             f"and {s[i + 1]:.12g} at {t[i + 1]:g}"
         )
     return np.asarray(np.maximum.accumulate(s))
+
+
+def _bends(table: Array) -> Array:
+    """Ends of the cells of the table where the slope jumps most: a kink hides there, or a step."""
+    slope = np.diff(table) + _LEVEL * (table[-1] - table[0])
+    jump = np.abs(np.diff(np.log(slope)))
+    cell = np.argsort(-jump, kind="stable")[:_KINKS]
+    cell = cell[jump[cell] > _JUMP]
+    return np.unique(_QUALITIES[(cell[:, None] + [0, 1, 2]).ravel()])
 
 
 def _check_inverse(curve: Curve, inverse: Curve) -> None:

@@ -74,6 +74,8 @@ def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array
     array([1. , 0.5, 0. ])
     """
     s = numbers("scores", scores)
+    if s.ndim == 0 or s.shape[-1] != 2:
+        raise InputError(f"scores must have shape [..., 2], found {s.shape}")
     shape = np.broadcast_shapes(s.shape[:-1], first.shape, second.shape)
     flat = np.broadcast_to(s, (*shape, 2)).reshape(-1, 2)
     sure = [np.broadcast_to(r.certain, shape).reshape(-1) for r in (first, second)]

@@ -20,6 +20,7 @@ Rows = slice | NDArray[np.intp]
 _ORDER = 16
 _NEGLIGIBLE = 45.0  # in log: what is this far below the peak is left out
 _FARTHEST = 64.0
+_HALVINGS, _AGREED = 12, 1e-13
 _SCAN, _ZOOMS, _PANELS = 33, 3, 9
 _CHUNK_NODES = 1 << 18
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
@@ -51,6 +52,8 @@ class Likelihood(Protocol):
     @property
     def curved(self) -> bool: ...
     @property
+    def resolved(self) -> bool: ...
+    @property
     def knots(self) -> Array: ...
     def center(self, quality: Array) -> Array: ...
     def quality(self, score: Array) -> Array: ...
@@ -76,7 +79,39 @@ def panel_ends(reviews: Sequence[Likelihood], score: Array) -> Array:
     for _ in range(_ZOOMS):
         t = _points(reviews, score, low, high, _SCAN)
         low, high = _where_it_lives(t, log_joint(reviews, score, t))
-    return distinct(_points(reviews, score, low, high, _PANELS))
+    ends = distinct(_points(reviews, score, low, high, _PANELS))
+    if all(review.resolved for review in reviews):
+        return ends
+    for _ in range(_HALVINGS):
+        added = _halved(reviews, score, ends)
+        if added is None:
+            break
+        ends = added
+    return ends
+
+
+def _halved(reviews: Sequence[Likelihood], score: Array, ends: Array) -> Array | None:
+    """Panels that two halves integrate differently, halved; None where all agree."""
+    middle = 0.5 * (ends[:, 1:] + ends[:, :-1])
+    finer = np.sort(np.concatenate([ends, middle], axis=-1), axis=-1)
+    whole, halves = _masses(reviews, score, ends), _masses(reviews, score, finer)
+    peak = np.maximum(whole[1], halves[1])
+    coarse = whole[0] * np.exp(whole[1] - peak)
+    fine = (halves[0] * np.exp(halves[1] - peak)).reshape(*coarse.shape, 2).sum(axis=-1)
+    differ = np.abs(coarse - fine) > _AGREED * fine.sum(axis=-1, keepdims=True)
+    if not differ.any():
+        return None
+    added = np.where(differ, middle, ends[:, -1:])
+    return distinct(np.sort(np.concatenate([ends, added], axis=-1), axis=-1))
+
+
+def _masses(reviews: Sequence[Likelihood], score: Array, ends: Array) -> tuple[Array, Array]:
+    """The integral over each panel [n, panels] divided by exp(peak), and the peak [n, 1]."""
+    t, weight = nodes(ends)
+    log_value = log_joint(reviews, score, t)
+    peak = log_value.max(axis=-1, keepdims=True)
+    peak = np.where(np.isfinite(peak), peak, 0.0)
+    return (weight * np.exp(log_value - peak)).reshape(len(ends), -1, _ORDER).sum(axis=-1), peak
 
 
 def distinct(ends: Array) -> Array:
@@ -90,7 +125,7 @@ def distinct(ends: Array) -> Array:
 def _first_range(reviews: Sequence[Likelihood], score: Array) -> tuple[Array, Array]:
     """Qualities outside which prior and likelihoods prove the integrand negligible."""
     best = np.concatenate([r.quality(score[:, k, None]) for k, r in enumerate(reviews)], axis=-1)
-    best = np.clip(best, -_FARTHEST, _FARTHEST)
+    best = np.where(np.isfinite(best), best, np.copysign(_FARTHEST, best))
     trial = (best[:, :, None] * np.linspace(0.0, 1.0, 17)).reshape(len(score), -1)
     peak = log_joint(reviews, score, np.concatenate([trial, best.mean(axis=-1, keepdims=True)], axis=-1)).max(
         axis=-1

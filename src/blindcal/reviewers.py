@@ -20,6 +20,8 @@ Booleans = NDArray[np.bool_]
 
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 _PSD_TOLERANCE = 1e-12
+# Noise smaller than this beside its score is lost in rounding before it can be integrated over.
+_SEEN = 1e-13
 
 
 class Reviewer(ABC):
@@ -99,6 +101,11 @@ class Reviewer(ABC):
         return True
 
     @property
+    def resolved(self) -> bool:
+        """Whether the knots tell all about the curve; else panels are halved until they agree."""
+        return True
+
+    @property
     def knots(self) -> Array:
         """Qualities where the curve is not smooth."""
         return np.empty(0)
@@ -112,6 +119,10 @@ class Reviewer(ABC):
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         """The qualities outside which the score is more than that many deviations off."""
+        unseen = (self.noise > 0.0) & (self.noise < _SEEN * np.abs(score))
+        if unseen.any():
+            least = np.broadcast_to(self.noise, unseen.shape)[unseen].min()
+            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {least:g}")
         edge, width = self.edges(score), self.noise * deviations
         return self.quality(edge[..., 0] - width), self.quality(edge[..., -1] + width)
 

@@ -94,6 +94,10 @@ class Rounded(Reviewer):
         return self.reviewer.curved
 
     @property
+    def resolved(self) -> bool:
+        return self.reviewer.resolved
+
+    @property
     def knots(self) -> Array:
         return self.reviewer.knots
 
