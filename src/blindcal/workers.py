@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -38,7 +39,7 @@ def each(
         return list(_one_by_one(function, items, advance))
     size = max(1, len(items) // (workers * _CHUNKS))
     # A fresh interpreter a worker: forking a process that has threads is not safe.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
         chunks = {
             pool.submit(_chunk, function, items[start : start + size]): start
@@ -47,6 +48,11 @@ def each(
         return _gather(chunks, advance)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal: only the first one answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _gather(chunks: dict[Future[list[Result]], int], advance: Callable[[int], None] | None) -> list[Result]:
