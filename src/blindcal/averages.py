@@ -119,7 +119,7 @@ class AverageFrontier:
         power = 0.5 if which == 0 else 1.0  # spending grows like z^2 from 0: its root is nearly straight
 
         def gap(z: float) -> float:
-            return float(self.spread.spent_gained(z)[which] ** power - amount**power)
+            return float(max(self.spread.spent_gained(z)[which], 0.0) ** power - amount**power)
 
         z = float(brentq(gap, 0.0, CEILING, xtol=1e-12, rtol=1e-14))
         return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)

@@ -39,7 +39,7 @@ def exact_spread(first: Reviewer, second: Reviewer, prior: float) -> Spread:
         agree_error=max(0.0, total - disagree),
         tied=disagree,
         spent_gained=lambda z: (0.0, 0.0),
-        error=masses.error + 1e-10,
+        error=masses.error + 1e-9,  # the searched points, even where a density is infinite
     )
 
 
@@ -94,19 +94,27 @@ class _Crossed:
 
     def _cuts(self, level: Array) -> Array:
         """Points [cuts, k] between which the same side of the minimum is the smaller one."""
-        fixed = np.concatenate([[-_REACH, _REACH], self.second.knots, self.cross(self.first.knots)])
+        fixed = np.concatenate([[-_REACH, _REACH], self._knots])
         found = [np.broadcast_to(np.clip(fixed, -_REACH, _REACH)[:, None], (fixed.size, level.size))]
         return np.concatenate([*found, *(np.interp(level, f, t2)[None] for f, t2 in self._inverses)])
+
+    @property
+    def _knots(self) -> Array:
+        """The t2 at which either curve is not smooth."""
+        return np.concatenate([self.second.knots, self.cross(self.first.knots)])
 
     @cached_property
     def _inverses(self) -> list[tuple[Array, Array]]:
         """Tables of (log ratio, t2), one for each run over which the ratio is monotone.
 
-        Even in what either reviewer means by the score, so that neither density is missed. A root off
-        by d changes the integral by order d^2 only, for both sides of the minimum are equal there.
+        Even in what either reviewer means by the score, so that neither density is missed, and close
+        around knots, where a density may be infinite. A root off by d changes the integral by order d^2
+        only, for both sides of the minimum are equal there.
         """
         even = np.linspace(-_REACH, _REACH, _POINTS)
-        both = np.concatenate([even, self.cross(even)])
+        near = np.geomspace(1e-12, 1.0, 200)
+        around = [knot + side * near for knot in self._knots for side in (-1.0, 1.0)]
+        both = np.concatenate([even, self.cross(even), *around])
         t2 = np.unique(both[np.abs(both) <= _REACH])
         return monotone_inverses(self.log_ratio(self.second, self.first, t2), t2)
 
