@@ -63,6 +63,20 @@ def _beside(parts: list[Sweep]) -> Sweep:
     return Sweep(parts[0].settings, methods, np.concatenate([part.errors for part in parts], axis=1))
 
 
+def samplers(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> str:
+    """Both ways to draw assignments under the script's law, as a table."""
+    methods, levels = ["raw", "standardized", "maximum_likelihood"], [0.0, 0.25, 0.5]
+    rows = []
+    for stacked, way in ((True, "stacked"), (False, "uniform")):
+        grid = [Setting(paper_law(noise, "script"), stacked=stacked) for noise in levels]
+        result = sweep(grid, methods, trials=trials, seed=seed, workers=workers, folder=folder)
+        for k, measure in enumerate(MEASURES.values()):
+            for m, method in enumerate(methods):
+                cells = _cells(result.mean[:, m, k], result.standard_error[:, m, k], digits=4)
+                rows.append([measure, f"`{method}`", way, *cells])
+    return _markdown(["", "", "assignments", *map(str, levels)], sorted(rows))
+
+
 def draw(results: dict[str, Sweep]) -> None:
     """One figure for each measure, one panel for each reading; bars are 95 % intervals of the mean."""
     mpl.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
@@ -102,8 +116,8 @@ def tables(results: dict[str, Sweep]) -> dict[str, str]:
     return built
 
 
-def _cells(mean: Array, error: Array) -> list[str]:
-    return [f"{a:.3f} ± {b:.3f}" for a, b in zip(mean, error, strict=True)]
+def _cells(mean: Array, error: Array, digits: int = 3) -> list[str]:
+    return [f"{a:.{digits}f} ± {b:.{digits}f}" for a, b in zip(mean, error, strict=True)]
 
 
 def _comparisons(results: dict[str, Sweep], method: str, against: str) -> str:
@@ -159,7 +173,8 @@ def main() -> None:
     options = parser.parse_args()
     results = compute(options.trials, options.workers, options.folder)
     draw(results)
-    write(tables(results))
+    compared = samplers(4_000, options.workers, options.folder)
+    write(tables(results) | {"samplers": compared})
 
 
 if __name__ == "__main__":
