@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,8 +70,7 @@ def test_version_and_help() -> None:
 def test_every_command_has_help_an_example_and_json(name: str) -> None:
     code, out, err = call(name, "--help")
     assert (code, err) == (0, "")
-    assert "Example" in out
-    assert f"blindcal {name} " in out.split("Example", 1)[1].split("Options:")[0] + " "
+    assert re.search(rf"Example: blindcal {name}\b", out)
     assert "--json" in out
 
 
@@ -100,7 +100,7 @@ def test_bad_usage_ends_with_2_and_one_voice(arguments: tuple[str, ...]) -> None
         (errors.InputError("one\ntwo"), 2, "blindcal: one\nblindcal: two\n"),
         (KeyboardInterrupt(), 130, ""),
         (typer.Abort(), 130, "blindcal: interrupted\n"),
-        (SystemExit(7), 7, "blindcal: stopped\n"),
+        (SystemExit(7), 7, ""),
         (typer.Exit(3), 3, ""),
         (MemoryError(), 1, "blindcal: out of memory\n"),
         (
@@ -238,8 +238,7 @@ def test_a_reader_that_went_away_gets_no_traceback() -> None:
     child = subprocess_code(program, stdout=write)
     os.close(write)
     _, err = child.communicate(timeout=60)
-    assert b"Traceback" not in err
-    assert b"Exception ignored" not in err
+    assert err == b""
 
 
 def test_the_script_runs(tmp_path: Path) -> None:

@@ -108,6 +108,8 @@ def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException, as_json: bool) -> int:
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else UNEXPECTED
     code, message = _code_and_message(error)
     if isinstance(error, BrokenPipeError):
         # The reader went away; the interpreter's own last flush must not complain about it.
@@ -129,8 +131,6 @@ def _code_and_message(error: BaseException) -> tuple[int, str]:
         return InputError.exit_code, error.format_message()
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED, "interrupted"
-    if isinstance(error, SystemExit):
-        return (error.code if isinstance(error.code, int) else UNEXPECTED), "stopped"
     if isinstance(error, MemoryError):
         return UNEXPECTED, "out of memory"
     if isinstance(error, OSError):
