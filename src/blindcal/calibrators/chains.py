@@ -24,7 +24,7 @@ Booleans = NDArray[np.bool_]
 # The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
 # has a flat law there. The floor keeps the chain moving where scores fit exactly, the ceiling the law proper.
 FLOOR, CEILING = 0.01, 3.0
-SWING = -0.9  # overrelaxation: how far a draw swings to the other side of its conditional mean
+SWING = -0.95  # overrelaxation: how far a draw swings to the other side of its conditional mean
 
 
 @dataclass
@@ -193,14 +193,14 @@ class Sampler:
         s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
 
     def draw_slope_law(self, tries: int = 3) -> None:
-        """(mean, variation) given the slopes, by Metropolis steps; the law is flat in both."""
+        """(mean, variation) given the slopes, by Metropolis steps."""
         s = self.state
         total, squares = self._by_reviewer(s.slope), self._by_reviewer(s.slope**2)
         old = log_density(total, squares, self.n_reviewers, s.log_mean, s.variation)
         for _ in range(tries):
             log_mean, variation, inside = self._propose(1.5)
             new = log_density(total, squares, self.n_reviewers, log_mean, variation)
-            gain = new - old + log_mean - s.log_mean
+            gain = new - old + self._prior_gain(log_mean, variation)
             take = inside & (np.log(self.rng.random(old.shape)) < gain)
             s.log_mean, s.variation = (
                 np.where(take, log_mean, s.log_mean),
@@ -222,10 +222,15 @@ class Sampler:
         step = (slope - s.slope)[batch.reviewer] * q
         fit = batch.per_group(step * (2 * rest - step)) / (2 * s.noise**2)
         gain = fit - self.n_reviewers * (log_ndtr(r1) - log_ndtr(r0))
-        gain += log_mean - s.log_mean
+        gain += self._prior_gain(log_mean, variation)
         take = inside & (np.log(self.rng.random(batch.groups)) < gain)
         s.slope = np.where(take[group], slope, s.slope)
         s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
+
+    def _prior_gain(self, log_mean: Array, variation: Array) -> Array:
+        """Flat in the mean; variation^-2, so that slopes are nearly equal unless the scores say otherwise."""
+        gain: Array = log_mean - self.state.log_mean + np.log(self.state.variation / variation)
+        return gain
 
     def _propose(self, width: float) -> tuple[Array, Array, Booleans]:
         """A symmetric step in (log mean, log variation), and whether it stays in range."""

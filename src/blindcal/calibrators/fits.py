@@ -52,8 +52,9 @@ def fit_batch(
 ) -> Fit:
     """The posterior of `score = a_j * quality_i + b_j + noise` from `chains` chains of `sweeps` sweeps each.
 
-    quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal; all five hyperparameters with flat
-    laws. `common_slope` makes every a_j of a conference the same. The first third of the sweeps is dropped.
+    quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal. The mean slope, the spread of the
+    offsets and the noise have flat laws, the relative spread v of the slopes the law v^-2. `common_slope`
+    makes every a_j of a conference the same. The first third of the sweeps is dropped.
     """
     middle, width = _scale(batch)
     standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]

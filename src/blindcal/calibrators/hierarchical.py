@@ -9,7 +9,7 @@ from blindcal.calibrators.sampled import calibrate
 from blindcal.checks import Array
 from blindcal.reviews import Reviews
 
-SWEEPS = 1200
+SWEEPS = 1500
 
 
 def hierarchical(reviews: Reviews, *, sweeps: int = SWEEPS) -> Calibration:
