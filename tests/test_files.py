@@ -259,6 +259,17 @@ def test_bad_json_is_refused(text: str, rule: str, tmp_path: Path) -> None:
         read_json(tmp_path / "x.json")
 
 
+@given(st.binary(max_size=40) | st.text('{}[]":,0e-.nultrefa\\ \n', max_size=25).map(str.encode))
+def test_any_bytes_are_json_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("j") / "x.json"
+    path.write_bytes(data)
+    try:
+        value = read_json(path)
+    except InputError:
+        return
+    assert value == json.loads(data.decode("utf-8-sig"))
+
+
 # The writer
 
 TEXT = st.text(max_size=12) | st.sampled_from(
@@ -299,6 +310,8 @@ def test_tables_are_written_sorted_with_missing_and_infinite_numbers() -> None:
         format_table({"a": [True]})
     with pytest.raises(InputError, match="found NoneType"):
         format_table({"a": [None]})
+    with pytest.raises(InputError, match="half a surrogate pair"):
+        format_table({"a": ["\ud800"]})
 
 
 @pytest.fixture(params=["nameless", "named"])
@@ -482,6 +495,8 @@ def test_json_of_results(tmp_path: Path) -> None:
         "p": "x",
         "s": ["a", "b"],
     }
+    with pytest.raises(InputError, match="half a surrogate pair"):
+        write_json(tmp_path / "y.json", "\udc80")
     with pytest.raises(InputError, match="cannot be written as JSON: object"):
         jsonable(object())
 

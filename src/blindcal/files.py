@@ -21,7 +21,7 @@ import numpy as np
 from blindcal.cells import Column, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.tables import MAX_BYTES, Table, decode, format_table, parse_table, refuse
+from blindcal.tables import MAX_BYTES, Table, decode, encoded, format_table, parse_table, refuse
 
 __all__ = [
     "Column",
@@ -227,7 +227,7 @@ def write_json(
 ) -> None:
     """Write `jsonable(value)` with sorted keys, one item a line."""
     text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, (text + "\n").encode(), confidential=confidential, replace=replace)
+    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
 
 
 def jsonable(value: object) -> object:
@@ -259,10 +259,7 @@ def canonical(value: object) -> bytes:
     >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
     (b'{"a":[0.5,"x"],"b":3}', True, False)
     """
-    try:
-        return _canonical(value).encode()
-    except UnicodeEncodeError:
-        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
+    return encoded(_canonical(value))
 
 
 def _canonical(value: object) -> str:

@@ -304,7 +304,15 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
         raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
     rows = sorted(zip(*values, strict=True), key=_order)
     lines = [",".join(map(_cell, row)) or '""' for row in [tuple(columns), *rows]]
-    return ("\n".join(lines) + "\n").encode()
+    return encoded("\n".join(lines) + "\n")
+
+
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
 
 
 def _values(name: str, column: Sequence[object] | Array) -> list[str | int | float]:

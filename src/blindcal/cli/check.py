@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
-import typer
 
 from blindcal.cells import number_text
-from blindcal.cli.arguments import decimals
 from blindcal.cli.console import Json, emit_json, table
+from blindcal.cli.inputs import Grid, ReviewsFile, levels
 from blindcal.reviews import Reviews
 
 
-def check(
-    reviews: Annotated[Path, typer.Argument(help="Table with the columns paper, reviewer, score.")],
-    grid: Annotated[
-        str | None, typer.Option(help="The scores that can be given, such as 1,3,5,6,8,10.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+def check(reviews: ReviewsFile, grid: Grid = None, as_json: Json = False) -> None:
     """Read a table of reviews and say what is in it, or everything that is wrong with it.
 
     Prints counts only: no paper or reviewer is named.
 
-    Example: blindcal check reviews.csv --grid 1,2,3,4,5
+    Example: blindcal check reviews.csv --grid 1..10
     """
-    read = Reviews.read(reviews, grid=None if grid is None else decimals("--grid", grid))
+    read = Reviews.read(reviews, grid=levels(grid))
     facts = _facts(read)
     if as_json:
         emit_json(facts)
@@ -46,7 +36,7 @@ def _facts(reviews: Reviews) -> dict[str, object]:
         "reviewers_with_one_review": int((by_reviewer == 1).sum()),
         "connected_parts": reviews.components.count,
         "lowest_and_highest_score": [reviews.score.min(), reviews.score.max()],
-        "grid": None if reviews.grid is None else reviews.grid,
+        "grid": reviews.grid,
         "grid_declared": reviews.grid_declared,
     }
 
