@@ -199,6 +199,21 @@ def test_equal_prices_and_equal_caps_are_lowered_equally() -> None:
     np.testing.assert_allclose(policy.accept, [0.25 / 0.3, 1.0 - 0.25 / 0.3, 1.0, 0.0])
 
 
+@pytest.mark.parametrize(
+    ("bought", "caps"), [(0.04, (0.28, 0.28)), (0.14, (0.25, 0.21)), (0.2, (0.25, 0.15))]
+)
+def test_equal_caps_go_down_together_until_one_meets_its_next_weight(
+    bought: float, caps: tuple[float, float]
+) -> None:
+    """Accepting weights .3, .25, rejecting .3, .15, all of price 1: .05 of one side, .15 of the other."""
+    weight, favor = np.array([0.3, 0.3, 0.25, 0.15]), np.array([1.0, 0.0, 1.0, 0.0])
+    for evidence in (favor, 1.0 - favor):
+        accept = frontier(Belief(weight, evidence)).policy(adversary_error=0.4 + bought).accept
+        mass = weight * np.where(evidence > 0.5, accept, 1.0 - accept)
+        assert mass[0] == pytest.approx(caps[0])
+        assert mass[1] == pytest.approx(caps[1])
+
+
 def test_swapping_the_papers_mirrors_frontier_and_policy() -> None:
     rng = np.random.default_rng(21)
     for belief in batches(6, count(6000, 60_000)):
