@@ -9,7 +9,8 @@ CORE_STAMP := $(CORE)/.installed
 WHEEL := .venv-wheel
 PIP := -m pip install --quiet --disable-pip-version-check --no-input --no-compile
 # The test modules' own assertions are kept under -O; pytest warns about all others, and ours have none.
-OPTIMIZED := -O -m pytest -W "ignore:assertions not in test modules"
+# The variable, and not -O itself, reaches the worker processes of the tests.
+OPTIMIZED := -m pytest -W "ignore:assertions not in test modules"
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -37,7 +38,7 @@ test-edge: $(CORE_STAMP)
 
 REFUSALS := -k "refuse or refused or bad or guard"
 test-optimized: $(CORE_STAMP)
-	$(CORE)/bin/python $(OPTIMIZED) -n $(WORKERS) -m "not edge" -p no:cacheprovider $(REFUSALS) tests
+	PYTHONOPTIMIZE=1 $(CORE)/bin/python $(OPTIMIZED) -n $(WORKERS) -m "not edge" -p no:cacheprovider $(REFUSALS) tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

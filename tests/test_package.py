@@ -140,6 +140,10 @@ def test_nothing_reaches_for_the_network() -> None:
         assert not {name.split(".")[0] for name in imports(path)} & banned, path.name
 
 
+def test_the_guards_are_tested_optimized_when_asked() -> None:
+    assert __debug__ != bool(os.environ.get("PYTHONOPTIMIZE"))
+
+
 def test_guards_hold_under_python_o() -> None:
     program = """
 import sys
