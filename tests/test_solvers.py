@@ -17,9 +17,10 @@ from blindcal.decks import explore, solve_case, tables
 from blindcal.errors import CertificateError
 from blindcal.frontiers import frontier
 from blindcal.guarantees import Guarantee
+from blindcal.lumps import program
 from blindcal.programs import solve
 from blindcal.reviews import Reviews
-from blindcal.solvers import PaperProgram, range_corners
+from blindcal.solvers import range_corners
 from sizes import count
 
 GUARANTEES = [
@@ -441,9 +442,9 @@ def test_several_workers_give_the_same_bytes():
 def test_a_warm_program_answers_like_a_fresh_one():
     guarantee = Guarantee("average", added_success=0.01, epsilon=None)
     for case in random_cases(20, 10, 210):
-        warm = PaperProgram(case, guarantee)
+        warm = program(case, guarantee)
         for price in (3.0, 0.2, 1.0):
-            fresh = PaperProgram(case, guarantee).solve(price=price)
+            fresh = program(case, guarantee).solve(price=price)
             again = warm.solve(price=price)
             value = [one.error + price * one.success for one in (fresh, again)]
             assert value[0] == pytest.approx(value[1], abs=1e-9)

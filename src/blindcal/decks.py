@@ -14,7 +14,8 @@ from blindcal.cases import PaperCase
 from blindcal.checks import Array
 from blindcal.conferences import Conference
 from blindcal.guarantees import Guarantee
-from blindcal.solvers import PaperProgram, Solved
+from blindcal.lumps import program
+from blindcal.solvers import Solved
 from blindcal.workers import each
 
 _SAME_VERTEX = 1e-9
@@ -96,13 +97,13 @@ def tables(
 
 def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
     """The best table of one paper."""
-    return PaperProgram(case, guarantee).solve()
+    return program(case, guarantee).solve()
 
 
 def _solve_within(job: tuple[PaperCase, float], guarantee: Guarantee) -> Solved:
     case, success = job
-    program = PaperProgram(case, guarantee)
-    return program.solve(success=max(success, program.scores_only) + _ROOM)
+    paper = program(case, guarantee)
+    return paper.solve(success=max(success, paper.scores_only) + _ROOM)
 
 
 def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
@@ -115,10 +116,10 @@ def explore(
 ) -> list[tuple[float, float, float]]:
     """`(price, error, success)` of a paper's best tables at some prices, per review."""
     case, prices = job
-    program, found = PaperProgram(case, guarantee), []
+    paper, found = program(case, guarantee), []
     for price in prices:
-        limit = program.scores_only + _ROOM if isinf(price) else None
-        solved = program.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
+        limit = paper.scores_only + _ROOM if isinf(price) else None
+        solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
         found.append((price, solved.error, solved.success))
     return found
 

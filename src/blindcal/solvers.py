@@ -132,18 +132,37 @@ def range_corners(epsilon: float | None, multiplier: float | None) -> Array:
     return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
 
 
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """What proves a bound. To accept an orbit costs `-lean - total - share.T @ price` a unit of weight, on
+    top of `constant`; with the rows priced in, only the range of the table still limits it."""
+
+    constant: float
+    total: float
+    price: Array
+    corners: Array
+
+    def bound(self, o: Orbits, fixed: Array) -> float:
+        """The least error of any table over these orbits, which may be finer than those of the program."""
+        cost = 1.0 - 2.0 * o.favor - self.total - self.price @ o.share
+        pull = o.weight * cost * (fixed < 0.0)
+        least = self.corners @ [np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()]
+        return self.constant + float(least.min()) + float(o.weight @ o.favor)
+
+
 class PaperProgram:
     """The program of one paper, warm between solves: `solve()`, `solve(price=...)`, `solve(success=...)`."""
 
-    def __init__(self, case: PaperCase, guarantee: Guarantee, belief: Belief | None = None) -> None:
-        self.belief = case.belief if belief is None else belief
+    def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
         self.guarantee = guarantee
-        self.orbits = orbits(case, self.belief)
+        self.orbits = grouped
         self.size = self.orbits.weight.size
-        self.fixed = _fixed(self.orbits.favor, guarantee.never_against)
+        self.fixed = beyond_doubt(self.orbits.favor, guarantee.never_against)
         self.corners = range_corners(guarantee.epsilon, guarantee.multiplier)
         self._check_cap()
         self._solver: Any = None
+        self.searched = False
+        self.dual = Dual(0.0, 0.0, np.zeros(grouped.slot.size), self.corners)
 
     @property
     def lean(self) -> Array:
@@ -159,6 +178,7 @@ class PaperProgram:
     def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
         """The best table; success costs `price` a unit (mean over reviews), or is at most `success`."""
         easy = self._without_program(price, success)
+        self.searched = easy is None
         if easy is not None:
             return easy
         if self._solver is None:
@@ -168,7 +188,7 @@ class PaperProgram:
         self._solver.changeColsCost(columns.size, columns, costs)
         last = self._solver.getNumRow() - 1
         self._solver.changeRowBounds(last, -np.inf, np.inf if success is None else success)
-        table, bound = self._search()
+        table, bound, self.dual = self._search()
         return self._solved(table, bound + float(self.orbits.weight @ self.orbits.favor))
 
     def _without_program(self, price: float, success: float | None) -> Solved | None:
@@ -241,19 +261,21 @@ class PaperProgram:
         share = self.orbits.size / self.orbits.size.sum()
         return np.concatenate([share, share])
 
-    def _search(self) -> tuple[Array, float]:
+    def _search(self) -> tuple[Array, float, Dual]:
         """The best table over all ranges, and a bound: cutting planes on the convex cost of a range."""
         corners = self._open_corners()
-        point, best, cuts = corners[-1], (np.inf, np.zeros(0)), []
+        point, best, cuts, prices = corners[-1], (np.inf, np.zeros(0)), [], []
         for _ in range(_CUTS):
-            cost, table, slope = self._at(*point)
+            cost, table, slope, price = self._at(*point)
             if cost < best[0]:
                 best = (cost, table)
             cuts.append(np.concatenate([slope, [cost - slope @ point]]))
-            bound, point = _lowest(np.array(cuts), corners)
+            prices.append(price)
+            bound, point, parts = _lowest(np.array(cuts), corners)
             if best[0] - bound <= _GAP:
                 break
-        return best[1], bound
+        total, *price = parts @ np.array(prices)
+        return best[1], bound, Dual(float(parts @ np.array(cuts)[:, 2]), total, np.array(price), corners)
 
     def _open_corners(self) -> Array:
         """Corners that leave room for what is never decided against; the widest range comes last."""
@@ -270,8 +292,8 @@ class PaperProgram:
         whole = corners[(corners[:, 0] == 0.0) & (corners[:, 1] == 1.0)]
         return whole if len(whole) else corners
 
-    def _at(self, low: float, high: float) -> tuple[float, Array, Array]:
-        """Cost, table and the slopes of the cost in (low, high), for tables inside that range."""
+    def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
+        """For tables inside a range: cost, table, slopes of the cost in (low, high), prices of the rows."""
         weight, free = self.orbits.weight, self.fixed < 0.0
         least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
         self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
@@ -287,7 +309,9 @@ class PaperProgram:
         table = np.clip(x / np.where(light, 1.0, weight), low, high)
         table = np.where(light, np.where(self.lean > 0.0, high, low), table)
         slopes = np.array([np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()])
-        return self._solver.getObjectiveValue(), np.where(free, table, self.fixed), slopes
+        total, *rows = np.asarray(solution.row_dual)[:-1]
+        prices = np.append(total, np.reshape(rows, (-1, self.orbits.slot.size)).sum(axis=0))
+        return self._solver.getObjectiveValue(), np.where(free, table, self.fixed), slopes, prices
 
     def _solved(self, table: Array, bound: float | None = None) -> Solved:
         o = self.orbits
@@ -303,17 +327,18 @@ def _by_group(values: Array, o: Orbits) -> Array:
     return np.asarray(values.reshape(o.size.size, -1).max(axis=1))
 
 
-def _fixed(favor: Array, sure: float | None) -> Array:
+def beyond_doubt(favor: Array, sure: float | None) -> Array:
     """1 or 0 where the evidence is too strong to be decided against, else -1."""
     if sure is None:
         return np.full(favor.shape, -1.0)
     return np.where(favor >= sure, 1.0, np.where(1.0 - favor >= sure, 0.0, -1.0))
 
 
-def _lowest(cuts: Array, corners: Array) -> tuple[float, Array]:
-    """The least of the cuts' maximum over the corners' hull, and where it is."""
+def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
+    """The least of the cuts' maximum over the corners' hull, where it is, and the cuts' parts in it."""
     if len(corners) == 1:
-        return float((cuts[:, :2] @ corners[0] + cuts[:, 2]).max()), corners[0]
+        heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
+        return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
     at_corners = cuts[:, :2] @ corners.T + cuts[:, 2:]
     result: Any = linprog(
         np.concatenate([np.zeros(len(corners)), [1.0]]),
@@ -323,7 +348,7 @@ def _lowest(cuts: Array, corners: Array) -> tuple[float, Array]:
         b_eq=[1.0],
         bounds=[(0.0, 1.0)] * len(corners) + [(None, None)],
     )
-    return float(result.fun), result.x[:-1] @ corners
+    return float(result.fun), result.x[:-1] @ corners, np.abs(result.ineqlin.marginals)
 
 
 def _highs(matrix: Any, cost: Array, row_low: Array, row_high: Array) -> Any:

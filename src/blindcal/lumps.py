@@ -1,0 +1,117 @@
+"""Papers with very many tuples: fewer columns, never fewer rows, and a bound that says what it may cost.
+
+Tuples are lumped: all of a lump are decided alike. Every author keeps its rows in every slot, so the promise
+is kept; only optimality is at stake. The rows' prices then say of each tuple which way it should have gone.
+Lumps whose tuples disagree are split, and the same prices bound what no table at all can beat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from blindcal.beliefs import Belief
+from blindcal.cases import PaperCase
+from blindcal.checks import Array, Integers
+from blindcal.guarantees import Guarantee
+from blindcal.solvers import Orbits, PaperProgram, Solved, beyond_doubt, orbits
+
+MOST_EXACT = 250_000
+_BINS = 24
+_HEAVY = 3
+_ROUNDS = 40
+_ENOUGH = 1e-6
+_MOST_SPLITS = 1500
+
+
+def program(
+    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_exact: int = MOST_EXACT
+) -> PaperProgram | LumpedProgram:
+    """The program of one paper: exact, or lumped where its tuples are more than `most_exact`."""
+    grouped = orbits(case, case.belief if belief is None else belief)
+    if grouped.weight.size <= most_exact:
+        return PaperProgram(grouped, guarantee)
+    return LumpedProgram(grouped, guarantee)
+
+
+class LumpedProgram:
+    """Like `PaperProgram`, for tuples too many to have a column each."""
+
+    def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
+        self.orbits, self.guarantee = grouped, guarantee
+        self.fixed = beyond_doubt(grouped.favor, guarantee.never_against)
+        self.lumps = first_lumps(grouped, self.fixed)
+
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        return PaperProgram(lumped(self.orbits, self.lumps), self.guarantee).scores_only
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
+        """The best table found, and a bound; lumps are split until the two are within a millionth."""
+        bound = -np.inf
+        for _ in range(_ROUNDS):
+            coarse = PaperProgram(lumped(self.orbits, self.lumps), self.guarantee)
+            found = coarse.solve(price=price, success=success)
+            if not coarse.searched:
+                # The best table needs no program, so that every tuple can have its own probability.
+                return PaperProgram(self.orbits, self.guarantee).solve(price=price, success=success)
+            bound = max(bound, coarse.dual.bound(self.orbits, self.fixed))
+            if found.error + price * found.success - bound <= _ENOUGH:
+                break
+            self.lumps = self._split(coarse)
+        return replace(found, bound=bound)
+
+    def _split(self, coarse: PaperProgram) -> Integers:
+        """Split the lumps in which deciding all tuples alike loses most, by which way each should go."""
+        o, dual = self.orbits, coarse.dual
+        cost = 1.0 - 2.0 * o.favor - dual.total - dual.price @ o.share
+        wins = np.bincount(self.lumps, o.weight * np.abs(cost)) - np.abs(
+            np.bincount(self.lumps, o.weight * cost)
+        )
+        worst = np.argsort(-wins, kind="stable")[:_MOST_SPLITS]
+        torn = np.zeros(wins.size, dtype=bool)
+        torn[worst] = wins[worst] > _ENOUGH * 1e-3 / wins.size
+        scale = np.bincount(self.lumps, o.weight * np.abs(cost)) / np.bincount(self.lumps, o.weight)
+        far = np.abs(cost) > scale[self.lumps]
+        part = np.where(torn[self.lumps], 1 + (cost > 0.0) + 2 * far, 0)
+        return _numbered(self.lumps * 5 + part)
+
+
+def lumped(o: Orbits, lumps: Integers) -> Orbits:
+    """The orbits of each lump as one: masses add up, an author's share is its share of the lump's mass."""
+    weight = np.bincount(lumps, o.weight).astype(np.float64)
+    part = np.where(weight[lumps] > 0.0, o.weight, 1.0)
+    total = np.bincount(lumps, part)
+    member = sparse.csc_array((part / total[lumps], (np.arange(lumps.size), lumps)))
+    return replace(
+        o,
+        of=lumps[o.of],
+        weight=weight,
+        favor=np.clip(np.bincount(lumps, part * o.favor) / total, 0.0, 1.0),
+        share=sparse.csc_array(o.share @ member),
+    )
+
+
+def first_lumps(o: Orbits, fixed: Array) -> Integers:
+    """By bins of favor and the heavy authors of each slot; what is decided for sure stays apart."""
+    bins = np.minimum((o.favor * _BINS).astype(np.int64), _BINS - 1)
+    key = (bins * 2 + (o.favor > 0.5)) * 3 + (fixed + 1.0).astype(np.int64)
+    groups = o.size.size
+    mass = o.mass.reshape(groups, -1)
+    place = np.argsort(np.argsort(-mass, axis=1, kind="stable"), axis=1, kind="stable").ravel()
+    heavy = np.where(place < _HEAVY, place + 1.0, 0.0)
+    present = sparse.csc_array(
+        (np.ones_like(o.share.data), o.share.indices, o.share.indptr), shape=o.share.shape
+    )
+    for group in range(groups):
+        # One digit for each heavy author: a group of tied slots may hold several.
+        digits = np.where((o.slot == group) & (heavy > 0), 2.0 ** (heavy - 1), 0.0)
+        key = key * 2**_HEAVY + (digits @ present).astype(np.int64)
+    return _numbered(key)
+
+
+def _numbered(key: Integers) -> Integers:
+    return np.unique(key, return_inverse=True)[1].astype(np.int64)
