@@ -13,7 +13,7 @@ from scipy.stats import binom
 from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matched_slots
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference
-from blindcal.errors import InputError, RefusedError
+from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, plan_conference, summary
@@ -89,6 +89,33 @@ def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[Pape
         assert within(int(wrong[i]), draws, plan.figures.wrong, tests)
     stated = summary([plan.claim for plan in plans], [plan.figures for plan in plans])
     assert stated["success"] == pytest.approx(total / sum(map(len, right)), abs=1e-12)
+
+
+def test_a_budget_that_other_limits_forbid_is_refused() -> None:
+    """What may never be decided against can leave no room for the budget: refused, not looked for on and on."""
+    conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
+    outcomes = set()
+    for case, raw in zip(conference.cases, conference.raw_accept, strict=True):
+        alone = replace(conference, cases=(case,), raw_accept=(raw,))
+        try:
+            plans, _ = plan_conference(alone, Guarantee("average", 0.01, None, never_against=0.9))
+        except CertificateError:
+            outcomes.add("refused")
+        else:
+            outcomes.add("kept")
+            assert plans[0].claim.added <= Fraction(0.01) * plans[0].claim.reviews
+    assert outcomes == {"refused", "kept"}
+
+
+def test_a_budget_is_kept_exactly() -> None:
+    conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
+    guarantee = Guarantee("average", 0.01, None)
+    plans, price = plan_conference(conference, guarantee)
+    reviews = sum(plan.claim.reviews for plan in plans)
+    added = sum((plan.claim.added for plan in plans), Fraction(0))
+    assert Fraction(0.0099) * reviews < added <= Fraction(0.01) * reviews
+    assert price is not None
+    assert price > 0
 
 
 def best_guesses(weight: np.ndarray, tuples: np.ndarray, plan: PaperPlan) -> dict[bool, np.ndarray]:

@@ -21,6 +21,7 @@ from blindcal.certificates import Claim, certify
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase
 from blindcal.decks import tables
+from blindcal.errors import CertificateError
 from blindcal.exact import Exact, ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import upward
@@ -104,6 +105,8 @@ def plan_conference(
         )
         if price is not None or within_budget([plan.claim for plan in certified], guarantee):
             return certified, solved.price
+        if mixed >= 1:
+            raise CertificateError("the budget of added success cannot be kept with the other limits")
         mixed, tell = max(_LEAST_MIX, 8 * mixed), None
 
 
