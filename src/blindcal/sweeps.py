@@ -6,6 +6,7 @@ order they finish, not on the other settings in the grid, not on how often a swe
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -213,7 +214,16 @@ def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Tas
         n_jobs=workers or joblib.cpu_count(), inner_max_num_threads=1, backend="loky"
     ):
         pool = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        yield from pool(joblib.delayed(_run)(task) for task in tasks)
+        results = pool(joblib.delayed(_run)(task) for task in tasks)
+    try:
+        # Not `yield from`, which would close `results` outside the filter below.
+        for task, errors in results:
+            yield task, errors
+    finally:
+        # Tasks in flight are cancelled when a sweep is interrupted; joblib would warn that they were.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _on_cluster(tasks: list[Task], scheduler: str) -> Generator[tuple[Task, Array]]:
