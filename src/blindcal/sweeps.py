@@ -189,8 +189,8 @@ def _tasks(settings: Sequence[Setting], methods: Sequence[str], trials: int, see
     ]
 
 
-def _run(task: Task) -> tuple[Task, Array]:
-    return task, task.run()
+def _run(number: int, task: Task) -> tuple[int, Array]:
+    return number, task.run()
 
 
 def _computed(tasks: list[Task], workers: int | None, scheduler: str | None) -> Generator[tuple[Task, Array]]:
@@ -202,7 +202,7 @@ def _computed(tasks: list[Task], workers: int | None, scheduler: str | None) -> 
     if scheduler is not None:
         yield from _on_cluster(tasks, scheduler)
     elif workers == 1:
-        yield from map(_run, tasks)
+        yield from ((task, task.run()) for task in tasks)
     else:
         yield from _on_processes(tasks, workers)
 
@@ -214,11 +214,10 @@ def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Tas
         n_jobs=workers or joblib.cpu_count(), inner_max_num_threads=1, backend="loky"
     ):
         pool = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        results = pool(joblib.delayed(_run)(task) for task in tasks)
+        results = pool(joblib.delayed(_run)(number, task) for number, task in enumerate(tasks))
     try:
-        # Not `yield from`, which would close `results` outside the filter below.
-        for task, errors in results:
-            yield task, errors
+        for number, errors in results:
+            yield tasks[number], errors
     finally:
         # Tasks in flight are cancelled when a sweep is interrupted; joblib would warn that they were.
         with warnings.catch_warnings():
@@ -233,9 +232,9 @@ def _on_cluster(tasks: list[Task], scheduler: str) -> Generator[tuple[Task, Arra
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     with client:
-        futures = client.map(_run, tasks, pure=False)
-        for _, result in distributed.as_completed(futures, with_results=True):
-            yield result
+        futures = client.map(_run, range(len(tasks)), tasks, pure=False)
+        for _, (number, errors) in distributed.as_completed(futures, with_results=True):
+            yield tasks[number], errors
 
 
 def _optional(module: str, extra: str, purpose: str) -> Any:
