@@ -34,7 +34,8 @@ __all__ = [
     "true_reviewers",
 ]
 
-MOST_TUPLES = 250_000
+# All tuples of a paper are listed and certified one by one: seconds a paper at this number.
+MOST_TUPLES = 2_000_000
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, the population) the numbers of `FIELDS`."""
