@@ -121,8 +121,6 @@ def test_a_large_pool_is_solved_to_a_stated_gap():
 
 def test_pools_beyond_the_limit_are_refused_by_name():
     people = {f"r{j:03d}": (1.0, 0.01 * j, 0.5, 0.0, 0.0, 0.0, 0.0) for j in range(800)}
-    reviews = Reviews.from_table(
-        {"paper": ["p"] * 3, "reviewer": ["r001", "r002", "r003"], "score": [1.0, 2.0, 3.0]}
-    )
+    table = {"paper": ["p"] * 3, "reviewer": ["r001", "r002", "r003"], "score": [1.0, 2.0, 3.0]}
     with pytest.raises(InputError, match=f"at most {MOST_TUPLES:,} tuples, found 510,081,600"):
         prepare(Reviews.from_table(table), people, {"p": dict.fromkeys(people, 1.0)}, bar=0.0)
