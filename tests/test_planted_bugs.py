@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal import certificates, coins, exact, plans, records, releases
+from blindcal import certificates, coins, exact, plans, records, releases, statements
 from blindcal.cli import console, inputs, run
 from blindcal.coins import Key, toss
 from blindcal.exact import UNIT, ExactPolicy
@@ -399,7 +399,7 @@ def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
     def under_the_truth(*arguments_: Any, **more: Any) -> records.PaperRecord:
         paper = real(*arguments_, **more)
         figures = dict(paper.figures)
-        figures["numbers"] = {**figures["numbers"], "wrong": float(releases.probability_of(paper))}
+        figures["numbers"] = {**figures["numbers"], "wrong": float(statements.probability_of(paper))}
         return replace(paper, figures=figures)
 
     patch.setattr(releases, "_decided", under_the_truth)
@@ -483,6 +483,6 @@ def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
     real = releases.decisions_text
 
     def telling(papers: Sequence[records.PaperRecord]) -> str:
-        return real(papers).replace("accept", str(float(releases.probability_of(papers[0]))), 1)
+        return real(papers).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
 
     patch.setattr(releases, "decisions_text", telling)

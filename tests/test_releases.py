@@ -12,13 +12,14 @@ from scipy.stats import binom
 
 from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matched_slots
 from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference
+from blindcal.conferences import Conference, secret_of
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, plan_conference, summary
 from blindcal.records import open_ledger
-from blindcal.releases import Outcome, Request, Truth, claim_of, decide, draw, probability_of
+from blindcal.releases import Outcome, Request, Truth, decide, draw, true_secret
+from blindcal.statements import claim_of, probability_of
 from blindcal.verification import report, verify
 from sizes import count
 from small_conferences import loaded, small_conference
@@ -92,7 +93,7 @@ def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[Pape
 
 
 def test_a_budget_that_other_limits_forbid_is_refused() -> None:
-    """What may never be decided against can leave no room for the budget: refused, not looked for on and on."""
+    """What may never be decided against can leave no room for the budget: refused, not sought for ever."""
     conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
     outcomes = set()
     for case, raw in zip(conference.cases, conference.raw_accept, strict=True):
@@ -175,6 +176,22 @@ def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
     assert claim_of(two).epsilon <= claim_of(one).epsilon + 2
     for before, after in zip(first.record.papers, second.record.papers, strict=True):
         assert before == after or before.paper == paper, "everything else is frozen"
+
+
+def test_tied_slots_are_ordered_by_the_key_and_evenly() -> None:
+    """Two equal scores: either order is half as likely as both, and neither changes with the release."""
+    conference, truth = loaded(small_conference())
+    case = replace(conference.cases[0], scores=(1.0, 1.0))
+    who = truth[case.paper]
+    draws = count(2_000, 20_000)
+    found = [true_secret(key, REQUEST, case, who) for key in keys(5, draws)]
+    first = sum(secret == secret_of(case, who) for secret in found)
+    assert set(found) == {secret_of(case, who), secret_of(case, who[::-1])}
+    assert within(first, draws, 0.5, tests=1)
+    again = [true_secret(key, REQUEST, case, who[::-1]) for key in keys(5, 20)]
+    assert again == found[:20]
+    untied = replace(case, scores=(1.0, 2.0))
+    assert {true_secret(key, REQUEST, untied, who) for key in keys(5, 20)} == {secret_of(untied, who)}
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:

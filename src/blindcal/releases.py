@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from blindcal.amendments import amended_case, history
-from blindcal.certificates import Claim
 from blindcal.coins import Key, commitment, toss
 from blindcal.conferences import Conference, PaperCase, secret_of
 from blindcal.errors import InputError, RefusedError
-from blindcal.files import jsonable
 from blindcal.guarantees import Guarantee
-from blindcal.plans import ASSUMPTIONS, Figures, PaperPlan, paired, summary
+from blindcal.plans import PaperPlan, paired
 from blindcal.records import Ledger, PaperRecord, Record, commit
-from blindcal.rounding import FINE
-from blindcal.tables import format_table
+from blindcal.statements import certificate_text, claim_json, claim_of, decisions_text
 
 Truth = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
@@ -180,7 +176,7 @@ def _decided(
     earlier: tuple[int, ...] = (),
 ) -> PaperRecord:
     """Toss the coin of one paper."""
-    public, secret = public_facts(case), secret_of(case, reviewers)
+    public, secret = public_facts(case), true_secret(key, request, case, reviewers)
     probability = plan.policy.probability(secret)
     facts = coin_facts(request, release, case.paper, public, reviewers, bar, price)
     return PaperRecord(
@@ -196,6 +192,20 @@ def _decided(
         weights=plan.weights,
         figures={"claim": claim_json(plan.claim), "numbers": asdict(plan.figures)},
     )
+
+
+def true_secret(key: Key, request: Request, case: PaperCase, reviewers: Sequence[str]) -> int:
+    """The tuple of the true reviewers. Which of two equal scores is whose has no answer: the key orders them.
+
+    The belief counts every order of tied slots as equally likely, so that is how the truth must be drawn.
+    """
+
+    def place(slot: int) -> tuple[float, bytes]:
+        who = {"conference": request.conference, "paper": case.paper, "reviewer": reviewers[slot]}
+        return case.scores[slot], key.stamp("tie", who)
+
+    order = sorted(range(len(reviewers)), key=place)
+    return secret_of(case, [reviewers[slot] for slot in order])
 
 
 def _changed(record: Record, conference: Conference, truth: Truth, request: Request) -> dict[str, list[str]]:
@@ -304,69 +314,11 @@ def _record(
         commitment=promise,
         papers=tuple(papers),
         decisions=decisions_text(papers),
-        certificate=certificate_text(request, release, conference.bar, papers, promise),
+        certificate=certificate_text(
+            request.guarantee, request.conference, release, conference.bar, papers, promise
+        ),
         tables="",
     )
-
-
-def decisions_text(papers: Sequence[PaperRecord]) -> str:
-    """The public table: decision, raw decision, and the advice that leads from the second to the first."""
-    words = {True: "accept", False: "reject"}
-    advice = {(True, False): "raise", (False, True): "lower"}
-    return format_table(
-        {
-            "paper": [p.paper for p in papers],
-            "decision": [words[p.accepted] for p in papers],
-            "raw_decision": [words[p.raw_accepted] for p in papers],
-            "advice": [advice.get((p.accepted, p.raw_accepted), "leave") for p in papers],
-        }
-    ).decode()
-
-
-def certificate_text(
-    request: Request, release: int, bar: float, papers: Sequence[PaperRecord], promise: str
-) -> str:
-    """The public certificate: a function of scores, decisions and tables, and the keyed commitment."""
-    claims = [claim_of(paper) for paper in papers]
-    numbers = summary(claims, [Figures(**paper.figures["numbers"]) for paper in papers])
-    twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
-    content = {
-        **numbers,
-        "conference": request.conference,
-        "release": release,
-        "accepted": sum(paper.accepted for paper in papers),
-        "bar": bar,
-        "guarantee": request.guarantee.name,
-        "limits": {k: v for k, v in asdict(request.guarantee).items() if k != "name"},
-        "decided_again": {
-            "papers": len(twice),
-            "epsilon": max((c.epsilon for c in twice), default=0.0),
-            "note": "A paper decided again whose public data did not change tells that its reviewers were "
-            "corrected. Its figures are for all its decisions together.",
-        },
-        "commitment": promise,
-        "assumptions": list(ASSUMPTIONS),
-    }
-    return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def claim_json(claim: Claim) -> dict[str, Any]:
-    """A claim in JSON's types; the sums in units of 2^-80."""
-    sums = {name: int(getattr(claim, name) * FINE) for name in ("success_scores_only", "success", "added")}
-    return {**asdict(claim), **sums, "epsilon": jsonable(claim.epsilon)}
-
-
-def claim_of(paper: PaperRecord) -> Claim:
-    """The claim of a recorded paper."""
-    content = dict(paper.figures["claim"])
-    sums = {name: Fraction(content[name], FINE) for name in ("success_scores_only", "success", "added")}
-    return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
-
-
-def probability_of(paper: PaperRecord) -> Fraction:
-    """The exact accept probability that a paper's coin was compared with."""
-    top, bottom = paper.probability
-    return Fraction(int(top, 16), int(bottom, 16))
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,22 +8,13 @@ from pathlib import Path
 
 from blindcal.amendments import AmendedCase, Earlier, amended_case, history, recorded_case
 from blindcal.certificates import Claim, claim
-from blindcal.coins import toss
-from blindcal.conferences import Conference, secret_of
+from blindcal.coins import Key, toss
+from blindcal.conferences import Conference
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans import paired, weights_digest
 from blindcal.records import Ledger, PaperRecord, Record, Release
-from blindcal.releases import (
-    Request,
-    Truth,
-    certificate_text,
-    claim_of,
-    coin_facts,
-    commit_to,
-    decisions_text,
-    input_stamp,
-    probability_of,
-)
+from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, true_secret
+from blindcal.statements import certificate_text, claim_of, decisions_text, probability_of
 
 # Another machine may round a weight differently; its claims then agree to this much.
 _CLOSE = 1e-9
@@ -47,12 +38,12 @@ def verify(
     if not past:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
     record = ledger.record(past[-1])
-    decided = [history(ledger, record, {paper.paper for paper in record.papers})]
+    decided = history(ledger, record, {paper.paper for paper in record.papers})
     checks = [
         *_input(conference, truth, request, ledger, past[-1], record),
         _coins(ledger, request, record),
-        _tables(record, decided[0]),
-        *_claims(record, decided[0]),
+        _tables(ledger.key, request, record, decided),
+        *_claims(record, decided),
         _texts(request, record),
     ]
     return checks if out is None else [*checks, _files(record, out)]
@@ -90,12 +81,12 @@ def _coins(ledger: Ledger, request: Request, record: Record) -> Check:
     return Check("coins", len(record.papers), sum(map(wrong, record.papers)))
 
 
-def _tables(record: Record, decided: dict[str, tuple[Earlier, ...]]) -> Check:
+def _tables(key: Key, request: Request, record: Record, decided: dict[str, tuple[Earlier, ...]]) -> Check:
     """Each recorded probability is the entry of the sealed table for the true reviewers."""
 
     def wrong(paper: PaperRecord) -> bool:
         last = decided[paper.paper][-1]
-        secret = secret_of(last.case, paper.reviewers)
+        secret = true_secret(key, request, last.case, paper.reviewers)
         return secret != paper.secret or last.policy.probability(secret) != probability_of(paper)
 
     return Check("accept probabilities", len(record.papers), sum(map(wrong, record.papers)))
@@ -151,7 +142,14 @@ def _texts(request: Request, record: Record) -> Check:
     texts = (
         (decisions_text(record.papers), record.decisions),
         (
-            certificate_text(request, record.release, record.bar, record.papers, record.commitment),
+            certificate_text(
+                request.guarantee,
+                request.conference,
+                record.release,
+                record.bar,
+                record.papers,
+                record.commitment,
+            ),
             record.certificate,
         ),
     )
