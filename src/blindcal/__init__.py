@@ -13,6 +13,8 @@ from blindcal.beliefs import Belief, pair_belief
 from blindcal.budgets import Allocation, Spending, allocate, spend
 from blindcal.certificates import Claim, certify, claim
 from blindcal.coins import Key, commitment, make_key, read_key, toss
+from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
+from blindcal.decks import Tables
 from blindcal.errors import (
     BlindcalError,
     CertificateError,
@@ -24,7 +26,9 @@ from blindcal.errors import (
 from blindcal.exact import ExactPolicy
 from blindcal.frontiers import Frontier, frontier
 from blindcal.guarantees import Guarantee
+from blindcal.menus import Menu, menu
 from blindcal.monotone import Logistic, Monotone, PiecewiseLinear, Power
+from blindcal.plans import plan_conference
 from blindcal.policies import (
     Limits,
     Policy,
@@ -33,8 +37,11 @@ from blindcal.policies import (
     proposition_strategy,
     public_policy,
 )
+from blindcal.pools import read_pools
 from blindcal.posteriors import chance_better, posterior_mean, posterior_tail, posterior_variance
 from blindcal.programs import Program, Solution, solve
+from blindcal.records import Ledger, Record, open_ledger, publish
+from blindcal.releases import Outcome, Request, decide
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.reviews import Reviews, recognize_grid
 from blindcal.rounded import Rounded
@@ -47,6 +54,7 @@ from blindcal.safeguards import (
     private_policy,
 )
 from blindcal.selections import Selection, selection
+from blindcal.verification import verify
 
 __version__ = "0.1.0"
 
@@ -61,26 +69,34 @@ __all__ = [
     "BlindcalError",
     "CertificateError",
     "Claim",
+    "Conference",
     "ExactPolicy",
     "Frontier",
     "Guarantee",
     "InputError",
     "Key",
+    "Ledger",
     "Limits",
     "Logistic",
+    "Menu",
     "Monotone",
+    "Outcome",
+    "PaperCase",
     "PiecewiseLinear",
     "Policy",
     "Power",
     "Problem",
     "Program",
+    "Record",
     "RefusedError",
+    "Request",
     "Reviewer",
     "Reviews",
     "Rounded",
     "Selection",
     "Solution",
     "Spending",
+    "Tables",
     "VerificationError",
     "__version__",
     "allocate",
@@ -95,6 +111,7 @@ __all__ = [
     "commitment",
     "composed_epsilon",
     "composed_success",
+    "decide",
     "epsilon_policy",
     "evidence_policy",
     "frontier",
@@ -103,17 +120,24 @@ __all__ = [
     "least_epsilon",
     "limit_frontier",
     "make_key",
+    "menu",
+    "open_ledger",
     "pair_belief",
+    "plan_conference",
     "play",
     "posterior",
     "posterior_mean",
     "posterior_tail",
     "posterior_variance",
+    "prepare",
     "private_policy",
     "proposition_strategy",
     "public_policy",
+    "publish",
     "rankings",
     "read_key",
+    "read_pools",
+    "read_reviewers",
     "recognize_grid",
     "selection",
     "simulation",
@@ -122,4 +146,6 @@ __all__ = [
     "sweeps",
     "top_k_success",
     "toss",
+    "true_reviewers",
+    "verify",
 ]
