@@ -51,6 +51,7 @@ class Sampler:
         self.n_papers = np.bincount(batch.paper_group, minlength=batch.groups).astype(float)
         self.n_reviewers = np.bincount(batch.reviewer_group, minlength=batch.groups).astype(float)
         self.state = self._start()
+        self.law = self.quality_law()  # mean and precision that the last qualities were drawn with
 
     def _start(self) -> State:
         batch, groups = self.batch, self.batch.groups
@@ -94,10 +95,9 @@ class Sampler:
         return weight * batch.per_paper(a * (batch.score - s.offset[batch.reviewer])) / precision, precision
 
     def draw_quality(self) -> None:
-        mean, precision = self.quality_law()
-        self.state.quality = mean + self._swing((self.state.quality - mean) * np.sqrt(precision)) / np.sqrt(
-            precision
-        )
+        mean, precision = self.law = self.quality_law()
+        root = np.sqrt(precision)
+        self.state.quality = mean + self._swing((self.state.quality - mean) * root) / root
 
     def draw_reviewers(self) -> None:
         """(slope, offset) of a reviewer is bivariate normal cut to slope > 0: slope, then offset given it."""

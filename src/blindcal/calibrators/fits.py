@@ -104,7 +104,7 @@ class _Record:
 
     def add(self, sampler: Sampler, index: int) -> None:
         s = sampler.state
-        mean, precision = sampler.quality_law()
+        mean, precision = sampler.law
         for total, value in zip(self.paper_sums, (mean, mean**2, 1 / precision), strict=True):
             total += value.reshape(self.chains, -1)
         a, b = s.slope, s.offset
