@@ -1,0 +1,134 @@
+"""A whole conference through `blindcal decide`: seconds and memory, and the solver against a plain program.
+
+    python bench/bench_conference.py [--full]
+
+By default at a tenth of the promised sizes, with the time scaled up beside what is promised for two cores;
+`--full` runs the promised sizes. The plain program is `blindcal.solve` on the same papers, one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import blindcal as bc
+from blindcal.conferences import prepare, read_pools, read_reviewers
+from blindcal.decks import solve_case
+from blindcal.guarantees import Guarantee
+from blindcal.reviews import Reviews
+from blindcal.simulation import pooled_conference, prototype_law
+
+BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none")
+DEFAULT: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    papers: int
+    pool: int
+    reviews: int
+    options: tuple[str, ...]
+    promised: float  # seconds on two cores
+
+
+SETTINGS = (
+    Setting(1_000, 12, 3, BUDGET, 60),
+    Setting(1_000, 12, 3, DEFAULT, 60),
+    Setting(1_000, 12, 4, BUDGET, 240),
+    Setting(1_000, 12, 4, DEFAULT, 240),
+    Setting(10_000, 12, 3, BUDGET, 600),
+    Setting(300, 60, 3, BUDGET, 900),
+)
+
+
+def write(folder: Path, papers: int, pool: int, reviews: int, seed: int = 1) -> None:
+    """The three input files of a simulated conference with the prototype's reviewers."""
+    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, reviews, prototype_law())
+    tables = {
+        "reviews": [("paper", "reviewer", "score")],
+        "reviewers": [("reviewer", "slope", "offset", "noise")],
+        "pools": [("paper", "reviewer")],
+    }
+    for j, row in enumerate(zip(drawn.slope, drawn.offset, drawn.noise, strict=True)):
+        tables["reviewers"].append((f"r{j:05d}", *(f"{value:.6f}" for value in row)))
+    for i in range(papers):
+        pairs = zip(drawn.reviewer[i], drawn.score[i], strict=True)
+        tables["reviews"] += [(f"p{i:05d}", f"r{j:05d}", f"{score:.4f}") for j, score in pairs]
+        tables["pools"] += [(f"p{i:05d}", f"r{j:05d}") for j in drawn.pool[i]]
+    for name, rows in tables.items():
+        with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def decide(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]:
+    """Seconds of `blindcal decide`, its seconds of computing, and GiB of the largest process so far."""
+    command = [sys.executable, "-m", "blindcal", "decide", "reviews.csv", "--reviewers", "reviewers.csv"]
+    command += ["--pools", "pools.csv", "--accept-rate", "0.25", "--key", "key.bin", "--out", "out", *options]
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    computing = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, computing, after.ru_maxrss / 2**20
+
+
+def against_plain_program(papers: int = 12) -> None:
+    """The same tables from the general program: as good, and how much slower."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, papers, 12, 3, seed=2)
+        conference = prepare(
+            Reviews.read(folder / "reviews.csv"),
+            read_reviewers(folder / "reviewers.csv"),
+            read_pools(folder / "pools.csv"),
+            accept_rate=0.25,
+        )
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+        start = time.perf_counter()
+        ours = [solve_case(case, guarantee).error for case in conference.cases]
+        middle = time.perf_counter()
+        plain = []
+        for case in conference.cases:
+            belief = case.belief
+            tops = [np.bincount(slot, belief.weight).max() for slot in case.tuples.T]
+            limits = {"steady": True} if guarantee.name == "steady" else {"success": float(np.mean(tops))}
+            loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
+            solved = bc.solve(belief.weight, loss, belief.labels, epsilon=guarantee.epsilon, **limits)
+            plain.append(solved.value)
+        end = time.perf_counter()
+        print(
+            f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a paper "
+            f"of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, largest "
+            f" difference {np.abs(np.subtract(ours, plain)).max():.0e}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    share = 1.0 if parser.parse_args().full else 0.1
+    against_plain_program()
+    for one in SETTINGS:
+        with tempfile.TemporaryDirectory() as name:
+            papers = max(30, round(one.papers * share))
+            write(Path(name), papers, one.pool, one.reviews)
+            seconds, computing, gibibytes = decide(Path(name), one.options)
+        scaled = one.papers / papers
+        print(
+            f"{papers:,} papers, pools of {one.pool}, {one.reviews} reviews, "
+            f"{' '.join(one.options) or 'default'}: {seconds:.1f} s ({computing:.1f} s of computing), "
+            f"{gibibytes:.2f} GiB; {one.papers:,} papers: {scaled * seconds:.0f} s ({scaled * computing:.0f} s), "
+            f"promised {one.promised:.0f} s on two cores"
+        )
+
+
+if __name__ == "__main__":
+    main()
