@@ -105,9 +105,9 @@ def against_plain_program(papers: int = 12) -> None:
             plain.append(solved.value)
         end = time.perf_counter()
         print(
-            f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a paper "
-            f"of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, largest "
-            f" difference {np.abs(np.subtract(ours, plain)).max():.0e}"
+            f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a "
+            f"paper of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, largest "
+            f"difference {np.abs(np.subtract(ours, plain)).max():.0e}"
         )
 
 
@@ -125,8 +125,8 @@ def main() -> None:
         print(
             f"{papers:,} papers, pools of {one.pool}, {one.reviews} reviews, "
             f"{' '.join(one.options) or 'default'}: {seconds:.1f} s ({computing:.1f} s of computing), "
-            f"{gibibytes:.2f} GiB; {one.papers:,} papers: {scaled * seconds:.0f} s ({scaled * computing:.0f} s), "
-            f"promised {one.promised:.0f} s on two cores"
+            f"{gibibytes:.2f} GiB; {one.papers:,} papers: {scaled * seconds:.0f} s "
+            f"({scaled * computing:.0f} s), promised {one.promised:.0f} s on two cores"
         )
 
 

@@ -151,8 +151,8 @@ def _percent(values: Array) -> str:
 def draw(page: str, tables: dict[str, list[str]]) -> str:
     """The page with each table between its marks replaced."""
     for name, lines in tables.items():
-        body = "\n".join(lines)
-        page = re.sub(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{body}\g<2>", page, flags=re.DOTALL)
+        marks = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        page = re.sub(marks, "\\g<1>" + "\n".join(lines) + "\n\\g<2>", page, flags=re.DOTALL)
     return page
 
 
