@@ -88,6 +88,8 @@ def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     assert found["epsilon"] <= epsilon + 1e-12
     expected = bc.epsilon_policy(belief(), epsilon)
     assert found["accept"] == expected.accept.tolist()
+    general = bc.private_policy(belief(), epsilon=epsilon).conference_error(belief())
+    assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)
 
 
 def test_the_text_shows_belief_frontier_plot_and_policy(capsys) -> None:
