@@ -218,6 +218,19 @@ def test_an_amendment_decides_again_only_what_changed(small: SmallConference, tm
     assert run(["verify", *_files(changed), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
 
 
+def test_an_amendment_killed_while_it_wrote_is_finished_by_the_same_command(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    key, out = tmp_path / "key.bin", tmp_path / "out2"
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    changed = _swapped(small).write(tmp_path / "in")
+    decided(changed, key, out, "--amend", "--reason", "x")
+    before = everything(out)
+    (out / "certificate.json").unlink()
+    decided(changed, key, out, "--amend", "--reason", "x")
+    assert everything(out) == before
+
+
 def _files(folder: Path) -> list[str]:
     return [
         str(folder / "reviews.csv"),
@@ -471,7 +484,7 @@ def test_two_starts_at_once_toss_once(small: SmallConference, tmp_path: Path) ->
 
 def test_interrupted_loses_nothing(tmp_path: Path) -> None:
     """Ctrl-C ends with 130, says so in one line, and the next run finishes."""
-    small = small_conference(seed=7, papers=60, pool=7, reviews=3, reviewers=20)
+    small = small_conference(seed=7, papers=40, pool=8, reviews=3, reviewers=20)
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     process = command(*arguments(folder, key, tmp_path / "out"))
     while not (tmp_path / "key.bin.sealed").exists() and process.poll() is None:

@@ -31,7 +31,7 @@ from blindcal.cli.inputs import (
 from blindcal.coins import make_key, read_key
 from blindcal.plans import plan_conference
 from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
-from blindcal.releases import Outcome, Request
+from blindcal.releases import Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
 from blindcal.workers import cores
 
@@ -95,7 +95,8 @@ def run(
     conference, truth = files.load(request, bar=frozen)
     secret = make_key(key) if made else read_key(key)
     with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
-        if not ledger.of(request.conference) or amend:
+        stamp = input_stamp(secret, conference, truth, request)
+        if all(release.input != stamp for release in ledger.of(request.conference)):
             check_vacant(out, None)
         outcome = decide_conference(
             conference,
