@@ -106,8 +106,8 @@ def against_plain_program(papers: int = 12) -> None:
         end = time.perf_counter()
         print(
             f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a "
-            f"paper of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, largest "
-            f"difference {np.abs(np.subtract(ours, plain)).max():.0e}"
+            f"paper of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, "
+            f"largest difference {np.abs(np.subtract(ours, plain)).max():.0e}"
         )
 
 
