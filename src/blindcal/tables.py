@@ -19,7 +19,7 @@ MAX_LINES = 2_000_000
 MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
-_CHUNK = 10_000
+_CHUNK = 256  # rows at a time: small enough to stay in the cache
 
 # One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack.
 _CELL = re.compile(r'(?:"((?:[^"]++|(?:"")++)*+)"|([^",\r\n]*+))(,|\r?\n|\Z)')
