@@ -173,7 +173,7 @@ def test_many_problems_are_counted_and_not_all_listed() -> None:
     with pytest.raises(InputError, match="and 4,900 more problems") as caught:
         parse_table(data, "r.csv", [Column("size", "number")])
     assert len(caught.value.problems) == 100
-    with pytest.raises(InputError, match="and at least 19,900 more problems"):
+    with pytest.raises(InputError, match=r"and at least 10,\d\d\d more problems"):
         parse_table(data * 10, "r.csv", [Column("size", "number")])
 
 
