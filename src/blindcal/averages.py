@@ -116,13 +116,20 @@ class AverageFrontier:
             return self._rule(CEILING, fraction, 1.0, fraction)
         if amount <= 0.0:
             return self._rule(0.0, 0.0, 0.0, 1.0)
-        power = 0.5 if which == 0 else 1.0  # spending grows like z^2 from 0: its root is nearly straight
+        z = self._threshold(which, amount)
+        return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)
+
+    def _threshold(self, which: int, amount: float) -> float:
+        """The z at which `amount` is spent or gained. From 0 spending grows like z^2: its root is nearly
+        straight, and a few evaluations (each an integral) are enough."""
+        power = 0.5 if which == 0 else 1.0
 
         def gap(z: float) -> float:
             return float(max(self.spread.spent_gained(z)[which], 0.0) ** power - amount**power)
 
-        z = float(brentq(gap, 0.0, CEILING, xtol=1e-12, rtol=1e-14))
-        return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)
+        middle = gap(1.0)
+        low, high = (0.0, 1.0) if middle > 0.0 else (1.0, CEILING)
+        return float(brentq(gap, low, high, xtol=1e-11, rtol=1e-12))
 
     def _rule(self, z: float, share_of_ties: float, price: float, fraction: float) -> AverageRule:
         spent, gained = self.spread.spent_gained(z) if z > 0.0 else (0.0, 0.0)

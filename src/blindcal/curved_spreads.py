@@ -25,6 +25,7 @@ from blindcal.spreads import CEILING, Spread
 _REACH = 7.0  # qualities beyond this have probability 3e-12
 _FINENESS = 10.0  # grid points to one local width of a score's density
 _MOST_POINTS = 1500
+_MOST_PANELS = 700
 _ORDER = 16
 _INNER = 12
 _PANELS = 10
@@ -67,6 +68,11 @@ class _Qualities:
         for reviewer in (first, second):
             low, high = reviewer.score(np.array([-_REACH, _REACH]))
             count = int(np.ceil((high - low) / (2.5 * float(reviewer.noise)))) + 1
+            if count > _MOST_PANELS:
+                raise InputError(
+                    f"the noise is too small: {float(reviewer.noise):g} against scores from {low:.4g} to "
+                    f"{high:.4g}; give a larger noise, or 0 for none"
+                )
             ends += [reviewer.quality(np.linspace(low, high, count)), reviewer.knots]
         edges = np.concatenate(ends)
         edges = np.unique(edges[np.abs(edges) <= _REACH])
@@ -109,6 +115,7 @@ class _Surface:
     scores: Array
     evidence: RectBivariateSpline
     log_density: tuple[BSpline, BSpline]
+    log_ratio: BSpline  # of the first density to the second
     prior: float
 
     @staticmethod
@@ -124,17 +131,15 @@ class _Surface:
         flat = one.reshape(len(scores), -1)
         better, worse = (flat @ part.reshape(len(scores), -1).T for part in (below, above))
         z = np.where(better < worse, ndtri(np.maximum(better, 1e-300)), -ndtri(np.maximum(worse, 1e-300)))
-        log_one, log_two = (make_interp_spline(scores, np.log(f), k=7) for f in density)
+        one, two, ratio = (
+            make_interp_spline(scores, np.log(f), k=5) for f in (*density, density[0] / density[1])
+        )
         surface = RectBivariateSpline(scores, scores, z, kx=5, ky=5, s=0)
-        return _Surface(scores, surface, (log_one, log_two), prior)
+        return _Surface(scores, surface, (one, two), ratio, prior)
 
     @property
     def log_odds(self) -> float:
         return float(np.log(self.prior) - np.log1p(-self.prior))
-
-    def log_ratio(self, score: Array) -> Array:
-        """log f_1 - log f_2 at a score."""
-        return np.asarray(self.log_density[0](score) - self.log_density[1](score))
 
     def scores_only(self) -> tuple[float, float]:
         """Error of the adversary from the scores alone, and its stated error.
@@ -200,9 +205,8 @@ class _Surface:
                 return np.asarray(self.evidence.ev(s, s) - at)
 
             ends.append(_root(above, *_brackets(self.scores, diagonal - level)))
-        slope = [log.derivative() for log in self.log_density]
-        low, high = _brackets(self.scores, slope[0](self.scores) - slope[1](self.scores))
-        ends.append(_root(lambda s: slope[0](s) - slope[1](s), low, high))
+        slope = self.log_ratio.derivative()
+        ends.append(_root(slope, *_brackets(self.scores, slope(self.scores))))
         return np.asarray(2.0 * np.concatenate(ends))
 
     def _widths(self, y: Array, levels: Array) -> tuple[Array, Array]:
@@ -219,21 +223,22 @@ class _Surface:
 
     def _turns(self, y: Array, width: Array) -> Array:
         """|x| below `width` where the sides of the minimum are equal, [cuts, rows]; `width` where none is."""
-        samples = np.linspace(0.0, 1.0, 25)[:, None] * width
+        samples = np.append(1e-9, np.linspace(0.0, 1.0, 24)[1:])[:, None] * width
         found = []
         for level in {self.log_odds, -self.log_odds}:
 
             def gap(x: Array, at: float = level) -> Array:
                 return np.asarray(self.log_ratio((y + x) / 2) - self.log_ratio((y - x) / 2) - at)
 
-            change = np.signbit(gap(samples[1:])) != np.signbit(gap(samples[:-1] + 1e-9 * width))
+            sign = np.signbit(gap(samples))
+            change = sign[1:] != sign[:-1]
             for _ in range(2):
                 index = np.argmax(change, axis=0)
                 rows = np.arange(y.size)
                 some = change[index, rows]
                 low = np.where(some, samples[index, rows], width)
                 high = np.where(some, samples[index + 1, rows], width)
-                found.append(np.where(some, _root(gap, low, high), width))
+                found.append(np.where(some, _root(gap, low, high, 1e-9), width))
                 change[index, rows] = False
         return np.stack(found)
 
@@ -263,7 +268,7 @@ def _spaced(score: Array, step: Array) -> Array:
     count = np.concatenate([[0.0], np.cumsum(np.diff(score) * 0.5 * (1.0 / step[1:] + 1.0 / step[:-1]))])
     if count[-1] > _MOST_POINTS:
         raise InputError(
-            f"the noise is too small against scores from {score[0]:.4g} to {score[-1]:.4g} (it would take "
+            f"the noise is too small: scores from {score[0]:.4g} to {score[-1]:.4g} (it would take "
             f"{count[-1]:.0f} points, at most {_MOST_POINTS}): give a larger noise, or 0 for none"
         )
     points = max(int(np.ceil(count[-1])), 60)

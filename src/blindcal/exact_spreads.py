@@ -60,7 +60,8 @@ class _Crossed:
     def log_ratio(self, reader: Reviewer, writer: Reviewer, t: Array) -> Array:
         """log of (density of a score if `writer` wrote it) / (if `reader` did), where `reader` reads t."""
         score = reader.score(t)
-        return np.maximum(writer.log_marginal(score) - reader.log_marginal(score), -1e4)
+        # Kept finite: a density may be infinite at a cusp of the other curve, or 0 beyond its range.
+        return np.clip(writer.log_marginal(score) - reader.log_marginal(score), -1e4, 600.0)
 
     def edges(self) -> Array:
         """Ends of the range, knots of either curve, and where both reviewers agree exactly."""
@@ -81,16 +82,14 @@ class _Crossed:
             level = np.log(ours) - np.log(theirs)
         cuts = self._cuts(level)
         ends = np.stack([t1, self.cross(self.cross(t1))])
-        disagree = self._between(np.clip(cuts, ends.min(axis=0), ends.max(axis=0)), level, ours, theirs)
-        return np.stack([disagree, self._between(cuts, level, ours, theirs)])
+        disagree = self._between(np.clip(cuts, ends.min(axis=0), ends.max(axis=0)), ours, theirs)
+        return np.stack([disagree, self._between(cuts, ours, theirs)])
 
-    def _between(self, cuts: Array, level: Array, ours: Array, theirs: Array) -> Array:
+    def _between(self, cuts: Array, ours: Array, theirs: Array) -> Array:
         """Integral of min(ours*phi, theirs*c2) over t2 from the least to the greatest cut."""
         points = np.sort(cuts, axis=0)
-        middle = 0.5 * (points[1:] + points[:-1])
-        lighter = self.log_ratio(self.second, self.first, middle) < level
-        own, crossed = np.diff(_mass(points), axis=0), np.diff(_mass(self.back(points)), axis=0)
-        return np.asarray(np.where(lighter, theirs * crossed, ours * own).sum(axis=0))
+        own, crossed = np.diff(ndtr(points), axis=0), np.diff(ndtr(self.back(points)), axis=0)
+        return np.asarray(np.minimum(ours * own, theirs * crossed).sum(axis=0))
 
     def _cuts(self, level: Array) -> Array:
         """Points [cuts, k] between which the same side of the minimum is the smaller one."""
@@ -141,7 +140,3 @@ def monotone_inverses(values: Array, points: Array) -> list[tuple[Array, Array]]
 def _kept(t: Array) -> Array:
     """Infinite qualities (beyond the curve) as ones no paper has."""
     return np.clip(t, -64.0, 64.0)
-
-
-def _mass(t: Array) -> Array:
-    return np.asarray(ndtr(t))

@@ -17,6 +17,7 @@ from blindcal.errors import BlindcalError
 
 _NODES = 16
 _DEPTH = 60
+_MOST_PANELS = 20_000
 
 
 @cache
@@ -98,6 +99,8 @@ def integrate(
         done_high += [middle[accept], high[accept]]
         done_values += [left[accept], right[accept]]
         keep = ~accept
+        if keep.sum() > _MOST_PANELS:
+            break
         if not keep.any():
             low, high, values = (np.concatenate(part) for part in (done_low, done_high, done_values))
             return _assemble(low, high, values, error)
@@ -106,7 +109,7 @@ def integrate(
             np.concatenate([middle[keep], high[keep]]),
             np.concatenate([left[keep], right[keep]]),
         )
-    raise BlindcalError(f"an integral did not settle within {_DEPTH} halvings of its panels")
+    raise BlindcalError(f"an integral did not settle: {len(low)} panels are still too wide")
 
 
 def _on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
