@@ -41,7 +41,7 @@ class AmendedCase(PaperCase):
     @property
     def scores_belief(self) -> Belief:
         """The belief from the scores alone."""
-        return PaperCase.belief.__get__(self)
+        return super().belief
 
     @property
     def belief(self) -> Belief:

@@ -251,7 +251,7 @@ def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
         return numerator
     share = np.minimum(accept, 1.0 - accept)
     step = np.linalg.lstsq((matrix * (share * weight)) @ matrix.T, -residual, rcond=1e-12)[0]
-    moved = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
+    moved: Array = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
     return np.rint(moved * UNIT).astype(np.int64)
 
 
