@@ -321,6 +321,28 @@ def test_sampled_methods_refuse_what_cannot_be_told(method: object) -> None:
         method(bc.Reviews.from_table(equal))
 
 
+@given(tables(), st.sampled_from([1e-9, 1.0, 1e9]), st.sampled_from([0.0, 1e6]))
+def test_sampled_methods_answer_or_refuse_on_any_small_table(
+    table: dict[str, list[object]], unit: float, shift: float
+) -> None:
+    """Ties, single reviews, flat reviewers, perfect fits: finite numbers, or a refusal in words."""
+    scores = [unit * (score + shift) for score in table["score"]]
+    reviews = bc.Reviews.from_table({**table, "score": scores})
+    too_little = np.bincount(reviews.paper).max() < 2 or np.ptp(reviews.score) == 0
+    for method in (offsets, hierarchical):
+        if too_little:
+            with pytest.raises(bc.InputError, match="no paper has two|all scores are"):
+                method(reviews, sweeps=30)
+            continue
+        result = method(reviews, sweeps=30)
+        assert np.isfinite(result.quality).all()
+        assert (result.standard_error > 0).all()
+        assert (result.fitted.slope > 0).all()
+        span = max(scores) - min(scores)
+        predicted = result.predict(reviews.papers[0], reviews.reviewers)
+        assert (np.abs(predicted - np.mean(scores)) < 20 * span).all()
+
+
 def test_sampled_methods_say_what_they_leave_to_the_model() -> None:
     table = {
         "paper": [1, 1, 2, 2, 3, 3, 4, 4],
