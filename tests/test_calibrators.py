@@ -331,7 +331,7 @@ def test_sampled_methods_answer_or_refuse_on_any_small_table(
     too_little = np.bincount(reviews.paper).max() < 2 or np.ptp(reviews.score) == 0
     for method in (offsets, hierarchical):
         if too_little:
-            with pytest.raises(bc.InputError, match="no paper has two|all scores are"):
+            with pytest.raises(bc.InputError, match=r"no paper has two|all scores are"):
                 method(reviews, sweeps=30)
             continue
         result = method(reviews, sweeps=30)
