@@ -17,6 +17,7 @@ from blindcal.pools import (
     inclusion,
     log_odds,
     log_prior,
+    pools_of,
     read_draws,
     read_pools,
     realized,
@@ -138,3 +139,19 @@ def test_bad_pool_files_name_the_row_and_not_the_reviewer(tmp_path):
     draws.write_text("draw,paper,reviewer\n1,p,a\n1,p,a\n")
     with pytest.raises(InputError, match="twice"):
         read_draws(draws)
+
+
+def test_the_columns_of_a_file_say_what_its_pools_are(tmp_path):
+    path, people = tmp_path / "pools.csv", ["a", "b", "c", "*"]
+    path.write_text("paper,reviewer,probability\np,b,0.5\n")
+    assert pools_of(path, ["p"], people) == {"p": {"b": 0.5}}
+    path.write_text("draw,paper,reviewer\n1,p,a\n2,p,c\n")
+    assert pools_of(path, ["p"], people) == {"p": {"a": 0.5, "c": 0.5}}
+    path.write_text("paper,conflict\np,a\n")
+    everyone_else = {"p": {"b": 1.0, "c": 1.0}, "q": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    assert pools_of(path, ["p", "q"], people) == everyone_else
+    assert pools_of("everyone", ["q"], people) == {"q": everyone_else["q"]}
+    for bad in ("paper\np\n", "paper,reviewer,conflict\np,a,b\n", "reviewer\na\n", "paper,author\np,a\n"):
+        path.write_text(bad)
+        with pytest.raises(InputError):
+            pools_of(path, ["p"], people)

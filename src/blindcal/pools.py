@@ -22,9 +22,11 @@ from blindcal.files import read_table
 from blindcal.tables import refuse
 
 OUTSIDER = "*"
+EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their chances, before scaling."""
 
+_KINDS = ("draw", "reviewer", "conflict")
 _ROUNDS = 10_000
 _MET = 1e-14
 _CLOSE = 1e-9
@@ -81,6 +83,27 @@ def everyone(
     """
     barred = set(conflicts)
     return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
+
+
+def pools_of(
+    source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]
+) -> dict[str, dict[str, float]]:
+    """The pools that a file describes; its columns say how.
+
+    `paper,reviewer[,probability]`: the candidates. `draw,paper,reviewer`: sampled assignments.
+    `paper,conflict`: everyone but these. The word `everyone` in place of a file: no conflicts at all.
+    """
+    people = sorted(set(reviewers) - {OUTSIDER})
+    if str(source) == EVERYONE:
+        return everyone(papers, people)
+    columns = [Column("paper", "id"), Column("probability", "text", required=False)]
+    columns += [Column(name, "id", required=False, secret=name != "draw") for name in _KINDS]
+    table = read_table(source, columns)
+    if "draw" in table:
+        return read_draws(source)
+    if "conflict" in table and "reviewer" not in table:
+        return everyone(papers, people, zip(table.text("paper"), table.text("conflict"), strict=True))
+    return read_pools(source)
 
 
 def inclusion(chances: Sequence[float], reviews: int) -> tuple[float, ...]:

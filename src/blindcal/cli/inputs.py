@@ -13,7 +13,7 @@ from blindcal.cells import number_text
 from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
-from blindcal.pools import OUTSIDER, read_pools
+from blindcal.pools import OUTSIDER, pools_of
 from blindcal.releases import Request, Truth
 from blindcal.reviews import Reviews
 
@@ -28,7 +28,11 @@ ReviewersFile = Annotated[
     ),
 ]
 PoolsFile = Annotated[
-    Path, typer.Option(help="Who may have reviewed each paper: paper, reviewer, optionally probability.")
+    Path,
+    typer.Option(
+        help="Who may have reviewed each paper: paper, reviewer, optionally probability. Or sampled "
+        "assignments: draw, paper, reviewer. Or everyone but some: paper, conflict. Or the word everyone."
+    ),
 ]
 Rate = Annotated[float | None, typer.Option(help="Share of papers to accept; sets the bar.")]
 Bar = Annotated[float | None, typer.Option(help="The bar itself, in units of quality (N(0,1)).")]
@@ -59,10 +63,11 @@ class Files:
     def load(self, request: Request, *, bar: float | None = None) -> tuple[Conference, Truth]:
         """The public conference and the true reviewers of each paper; `bar` where it is frozen."""
         reviews = Reviews.read(self.reviews, grid=self.grid)
+        calibration = read_reviewers(self.reviewers)
         conference = prepare(
             reviews,
-            read_reviewers(self.reviewers),
-            read_pools(self.pools),
+            calibration,
+            pools_of(self.pools, reviews.papers, calibration),
             accept_rate=request.accept_rate if bar is None else None,
             bar=request.bar if bar is None else bar,
         )
