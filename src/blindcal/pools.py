@@ -193,7 +193,7 @@ def _elementary_sums(o: Array, size: int) -> Array:
     return sums
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def tuples_of(candidates: int, reviews: int) -> Integers:
     """`[n, k]`: every tuple of distinct candidates, in lexicographic order.
 
