@@ -251,6 +251,64 @@ def test_an_amendment_with_unchanged_public_data_stays_steady(small: SmallConfer
     assert second["added_success"] == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--guarantee", "average", "--added-success", "0.02"],
+        ["--guarantee", "average"],
+        ["--guarantee", "public"],
+    ],
+    ids=["budget", "average", "public"],
+)
+def test_amendments_under_other_guarantees(
+    options: list[str], small: SmallConference, tmp_path: Path
+) -> None:
+    """Scores, pools and reviewers changed at once, under a frozen price where there is one; then verified."""
+    key = tmp_path / "key.bin"
+    table, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out", *options)
+    changed = _swapped(small).with_review(3, score="1.75")
+    last = small.reviews[-1][0]
+    known = {row[1] for row in small.pools if row[0] == last}
+    late = next(name for name in small.canaries if name not in known)
+    changed = replace(changed, pools=(*changed.pools, (last, late, "0.5")))
+    folder = changed.write(tmp_path / "in")
+    again, second = decided(folder, key, tmp_path / "out2", *options, "--amend", "--reason", "x")
+    assert second["decided_again"]["papers"] == 3
+    same = zip(table.decode().splitlines(), again.decode().splitlines(), strict=True)
+    assert sum(old == new for old, new in same) >= 4
+    assert run(["verify", *_files(folder), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
+    if options[-1] == "public":
+        assert second["epsilon"] == 0
+
+
+def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_path: Path) -> None:
+    """Scores on a grid, standard errors, and an emergency reviewer whom only `*` in the pools stands for."""
+    head, *rows = small.reviewers
+    people = [
+        (*head, "slope_se", "offset_se", "correlation", "noise_se"),
+        ("*", "1", "0", "1", "0.3", "0.5", "0", "0.1"),
+    ]
+    people += [(*row, "0.1", "0.2", "0.3", "0.05") for row in rows]
+    scores = [(paper, who, str(round(float(score)))) for paper, who, score in small.reviews[1:]]
+    emergency = (scores[0][0], "emergency-canary", scores[0][2])
+    papers = sorted({paper for paper, _, _ in scores})
+    changed = replace(
+        small,
+        reviews=(small.reviews[0], emergency, *scores[1:]),
+        reviewers=tuple(people),
+        pools=(*small.pools, *((paper, "*", "0.3") for paper in papers)),
+    )
+    folder, key, out = changed.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    table, certificate = decided(folder, key, out, "--grid", "-9..9")
+    assert certificate["largest_rise"] == 0
+    assert b"emergency" not in table
+    assert run(["verify", *_files(folder), "--key", str(key), "--out", str(out)]) == 0
+    renamed = replace(
+        changed, reviews=(small.reviews[0], (emergency[0], "another", emergency[2]), *scores[1:])
+    )
+    assert decided(renamed.write(tmp_path / "in"), key, out, "--grid", "-9..9")[0] == table, "still `*`"
+
+
 def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
     decided(folder, key, out)
