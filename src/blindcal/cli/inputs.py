@@ -12,7 +12,6 @@ import typer
 from blindcal.cells import number_text
 from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
-from blindcal.files import read_bytes
 from blindcal.guarantees import Guarantee
 from blindcal.pools import OUTSIDER, pools_of
 from blindcal.releases import Request, Truth
@@ -74,13 +73,6 @@ class Files:
         )
         who = true_reviewers(conference, reviews)
         return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
-
-
-def _pools(path: Path) -> Pools:
-    """A table of pools, or of sampled assignments if it has a column `draw`."""
-    header = read_bytes(path).partition(b"\n")[0].decode("utf-8-sig", "replace")
-    drawn = "draw" in [name.strip().strip('"').casefold() for name in header.split(",")]
-    return read_draws(path) if drawn else read_pools(path)
 
 
 def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
