@@ -11,25 +11,15 @@ import typer
 
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
 from blindcal.calibrators.results import GREY
-from blindcal.cells import Column
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, say
+from blindcal.conferences import read_reviewers
 from blindcal.errors import InputError
-from blindcal.files import read_table, write_table
+from blindcal.files import write_table
 from blindcal.reviewers import Affine
 from blindcal.reviews import Reviews
-from blindcal.tables import Table
 
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
-_COLUMNS = (
-    Column("reviewer", "id", secret=True),
-    Column("slope", "number", secret=True),
-    Column("offset", "number", secret=True),
-    Column("noise", "number", secret=True),
-    Column("slope_se", "number", required=False, secret=True),
-    Column("offset_se", "number", required=False, secret=True),
-    Column("correlation", "number", required=False, secret=True),
-)
 _ANYONE = "*"
 WARNING = (
     "CONFIDENTIAL: calibrated scores depend on who reviewed what; beside the scores they can give "
@@ -101,27 +91,15 @@ def _run(reviews: Reviews, method: str, reviewers: Path | None) -> Calibration:
 
 def known_reviewers(path: Path, wanted: tuple[str, ...]) -> Affine:
     """The reviewers of a file in the order `wanted`; one not listed takes the row `*`, else it is refused."""
-    table = read_table(path, _COLUMNS, extra=True)
-    place = {name: row for row, name in enumerate(table.text("reviewer"))}
-    if len(place) < len(table):
-        raise InputError(f"{path} must list each reviewer once")
-    missing = sum(name not in place for name in wanted)
-    if missing and _ANYONE not in place:
+    rows = read_reviewers(path)
+    missing = sum(name not in rows for name in wanted)
+    if missing and _ANYONE not in rows:
         raise InputError(f"{path} lacks {missing} of {len(wanted)} reviewers and has no row {_ANYONE}")
-    rows = np.array([place.get(name, place.get(_ANYONE, 0)) for name in wanted])
-    slope, offset, noise = (table.number(name)[rows] for name in ("slope", "offset", "noise"))
-    return Affine(slope, offset, noise, _covariance(table, rows))
-
-
-def _covariance(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Array | None:
-    if "slope_se" not in table and "offset_se" not in table:
-        return None
-    zero = np.zeros(len(table))
-    a, b, r = (
-        (table.number(name) if name in table else zero)[rows]
-        for name in ("slope_se", "offset_se", "correlation")
-    )
-    return np.stack([a * a, r * a * b, r * a * b, b * b], axis=-1).reshape(-1, 2, 2)
+    table = np.array([rows.get(name, rows.get(_ANYONE)) for name in wanted], dtype=np.float64)
+    slope, offset, noise, slope_se, offset_se, correlation, noise_se = table.T
+    shared = correlation * slope_se * offset_se
+    covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
+    return Affine(slope, offset, np.hypot(noise, noise_se), covariance if covariance.any() else None)
 
 
 def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, object]:
