@@ -23,6 +23,7 @@ from blindcal.policies import Limits, Policy, evidence_policy, label_tops, unche
 from blindcal.programs import Program
 
 _SLACK = 1e-12
+_RARE = 1e-8
 _LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
 
 
@@ -213,7 +214,33 @@ def _program_policy(belief: Belief, limits: Limits) -> Policy:
     for i, labels in enumerate(_labels_of(belief, len(weight))):
         loss = np.stack([1.0 - favor[i], favor[i]], axis=-1)
         accept[i] = Program(weight[i] / weight[i].sum(), loss, labels, limits).solve().p[:, 0]
+        if limits.steady or limits.posterior_cap is not None:
+            accept[i] = 1.0 - _repaired(weight[i], 1.0 - accept[i], labels, limits)
+            accept[i] = _repaired(weight[i], accept[i], labels, limits)
     return unchecked_policy(np.clip(accept, 0.0, 1.0).reshape(*shape, n))
+
+
+def _repaired(weight: Array, chance: Array, labels: Integers | None, limits: Limits) -> Array:
+    """The posterior of an outcome of `chance[secret]`, kept also where it is rarer than the solver sees.
+
+    Raising the chance by the same r for every secret brings a posterior of mass m to the cap at
+    `r = (m - cap P) / (cap - prior)`; where the cap is the prior itself, a rare outcome is given up.
+    """
+    slots = np.arange(weight.size)[None] if labels is None else labels
+    tops = label_tops(weight, slots)
+    caps = tops if limits.steady else np.ones_like(tops)
+    if limits.posterior_cap is not None:
+        caps = np.minimum(caps, max(limits.posterior_cap, float(tops.max())))
+    for slot, cap in zip(slots, caps, strict=True):
+        _, label = np.unique(slot, return_inverse=True)
+        mass, prior, total = np.bincount(label, weight * chance), np.bincount(label, weight), weight @ chance
+        over = mass - cap * total
+        broken = over > 1e-12 * total
+        if broken.any():
+            room = np.maximum(cap - prior[broken], 1e-300)
+            raised = float((over[broken] / room).max())
+            chance = chance + raised if raised < _RARE else chance * float(total > _RARE)
+    return np.minimum(chance, 1.0)
 
 
 def _labels_of(belief: Belief, count: int) -> Iterator[Integers | None]:
