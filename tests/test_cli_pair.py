@@ -47,11 +47,12 @@ def test_the_json_of_the_contract(capsys) -> None:
     expected = belief()
     front = bc.frontier(expected)
     policy = front.policy(conference_error=0.3)
-    assert found["weight"] == expected.weight.tolist()
-    assert found["favor"] == expected.favor.tolist()
-    assert found["frontier"]["conference_error"] == front.conference_error.tolist()
-    assert found["policy"]["accept"] == policy.accept.tolist()
-    assert found["policy"]["q"] == policy.calibrates(expected).tolist()
+    assert found["weight"] == pytest.approx(expected.weight.tolist(), abs=1e-12)
+    assert found["favor"] == pytest.approx(expected.favor.tolist(), abs=1e-12)
+    assert found["frontier"]["conference_error"] == pytest.approx(front.conference_error.tolist(), abs=1e-12)
+    assert found["frontier"]["adversary_error"] == pytest.approx(front.adversary_error.tolist(), abs=1e-12)
+    assert found["policy"]["accept"] == pytest.approx(policy.accept.tolist(), abs=1e-12)
+    assert found["policy"]["q"] == pytest.approx(policy.calibrates(expected).tolist(), abs=1e-12)
     assert found["policy"]["conference_error"] == pytest.approx(0.3, abs=1e-12)
     assert found["policy"]["adversary_error"] == pytest.approx(
         float(policy.adversary_error(expected)), abs=1e-12
@@ -79,7 +80,9 @@ def test_a_reviewer_may_have_its_own_noise_and_its_own_kind(capsys) -> None:
     arguments = ["--reviewer", "logistic:-3,3,1.1,0.2,0.4", "--reviewer", "power:1.5,0.8,-0.3"]
     out = printed(capsys, "pair", *arguments, "--noise", "0.6", "--scores", "-0.9,0.4", "--json")
     pair = bc.Logistic(-3.0, 3.0, 1.1, 0.2, 0.4), bc.Power(1.5, 0.8, -0.3, 0.6)
-    assert json.loads(out)["favor"] == bc.pair_belief(pair, [-0.9, 0.4]).favor.tolist()
+    assert json.loads(out)["favor"] == pytest.approx(
+        bc.pair_belief(pair, [-0.9, 0.4]).favor.tolist(), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
@@ -87,7 +90,7 @@ def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     found = json.loads(printed(capsys, *BASE, "--epsilon", str(epsilon), "--json"))["policy"]
     assert found["epsilon"] <= epsilon + 1e-12
     expected = bc.epsilon_policy(belief(), epsilon)
-    assert found["accept"] == expected.accept.tolist()
+    assert found["accept"] == pytest.approx(expected.accept.tolist(), abs=1e-12)
     general = bc.private_policy(belief(), epsilon=epsilon).conference_error(belief())
     assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)
 
