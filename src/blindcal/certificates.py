@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from scipy.linalg import qr
@@ -85,23 +86,29 @@ def certify(
     if case.total == 0:
         raise CertificateError("a decision that no secret allows cannot have been made")
     fixed = _fixed(belief, guarantee)
-    public = _public(belief, case, fixed)
-    fallback = not _missed(case, public, guarantee).size
+    public = partial(_public, belief, case, fixed)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
         policy = _on_equations(case, _mix(start, mixed, fixed), guarantee)
         missed = None if policy is None else _missed(case, policy, guarantee)
         if policy is not None and missed is not None and not missed.size:
-            if fallback and mixed > _SMALLEST_MIX and _loss(belief, public) <= _loss(belief, policy):
-                break
-            return policy, claim(belief, policy, factor=factor, mixed=mixed)
+            if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
+                return policy, _claim(belief, case, policy, factor, mixed)
+            break
         if (missed is None or missed.max() > _TOLERANCE) and start is not narrower:
             start = narrower
         else:
             mixed = _more(mixed, missed)
-    if not fallback:
+    if _missed(case, public(), guarantee).size:
         raise CertificateError("no table keeps the asked limits for these public data, not even a constant")
-    return public, claim(belief, public, factor=factor, mixed=1.0)
+    return public(), _claim(belief, case, public(), factor, 1.0)
+
+
+def _is_better(
+    public: ExactPolicy, policy: ExactPolicy, belief: Belief, case: Case, guarantee: Guarantee
+) -> bool:
+    """Whether a repair cost so much that deciding by public information alone is no worse."""
+    return _loss(belief, public) <= _loss(belief, policy) and not _missed(case, public, guarantee).size
 
 
 def _loss(belief: Belief, policy: ExactPolicy) -> float:
@@ -160,15 +167,15 @@ def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
 def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
     """For every limit that the table breaks: the weight of the constant 1/2 that would mend it."""
     unit = policy.denominator
+    slacks = _slacks(case, policy.integers, unit, guarantee)
+    broken = [slack < 0 for slack in slacks]
+    if not any(where.any() for where in broken):
+        return np.empty(0)
     found: list[float] = []
-    half = np.ones_like(case.weight)
-    for slack, spare in zip(
-        _slacks(case, policy.integers, unit, guarantee), _slacks(case, half, 2, guarantee), strict=True
-    ):
-        # The commonest case by far, so it is looked for first.
-        if (broken := slack < 0).any():
-            need, have = -2 * slack[broken], spare[broken] * unit
-            found += [1.0 if h <= 0 else n / (n + h) for n, h in zip(need, have, strict=True)]
+    spares = _slacks(case, np.ones_like(case.weight), 2, guarantee)
+    for slack, spare, where in zip(slacks, spares, broken, strict=True):
+        each = zip(-2 * slack[where], spare[where] * unit, strict=True)
+        found += [1.0 if have <= 0 else need / (need + have) for need, have in each]
     return np.array(found)
 
 
@@ -307,7 +314,11 @@ def _solve(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:
 
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
     """What a table promises, whatever was asked of it; exact numbers rounded outwards."""
-    case, unit, table = exact_case(belief, factor), policy.denominator, policy.integers
+    return _claim(belief, exact_case(belief, factor), policy, factor, mixed)
+
+
+def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None, mixed: float) -> Claim:
+    unit, table = policy.denominator, policy.integers
     alone = case if factor is None else exact_case(belief, None)
     outcomes = case.outcomes(table, unit)
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
