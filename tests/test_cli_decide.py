@@ -154,9 +154,9 @@ def test_a_changed_input_is_refused_and_says_how_many(
         capsys.readouterr()
         for out in ("out", "a-new-folder"):
             assert run(arguments(other, key, tmp_path / out)) == 3
-        said = capsys.readouterr().err
-        assert "1 of 6 papers" in said
-        assert "--amend --reason" in said
+            said = capsys.readouterr().err
+            assert "1 of 6 papers" in said
+            assert "--amend --reason" in said
         small.write(tmp_path / "in")
     assert everything(tmp_path) == before
 

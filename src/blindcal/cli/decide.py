@@ -90,13 +90,14 @@ def run(
     if made := not key.exists():
         check_vacant(out, None)
     else:
-        past = (ledger := read_ledger(key, read_key(key))).of(request.conference)
-        frozen = ledger.record(past[-1]).bar if past else None
+        ledger = read_ledger(key, read_key(key))
+        releases = ledger.of(request.conference)
+        frozen = ledger.record(releases[-1]).bar if releases else None
     conference, truth = files.load(request, bar=frozen)
     secret = make_key(key) if made else read_key(key)
     with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
-        stamp = input_stamp(secret, conference, truth, request)
-        if all(release.input != stamp for release in ledger.of(request.conference)):
+        stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
+        if (amend or not past) and all(release.input != stamp for release in past):
             check_vacant(out, None)
         outcome = decide_conference(
             conference,
