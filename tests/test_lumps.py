@@ -28,7 +28,7 @@ def _pairs(seed: int, papers: int, most: int):
 def test_lumped_tables_keep_every_promise_and_their_bound_is_below_the_optimum():
     for case, guarantee in _pairs(31, count(60, 300), 1320):
         exact = program(case, guarantee).solve()
-        solved = program(case, guarantee, most_exact=0).solve()
+        solved = program(case, guarantee, most_columns=0).solve()
         kept = _promises(Enumerator(case, solved.accept), guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert solved.bound <= exact.error + 1e-9
@@ -41,7 +41,7 @@ def test_prices_and_budgets_on_success_are_lumped_too():
     rng = np.random.default_rng(32)
     for _ in range(count(4, 30)):
         case = random_case(rng, 9, 3)
-        exact, rough = program(case, guarantee), program(case, guarantee, most_exact=0)
+        exact, rough = program(case, guarantee), program(case, guarantee, most_columns=0)
         assert rough.scores_only == pytest.approx(exact.scores_only, abs=1e-12)
         for price in (0.1, 0.6):
             one, other = exact.solve(price=price), rough.solve(price=price)
@@ -58,7 +58,7 @@ def test_never_against_holds_in_every_lump():
     guarantee = Guarantee("average", epsilon=None, never_against=0.9)
     for _ in range(count(10, 60)):
         case = random_case(rng, 8, 3)
-        solved = program(case, guarantee, most_exact=0).solve()
+        solved = program(case, guarantee, most_columns=0).solve()
         favor = case.belief.favor
         assert (solved.accept[favor >= 0.9] == 1.0).all()
         assert (solved.accept[favor <= 1 - 0.9] == 0.0).all()
@@ -83,7 +83,7 @@ def test_dropping_the_rows_of_light_authors_would_break_the_promise():
     rng, broken = np.random.default_rng(36), 0
     for _ in range(6):
         case = random_case(rng, 9, 2)
-        rough = program(case, Guarantee("average", epsilon=None), most_exact=0)
+        rough = program(case, Guarantee("average", epsilon=None), most_columns=0)
         assert isinstance(rough, LumpedProgram)
         accept = _with_heavy_rows_only(case)
         adversary = Enumerator(case, accept)
@@ -110,7 +110,7 @@ def _with_heavy_rows_only(case) -> np.ndarray:
 
 def test_a_large_pool_is_solved_to_a_stated_gap():
     case = random_case(np.random.default_rng(37), count(30, 70), 3)
-    solved = program(case, Guarantee(), most_exact=1000).solve()
+    solved = program(case, Guarantee(), most_columns=1000).solve()
     assert 0 <= solved.error - solved.bound + 1e-12 <= 1e-6 + 1e-12
     weight, accept = case.belief.weight, solved.accept
     for slot in case.tuples.T:

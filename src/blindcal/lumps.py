@@ -18,20 +18,21 @@ from blindcal.checks import Array, Integers
 from blindcal.guarantees import Guarantee
 from blindcal.solvers import Orbits, PaperProgram, Solved, beyond_doubt, orbits
 
-MOST_EXACT = 250_000
+# More tuples than this share columns; up to the second number they are split until nothing is lost.
+MOST_COLUMNS, MOST_EXACT = 30_000, 250_000
 _BINS = 24
 _HEAVY = 3
-_ROUNDS = 40
-_ENOUGH = 1e-6
+_ROUNDS = 60
+_EXACT, _ENOUGH = 1e-9, 1e-6
 _MOST_SPLITS = 1500
 
 
 def program(
-    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_exact: int = MOST_EXACT
+    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
 ) -> PaperProgram | LumpedProgram:
-    """The program of one paper: exact, or lumped where its tuples are more than `most_exact`."""
+    """The program of one paper: a column for each tuple, or lumped where they are more than that."""
     grouped = orbits(case, case.belief if belief is None else belief)
-    if grouped.weight.size <= most_exact:
+    if grouped.weight.size <= most_columns:
         return PaperProgram(grouped, guarantee)
     return LumpedProgram(grouped, guarantee)
 
@@ -43,39 +44,39 @@ class LumpedProgram:
         self.orbits, self.guarantee = grouped, guarantee
         self.fixed = beyond_doubt(grouped.favor, guarantee.never_against)
         self.lumps = first_lumps(grouped, self.fixed)
+        self.enough = _EXACT if grouped.weight.size <= MOST_EXACT else _ENOUGH
+        self._coarse = PaperProgram(lumped(grouped, self.lumps), guarantee)
 
     @property
     def scores_only(self) -> float:
         """The adversary's success before any decision, mean over reviews."""
-        return PaperProgram(lumped(self.orbits, self.lumps), self.guarantee).scores_only
+        return self._coarse.scores_only
 
     def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
-        """The best table found, and a bound; lumps are split until the two are within a millionth."""
+        """The best table found, and a bound; lumps are split until the two are close enough."""
         bound = -np.inf
         for _ in range(_ROUNDS):
-            coarse = PaperProgram(lumped(self.orbits, self.lumps), self.guarantee)
-            found = coarse.solve(price=price, success=success)
-            if not coarse.searched:
+            found = self._coarse.solve(price=price, success=success)
+            if not self._coarse.searched:
                 # The best table needs no program, so that every tuple can have its own probability.
                 return PaperProgram(self.orbits, self.guarantee).solve(price=price, success=success)
-            bound = max(bound, coarse.dual.bound(self.orbits, self.fixed))
-            if found.error + price * found.success - bound <= _ENOUGH:
+            bound = max(bound, self._coarse.dual.bound(self.orbits, self.fixed))
+            if found.error + price * found.success - bound <= self.enough:
                 break
-            self.lumps = self._split(coarse)
+            self.lumps = self._split()
+            self._coarse = PaperProgram(lumped(self.orbits, self.lumps), self.guarantee)
         return replace(found, bound=bound)
 
-    def _split(self, coarse: PaperProgram) -> Integers:
+    def _split(self) -> Integers:
         """Split the lumps in which deciding all tuples alike loses most, by which way each should go."""
-        o, dual = self.orbits, coarse.dual
+        o, dual = self.orbits, self._coarse.dual
         cost = 1.0 - 2.0 * o.favor - dual.total - dual.price @ o.share
-        wins = np.bincount(self.lumps, o.weight * np.abs(cost)) - np.abs(
-            np.bincount(self.lumps, o.weight * cost)
-        )
-        worst = np.argsort(-wins, kind="stable")[:_MOST_SPLITS]
-        torn = np.zeros(wins.size, dtype=bool)
-        torn[worst] = wins[worst] > _ENOUGH * 1e-3 / wins.size
-        scale = np.bincount(self.lumps, o.weight * np.abs(cost)) / np.bincount(self.lumps, o.weight)
-        far = np.abs(cost) > scale[self.lumps]
+        apart = np.bincount(self.lumps, o.weight * np.abs(cost))
+        lost = apart - np.abs(np.bincount(self.lumps, o.weight * cost))
+        worst = np.argsort(-lost, kind="stable")[:_MOST_SPLITS]
+        torn = np.zeros(lost.size, dtype=bool)
+        torn[worst] = lost[worst] > 1e-3 * self.enough / lost.size
+        far = np.abs(cost) * self._coarse.orbits.weight[self.lumps] > apart[self.lumps]
         part = np.where(torn[self.lumps], 1 + (cost > 0.0) + 2 * far, 0)
         return _numbered(self.lumps * 5 + part)
 
@@ -85,13 +86,17 @@ def lumped(o: Orbits, lumps: Integers) -> Orbits:
     weight = np.bincount(lumps, o.weight).astype(np.float64)
     part = np.where(weight[lumps] > 0.0, o.weight, 1.0)
     total = np.bincount(lumps, part)
-    member = sparse.csc_array((part / total[lumps], (np.arange(lumps.size), lumps)))
+    rows = o.mass.size
+    orbit = np.repeat(np.arange(lumps.size), np.diff(o.share.indptr))
+    shares = np.bincount(
+        lumps[orbit] * rows + o.share.indices, o.share.data * (part / total[lumps])[orbit], weight.size * rows
+    )
     return replace(
         o,
         of=lumps[o.of],
         weight=weight,
         favor=np.clip(np.bincount(lumps, part * o.favor) / total, 0.0, 1.0),
-        share=sparse.csc_array(o.share @ member),
+        share=sparse.csc_array(shares.reshape(-1, rows).T),
     )
 
 
@@ -114,4 +119,9 @@ def first_lumps(o: Orbits, fixed: Array) -> Integers:
 
 
 def _numbered(key: Integers) -> Integers:
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    """The same groups, numbered without gaps."""
+    if key.max() > 8 * key.size:
+        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    used = np.zeros(int(key.max()) + 1, dtype=bool)
+    used[key] = True
+    return np.asarray((np.cumsum(used) - 1)[key])
