@@ -58,7 +58,9 @@ def compute(seed: int = 1) -> list[Curve]:
     curves = []
     for noise in NOISES:
         front = average_frontier((Affine(1.2, 0.3, noise), Affine(0.8, -0.3, noise)))
-        allowed = front.least_error + (front.largest_error - front.least_error) * np.linspace(0, 1, 120) ** 2
+        allowed = (
+            front.least_error + (front.largest_error - front.least_error) * np.linspace(0, 0.9999, 120) ** 2
+        )
         rules = [front.rule(conference_error=float(one)) for one in allowed]
         conference, adversary, price = (
             np.array([getattr(rule, name) for rule in rules])

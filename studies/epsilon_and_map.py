@@ -31,8 +31,7 @@ class Curves:
 
     success: Array
     epsilon: Array
-    both: Array
-    steady: Array
+    multiplier: Array
 
 
 def scores(rng: np.random.Generator) -> Array:
@@ -54,8 +53,7 @@ def compute(seed: int = 1) -> Curves:
     return Curves(
         np.array([(one.conference_error, one.adversary_error) for one in spent]),
         np.array([errors(belief, epsilon_policy(belief, e)) for e in EPSILONS]),
-        np.array([errors(belief, private_policy(belief, steady=True, epsilon=float(e))) for e in EPSILONS]),
-        np.array([errors(belief, private_policy(belief, steady=True))]),
+        np.array([errors(belief, private_policy(belief, multiplier=m)) for m in np.linspace(1, 2, 25)]),
     )
 
 
@@ -63,8 +61,7 @@ def draw(curves: Curves) -> list[Path]:
     figure, axis = plt.subplots(figsize=(6.4, 4.2))
     axis.plot(*curves.success.T, color="tab:blue", label="limit on the average success (price threshold)")
     axis.plot(*curves.epsilon.T, ".-", color="tab:red", label="epsilon from 0 to 6")
-    axis.plot(*curves.both.T, ".-", color="tab:green", label="steady, epsilon from 0 to 6")
-    axis.plot(*curves.steady.T, "D", color="tab:green", markersize=7, label="steady alone")
+    axis.plot(*curves.multiplier.T, ".-", color="tab:green", label="multiplier from 1 to 2")
     for epsilon in (0.0, 1.0, 2.0, 3.0):
         at = curves.epsilon[int(np.argmin(np.abs(EPSILONS - epsilon)))]
         axis.annotate(
@@ -78,11 +75,11 @@ def draw(curves: Curves) -> list[Path]:
 
 
 def draw_two_secrets() -> Path:
-    """Posterior of the heavier secret after each outcome, for three policies with a success of .6."""
+    """The posterior of the heavier secret after each outcome, for four policies."""
     policies = {
         "public decision\naccept (1, 1)": Policy([1.0, 1.0]),
         "no added success\naccept (1/3, 0)": Policy([1 / 3, 0.0]),
-        "no added success\naccept (1, 1/2)": Policy([1.0, 0.5]),
+        "randomized response\naccept (.73, .27)": epsilon_policy(Belief([0.6, 0.4], [1.0, 0.0]), 1.0),
         "full calibration\naccept (1, 0)": Policy([1.0, 0.0]),
     }
     figure, axes = plt.subplots(1, len(policies), figsize=(9.6, 3.2), sharey=True)
@@ -98,7 +95,13 @@ def draw_two_secrets() -> Path:
                 share = float(mass[0]) / total
                 axis.bar(left, share, width=total, align="edge", color=color, alpha=0.75, edgecolor="white")
                 axis.text(
-                    left + total / 2, share / 2, name, ha="center", va="center", fontsize=8, rotation=90
+                    left + total / 2,
+                    max(share / 2, 0.14),
+                    name,
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    rotation=90,
                 )
             left += total
         axis.axhline(0.6, color="0.2", linewidth=0.9, linestyle=":")

@@ -51,7 +51,7 @@ def curved_spread(first: Reviewer, second: Reviewer, prior: float) -> Spread:
         return float(part[0]), float(part[1])
 
     agree = max(0.0, total - gained - tied)
-    return Spread(least, agree, tied, spent_gained, whole.error + least_bound + total_bound + 1e-10)
+    return Spread(least, agree, tied, spent_gained, whole.error + least_bound + total_bound + 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
