@@ -274,8 +274,8 @@ class PaperProgram:
             bound, point, parts = _lowest(np.array(cuts), corners)
             if best[0] - bound <= _GAP:
                 break
-        total, *price = parts @ np.array(prices)
-        return best[1], bound, Dual(float(parts @ np.array(cuts)[:, 2]), total, np.array(price), corners)
+        constant, mixed = float(parts @ np.array(cuts)[:, 2]), parts @ np.array(prices)
+        return best[1], bound, Dual(constant, float(mixed[0]), mixed[1:], corners)
 
     def _open_corners(self) -> Array:
         """Corners that leave room for what is never decided against; the widest range comes last."""
