@@ -103,7 +103,10 @@ class Ledger:
         """The sealed record of a release."""
         content = _unseal(self.folder / f"{release.record}.json", self.key)
         papers = tuple(_from_json(PaperRecord, paper) for paper in content.pop("papers"))
-        return _from_json(Record, {**content, "papers": papers})
+        record = _from_json(Record, {**content, "papers": papers})
+        if (record.conference, record.release) != (release.conference, release.number):
+            raise VerificationError(f"the sealed record of release {release.number} is that of another one")
+        return record
 
     def tables(self, record: Record) -> dict[str, ExactPolicy]:
         """The tables that a release sampled."""
@@ -121,6 +124,8 @@ def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
     'chair/key.bin.sealed'
     """
     path = Path(key_path)
+    # A link to a key is no other key: it has the same ledger.
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(f"{path.name}.sealed")
 
 
@@ -129,6 +134,7 @@ def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
     """The ledger of a key, held by this process alone: a second run is refused at once."""
     folder = sealed_folder(key_path)
     folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)
     with lock(folder / "ledger.json"):
         yield read_ledger(key_path, key)
 

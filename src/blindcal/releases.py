@@ -13,6 +13,7 @@ from blindcal.conferences import Conference, PaperCase, secret_of
 from blindcal.errors import InputError, RefusedError
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, paired
+from blindcal.pools import OUTSIDER
 from blindcal.records import Ledger, PaperRecord, Record, commit
 from blindcal.statements import certificate_text, claim_json, claim_of, decisions_text
 
@@ -118,22 +119,19 @@ def decide(
     public is written here: `records.publish` does that, after the release is in the ledger.
     """
     stamp, past = input_stamp(ledger.key, conference, truth, request), ledger.of(request.conference)
-    twin = next((r for r in ledger.releases if r.input == stamp and r.conference != request.conference), None)
-    if twin is not None:
-        raise RefusedError(
-            f"this input was decided as conference {twin.conference!r}: another name would toss again"
-        )
     same = [release for release in past if release.input == stamp]
     if same and (same[-1] == past[-1] or not amend):
         return Outcome(ledger.record(same[-1]), "stored")
     if past:
         record = ledger.record(past[-1])
-        changed = _changed(record, conference, truth, request)
+        old = _ever_decided(ledger, request.conference)
+        changed = _changed(record, old, conference, truth, request)
         if not amend:
             raise RefusedError(_explain_change(record, changed, conference))
-        return _amended(ledger, record, changed, conference, truth, request, planner, reason, stamp)
+        return _amended(ledger, record, old, changed, conference, truth, request, planner, reason, stamp)
     if amend:
         raise InputError("there is no release to amend: this conference was not decided with this key")
+    _refuse_other_names(ledger, conference.cases, truth, request)
     return _first(ledger, conference, truth, request, planner, stamp)
 
 
@@ -208,14 +206,52 @@ def true_secret(key: Key, request: Request, case: PaperCase, reviewers: Sequence
     return secret_of(case, [reviewers[slot] for slot in order])
 
 
-def _changed(record: Record, conference: Conference, truth: Truth, request: Request) -> dict[str, list[str]]:
-    """Papers by what happened to them since the record: new, withdrawn, public data or reviewers changed."""
+def _refuse_other_names(ledger: Ledger, cases: Sequence[PaperCase], truth: Truth, request: Request) -> None:
+    """Refuse papers that another conference of the ledger decided, whatever its settings were."""
+    mine = {case.paper: case for case in cases}
+    for release in ledger.releases:
+        if release.conference == request.conference:
+            continue
+        again = [
+            paper.paper
+            for paper in ledger.record(release).papers
+            if paper.paper in mine and _same_reviews(paper, mine[paper.paper].scores, truth[paper.paper])
+        ]
+        if again:
+            raise RefusedError(
+                f"{len(again)} of {len(mine)} papers were decided as conference {release.conference!r}: "
+                "another name would toss again. Other papers that only look alike need a key of their own"
+            )
+
+
+def _same_reviews(paper: PaperRecord, scores: Sequence[float], reviewers: Sequence[str]) -> bool:
+    """Whether these are the reviews of a record; whom its pool or the new one does not know may be anyone."""
+    return list(paper.public["scores"]) == list(scores) and all(
+        one == other or OUTSIDER in (one, other)
+        for one, other in zip(paper.reviewers, reviewers, strict=True)
+    )
+
+
+def _ever_decided(ledger: Ledger, conference: str) -> dict[str, PaperRecord]:
+    """The latest record of every paper of a conference, those withdrawn since included."""
+    return {
+        paper.paper: paper for release in ledger.of(conference) for paper in ledger.record(release).papers
+    }
+
+
+def _changed(
+    record: Record, old: Mapping[str, PaperRecord], conference: Conference, truth: Truth, request: Request
+) -> dict[str, list[str]]:
+    """Papers by what happened to them since the record: new, withdrawn, public data or reviewers changed.
+
+    One that was withdrawn and is back as it was keeps its decision.
+    """
     if json.loads(json.dumps(request.settings)) != dict(record.settings):
         raise RefusedError(
             "the guarantee, its limits and the bar are frozen with the first release and cannot be changed"
         )
-    old = {paper.paper: paper for paper in record.papers}
-    changed: dict[str, list[str]] = {"new": [], "public": [], "reviewers": []}
+    last = {paper.paper for paper in record.papers}
+    changed: dict[str, list[str]] = {"new": [], "public": [], "reviewers": [], "returned": []}
     for case in conference.cases:
         if case.paper not in old:
             changed["new"].append(case.paper)
@@ -223,14 +259,16 @@ def _changed(record: Record, conference: Conference, truth: Truth, request: Requ
             changed["public"].append(case.paper)
         elif truth[case.paper] != old[case.paper].reviewers:
             changed["reviewers"].append(case.paper)
-    changed["withdrawn"] = sorted(set(old) - {case.paper for case in conference.cases})
+        elif case.paper not in last:
+            changed["returned"].append(case.paper)
+    changed["withdrawn"] = sorted(last - {case.paper for case in conference.cases})
     return changed
 
 
 def _explain_change(record: Record, changed: Mapping[str, Sequence[str]], conference: Conference) -> str:
     count = sum(map(len, changed.values()))
     words = {"new": "new", "public": "with other scores or pools", "reviewers": "with other reviewers"}
-    words["withdrawn"] = "withdrawn"
+    words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = ", ".join(f"{len(papers)} {words[kind]}" for kind, papers in changed.items() if papers)
     return (
         f"the input differs from release {record.release} in {count} of {len(conference.cases)} papers "
@@ -239,9 +277,25 @@ def _explain_change(record: Record, changed: Mapping[str, Sequence[str]], confer
     )
 
 
+def _refuse_new_ids(
+    old: Mapping[str, PaperRecord], new: Sequence[str], conference: Conference, truth: Truth
+) -> None:
+    """A decided paper under another id would be tossed again: refuse it."""
+    present = {case.paper for case in conference.cases}
+    gone = [paper for name, paper in old.items() if name not in present]
+    for case in conference.cases if gone else ():
+        facts = _plain(public_facts(case)) if case.paper in new else None
+        if any(paper.public == facts and paper.reviewers == truth[case.paper] for paper in gone):
+            raise RefusedError(
+                f"paper {case.paper!r} has the reviews and the pool of one that was decided and is not here "
+                "any more: under another id it would be tossed again"
+            )
+
+
 def _amended(
     ledger: Ledger,
     record: Record,
+    old: Mapping[str, PaperRecord],
     changed: Mapping[str, Sequence[str]],
     conference: Conference,
     truth: Truth,
@@ -255,10 +309,12 @@ def _amended(
         raise InputError("an amendment needs a --reason for the record")
     if conference.bar != record.bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    release, old = record.release + 1, {paper.paper: paper for paper in record.papers}
+    release = record.release + 1
     again = {name for kind in ("new", "public", "reviewers") for name in changed[kind]}
     chosen = [index for index, case in enumerate(conference.cases) if case.paper in again]
-    past = history(ledger, record, again & set(old))
+    _refuse_other_names(ledger, [conference.cases[i] for i in chosen], truth, request)
+    _refuse_new_ids(old, changed["new"], conference, truth)
+    past = history(ledger, replace(record, papers=tuple(old.values())), again & set(old))
     cases = [
         amended_case(conference.cases[i], past.get(conference.cases[i].paper, ()), record.bar) for i in chosen
     ]

@@ -13,7 +13,7 @@ from blindcal.conferences import Conference
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans import paired, weights_digest
 from blindcal.records import Ledger, PaperRecord, Record, Release
-from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, true_secret
+from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, public_facts, true_secret
 from blindcal.statements import certificate_text, claim_of, decisions_text, probability_of
 
 # Another machine may round a weight differently; its claims then agree to this much.
@@ -114,12 +114,7 @@ def claim_again(decisions: Sequence[Earlier]) -> Claim:
         case = amended_case(later.case, decisions[:index], later.case.bar)
         factor = case.factor if isinstance(case, AmendedCase) else None
         before = decisions[index - 1].case
-        same = (case.scores, case.candidates, case.inclusion, case.parameters) == (
-            before.scores,
-            before.candidates,
-            before.inclusion,
-            before.parameters,
-        )
+        same = public_facts(case) == public_facts(before)
         stated = paired(stated, claim(later.case.belief, later.policy, factor=factor), same)
     return stated
 

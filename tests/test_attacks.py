@@ -1,0 +1,199 @@
+"""Attempts to have a coin tossed twice, or to read the assignment off something that is public."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from blindcal.coins import Key, make_key
+from blindcal.conferences import Conference
+from blindcal.errors import RefusedError, VerificationError
+from blindcal.guarantees import Guarantee
+from blindcal.plans import plan_conference
+from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
+from blindcal.releases import Outcome, Request, Truth, decide
+from blindcal.verification import report, verify
+from small_conferences import loaded, small_conference
+
+REQUEST = Request(Guarantee(), accept_rate=0.4)
+OTHERS = (
+    replace(REQUEST, conference="other"),
+    Request(Guarantee(epsilon=1.0), "other", accept_rate=0.4),
+    Request(Guarantee("average"), "other", accept_rate=0.4),
+    Request(Guarantee(), "other", bar=0.1),
+)
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    make_key(tmp_path / "key.bin")
+    return tmp_path / "key.bin"
+
+
+def ledger_of(key: Path) -> Ledger:
+    return read_ledger(key, Key(key.read_bytes()))
+
+
+def decided(
+    key: Path, conference: Conference, truth: Truth, request: Request = REQUEST, *, amend: bool = False
+) -> Outcome:
+    with open_ledger(key, Key(key.read_bytes())) as ledger:
+        return decide(conference, truth, request, ledger, plan_conference, amend=amend, reason="attack")
+
+
+def only(conference: Conference, *indices: int) -> Conference:
+    return replace(
+        conference,
+        cases=tuple(conference.cases[i] for i in indices),
+        raw_accept=tuple(conference.raw_accept[i] for i in indices),
+    )
+
+
+def record_of(outcome: Outcome, paper: str) -> PaperRecord:
+    return next(one for one in outcome.record.papers if one.paper == paper)
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=("same settings", "epsilon", "average", "bar"))
+def test_another_name_tosses_no_paper_again_whatever_the_settings(key: Path, other: Request) -> None:
+    conference, truth = loaded(small_conference(papers=4))
+    decided(key, conference, truth)
+    with pytest.raises(RefusedError, match="4 of 4 papers were decided as conference 'conference'"):
+        decided(key, conference, truth, other)
+    with pytest.raises(RefusedError, match="1 of 1 papers"):
+        decided(key, only(conference, 2), truth, other)
+    assert len(ledger_of(key).releases) == 1
+
+
+def test_another_name_is_no_way_round_by_pool_or_amendment(key: Path) -> None:
+    """With other pools a reviewer may have become someone outside; a paper may be brought in later."""
+    conference, truth = loaded(small_conference(papers=4))
+    paper, other = conference.cases[0].paper, OTHERS[1]
+    decided(key, conference, truth)
+    blurred = {**truth, paper: ("*", truth[paper][1])}
+    with pytest.raises(RefusedError, match="another name"):
+        decided(key, only(conference, 0), blurred, other)
+    strangers, theirs = loaded(small_conference(seed=2, papers=3))
+    decided(key, strangers, theirs, other)
+    brought = replace(
+        strangers,
+        cases=(*strangers.cases, replace(conference.cases[3], bar=strangers.bar)),
+        raw_accept=(*strangers.raw_accept, False),
+    )
+    with pytest.raises(RefusedError, match="1 of 1 papers were decided as conference 'conference'"):
+        decided(
+            key, brought, {**theirs, **{p: truth[p] for p in truth if p not in theirs}}, other, amend=True
+        )
+
+
+def test_a_paper_withdrawn_and_brought_back_keeps_its_decision(key: Path) -> None:
+    conference, truth = loaded(small_conference(papers=4))
+    first = decided(key, conference, truth)
+    for _ in range(2):
+        decided(key, only(conference, 2, 3), truth, amend=True)
+        back = decided(key, only(conference, 0, 2, 3), truth, amend=True)
+        for one in back.record.papers:
+            assert one == record_of(first, one.paper)
+    with pytest.raises(RefusedError, match="1 returned, 2 withdrawn"):
+        decided(key, only(conference, 1, 2), truth)
+
+
+def test_a_paper_brought_back_with_a_correction_is_charged_for_its_first_decision(key: Path) -> None:
+    conference, truth = loaded(small_conference(papers=3))
+    paper = conference.cases[0].paper
+    decided(key, conference, truth)
+    decided(key, only(conference, 1, 2), truth, amend=True)
+    corrected = {**truth, paper: truth[paper][::-1]}
+    back = decided(key, conference, corrected, amend=True)
+    assert record_of(back, paper).earlier == (1,)
+    assert back.certificate["decided_again"]["papers"] == 1
+    report(verify(conference, corrected, REQUEST, ledger_of(key)))
+
+
+def test_there_and_back_is_charged_every_time(key: Path) -> None:
+    conference, truth = loaded(small_conference(papers=3))
+    paper = conference.cases[0].paper
+    swapped = {**truth, paper: truth[paper][::-1]}
+    for number, now in enumerate((truth, swapped, truth, swapped), start=1):
+        outcome = decided(key, conference, now, amend=number > 1)
+        assert record_of(outcome, paper).earlier == tuple(range(1, number))
+        assert outcome.certificate["largest_rise"] == 0
+    assert decided(key, conference, truth).record.release == 3, "stored, not tossed"
+
+
+def test_a_decided_paper_under_a_new_id_is_refused(key: Path) -> None:
+    conference, truth = loaded(small_conference(papers=3))
+    decided(key, conference, truth)
+    old = conference.cases[0]
+    renamed = replace(conference, cases=(replace(old, paper="new"), *conference.cases[1:]))
+    with pytest.raises(RefusedError, match="under another id"):
+        decided(key, renamed, {**truth, "new": truth[old.paper]}, amend=True)
+
+
+def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.bin"
+    link.symlink_to(key)
+    assert sealed_folder(link) == sealed_folder(key)
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    with pytest.raises(RefusedError):
+        decided(link, conference, truth, OTHERS[1])
+
+
+def test_the_sealed_folder_is_closed_to_others_even_if_it_was_there(key: Path) -> None:
+    sealed_folder(key).mkdir(mode=0o777)
+    sealed_folder(key).chmod(0o777)
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    assert sealed_folder(key).stat().st_mode & 0o777 == 0o700
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in sealed_folder(key).iterdir())
+
+
+def test_a_record_in_the_place_of_another_is_found(key: Path) -> None:
+    """Both are stamped with the key; only one is what the ledger says it is."""
+    one, theirs = loaded(small_conference(papers=2))
+    two, others = loaded(small_conference(seed=2, papers=2))
+    decided(key, one, theirs)
+    decided(key, two, others, OTHERS[0])
+    folder = sealed_folder(key)
+    (folder / "1-1.json").write_bytes((folder / "2-1.json").read_bytes())
+    with pytest.raises(VerificationError, match="another"):
+        decided(key, one, theirs)
+
+
+def test_a_release_after_a_change_of_the_grid_alone_verifies(key: Path) -> None:
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    grid = tuple(sorted({score for case in conference.cases for score in case.scores}))
+    gridded = replace(conference, cases=tuple(replace(case, grid=grid) for case in conference.cases))
+    with pytest.raises(RefusedError, match="other scores or pools"):
+        decided(key, gridded, truth)
+    decided(key, gridded, truth, amend=True)
+    report(verify(gridded, truth, REQUEST, ledger_of(key)))
+
+
+def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: Path) -> None:
+    """Equal scores, reviewers alike, someone outside: whoever wrote the reviews, one table file."""
+    conference, _ = loaded(small_conference(seed=5, papers=1, pool=4))
+    case = conference.cases[0]
+    alike = (case.parameters[0], case.parameters[0], *case.parameters[2:])
+    case = replace(
+        case,
+        scores=(1.0, 1.0),
+        candidates=("*", *case.candidates[1:]),
+        inclusion=(0.5, 0.5, 0.4, 0.6),
+        parameters=alike,
+    )
+    tied = replace(conference, cases=(case,))
+    seen = set()
+    for index, who in enumerate(permutations(case.candidates, 2)):
+        path = tmp_path / f"{index}.bin"
+        make_key(path)
+        outcome = decided(path, tied, {case.paper: who})
+        told = {k: v for k, v in outcome.certificate.items() if k not in ("accepted", "commitment")}
+        seen.add(((sealed_folder(path) / "1-1.tables").read_bytes(), json.dumps(told)))
+    assert len(seen) == 1
