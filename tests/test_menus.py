@@ -55,6 +55,7 @@ def test_every_choice_is_what_its_tables_do_on_average_over_the_public_belief(co
     reviews = sum(len(case.scores) for case in conference.cases)
     assert found.wrong_raw == pytest.approx(raw, abs=1e-12)
     assert found.papers == len(conference.cases)
+    assert 0 <= found.gap <= 1e-8
     for choice in found.choices:
         accepts = tables(conference, choice.guarantee).accept
         pairs = list(zip(conference.cases, accepts, strict=True))

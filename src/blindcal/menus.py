@@ -56,6 +56,7 @@ class Menu:
 
     `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
     `nothing_at_stake`: papers that any likely reviewers would lead to the same decision.
+    `gap`: by how much the worst table may miss the best share of wrong decisions; proved.
     """
 
     choices: tuple[Choice, ...]
@@ -64,6 +65,7 @@ class Menu:
     nothing_secret: int
     nothing_at_stake: int
     papers: int
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,9 @@ def menu(
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
     """Solve every paper under every guarantee; `advance` is called once for each of them."""
-    solved = [tables(conference, one, workers=workers, advance=advance).accept for one in guarantees]
-    jobs = list(zip(conference.cases, conference.raw_accept, zip(*solved, strict=True), strict=True))
+    solved = [tables(conference, one, workers=workers, advance=advance) for one in guarantees]
+    accepts = zip(*(one.accept for one in solved), strict=True)
+    jobs = list(zip(conference.cases, conference.raw_accept, accepts, strict=True))
     papers = each(_paper, jobs, workers=workers)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
@@ -101,6 +104,7 @@ def menu(
         nothing_secret=sum(paper.known for paper in papers),
         nothing_at_stake=sum(paper.settled for paper in papers),
         papers=len(papers),
+        gap=max(one.gap for one in solved),
     )
 
 

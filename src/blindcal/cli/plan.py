@@ -36,6 +36,7 @@ from blindcal.plans import plan_conference, summary
 from blindcal.releases import commit_to
 from blindcal.workers import cores
 
+_NEARLY_EXACT = 1e-8
 _WORDS = {
     "public": "public: nothing leaks to anyone",
     "steady": "steady: no decision raises anyone's best guess",
@@ -130,6 +131,10 @@ def _print(
         f"In {choices.nothing_secret} papers nothing is secret (the scores alone name every author with "
         f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
     )
+    if choices.gap > _NEARLY_EXACT:
+        say(
+            f"Pools are large: a table may miss its best share of wrong decisions by {choices.gap:.0e}, no more."
+        )
 
 
 def shown(guarantee: Guarantee) -> str:
