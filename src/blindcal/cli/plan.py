@@ -132,9 +132,7 @@ def _print(
         f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
     )
     if choices.gap > _NEARLY_EXACT:
-        say(
-            f"Pools are large: a table may miss its best share of wrong decisions by {choices.gap:.0e}, no more."
-        )
+        say(f"Pools are large: tables are proved to be within {1.1 * choices.gap:.1e} of the best ones.")
 
 
 def shown(guarantee: Guarantee) -> str:
