@@ -531,7 +531,7 @@ def test_killed_at_any_moment_it_never_tosses_twice(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     script = Path(__file__).parent / "killed_decisions.py"
     done = subprocess.run(
-        [sys.executable, str(script), str(folder), str(tmp_path), str(count(15, 150)), str(rng.integers(99))],
+        [sys.executable, str(script), str(folder), str(tmp_path), str(count(10, 150)), str(rng.integers(99))],
         capture_output=True,
         text=True,
         check=False,
