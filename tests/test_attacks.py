@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from blindcal.amendments import history
+from blindcal.certificates import table_epsilon
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference
 from blindcal.errors import RefusedError, VerificationError
@@ -16,6 +19,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.plans import plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, Truth, decide
+from blindcal.statements import claim_of
 from blindcal.verification import report, verify
 from small_conferences import loaded, small_conference
 
@@ -197,3 +201,20 @@ def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: P
         told = {k: v for k, v in outcome.certificate.items() if k not in ("accepted", "commitment")}
         seen.add(((sealed_folder(path) / "1-1.tables").read_bytes(), json.dumps(told)))
     assert len(seen) == 1
+
+
+def test_the_epsilons_of_a_corrected_paper_add_up(tmp_path: Path) -> None:
+    """Somebody who knows of the correction has two secrets: opposite decisions do not cancel."""
+    key, request = tmp_path / "key.bin", Request(Guarantee("average", epsilon=1.0), accept_rate=0.4)
+    key.write_bytes(bytes(32))
+    conference, truth = loaded(small_conference(papers=12))
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    decided(key, conference, truth, request)
+    outcome = decided(key, conference, swapped, request, amend=True)
+    every = history(ledger_of(key), outcome.record, set(truth))
+    alone = {paper: [table_epsilon(one.policy) for one in past] for paper, past in every.items()}
+    assert sum(min(both) > 0 for both in alone.values()) >= 2, "some papers must tell something twice"
+    for paper, both in alone.items():
+        assert len(both) == 2
+        assert claim_of(record_of(outcome, paper)).epsilon >= sum(map(Fraction, both))
+    report(verify(conference, swapped, request, ledger_of(key)))

@@ -346,5 +346,15 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
     )
 
 
+def table_epsilon(policy: ExactPolicy) -> float:
+    """The epsilon of one table alone, rounded up.
+
+    >>> [table_epsilon(ExactPolicy(np.array(table))) for table in ([UNIT // 2] * 2, [UNIT, 0])]
+    [0.0, inf]
+    """
+    table, unit = policy.integers, policy.denominator
+    return max(logarithm_above(*_ratio(outcome)) for outcome in (table, unit - table))
+
+
 def _ratio(likelihood: Exact) -> tuple[int, int]:
     return int(likelihood.max()), int(likelihood.min())

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
-from math import fsum
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
 
 from blindcal.amendments import AmendedCase
 from blindcal.beliefs import Belief
-from blindcal.certificates import Claim, certify
+from blindcal.certificates import Claim, certify, table_epsilon
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase
 from blindcal.decks import tables
@@ -160,16 +160,20 @@ def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
     return sum((c.added for c in claims), Fraction(0)) <= Fraction(guarantee.added_success) * reviews
 
 
-def paired(first: Claim, second: Claim, same_public_data: bool) -> Claim:
+def paired(first: Claim, second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:
     """What two decisions on one paper promise together; `second` was claimed with the first counted in.
 
     Where the public data are the same, what the second decision adds comes on top of the success of the
-    first; where they changed, the success given the first decision is stated.
+    first; where they changed, the success given the first decision is stated. Epsilons and multipliers of
+    the tables compose: they must hold for somebody who knows that the reviewers were corrected in between.
     """
     before = second.success_scores_only
     success = first.success + second.added if same_public_data else max(before, second.success)
     multiplier = upward(Fraction(first.multiplier) * Fraction(second.multiplier))
-    return replace(second, success=success, added=success - before, multiplier=multiplier)
+    apart = first.epsilon, table_epsilon(policy)
+    composed = inf if inf in apart else upward(sum(map(Fraction, apart), Fraction(0)))
+    epsilon = max(second.epsilon, composed)
+    return replace(second, success=success, added=success - before, epsilon=epsilon, multiplier=multiplier)
 
 
 def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:

@@ -324,7 +324,7 @@ def _amended(
     for case, plan, raw in zip(cases, plans, part.raw_accept, strict=True):
         before = old.get(case.paper)
         if before is not None:
-            pair = paired(claim_of(before), plan.claim, case.paper in changed["reviewers"])
+            pair = paired(claim_of(before), plan.claim, plan.policy, case.paper in changed["reviewers"])
             plan = replace(plan, claim=pair)
         earlier = () if before is None else (*before.earlier, before.release)
         fresh[case.paper] = _decided(

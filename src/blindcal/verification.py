@@ -115,7 +115,8 @@ def claim_again(decisions: Sequence[Earlier]) -> Claim:
         factor = case.factor if isinstance(case, AmendedCase) else None
         before = decisions[index - 1].case
         same = public_facts(case) == public_facts(before)
-        stated = paired(stated, claim(later.case.belief, later.policy, factor=factor), same)
+        told = claim(later.case.belief, later.policy, factor=factor)
+        stated = paired(stated, told, later.policy, same)
     return stated
 
 
