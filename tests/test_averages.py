@@ -176,6 +176,19 @@ def test_both_directions_meet():
     )
 
 
+def test_every_budget_is_met():
+    """From a millionth of what is worth spending to all but a billionth, in both directions."""
+    rng = np.random.default_rng(9)
+    for _ in range(count(20, 300)):
+        pair = [bc.Affine(rng.uniform(0.2, 2), rng.normal(), 10 ** rng.uniform(-3, 0.5)) for _ in range(2)]
+        avg = bc.average_frontier(tuple(pair), rng.uniform(0.05, 0.95))
+        for share in (1e-6, 0.01, 0.3, 0.9, 0.9999, 1 - 1e-9):
+            allowed = avg.least_error + share * (avg.largest_error - avg.least_error)
+            assert avg.rule(conference_error=allowed).conference_error == pytest.approx(allowed, abs=1e-12)
+            wanted = avg.least_adversary_error * (1 - share) + avg.largest_adversary_error * share
+            assert avg.rule(adversary_error=wanted).adversary_error == pytest.approx(wanted, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", ["noiseless, not affine", "noisy affine"])
 def test_swapping_the_reviewers_with_the_prior_changes_nothing(name):
     (one, two), prior = GAMES[name]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import erf, erfinv
 
 from blindcal.beliefs import pair_belief
@@ -120,16 +119,28 @@ class AverageFrontier:
         return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)
 
     def _threshold(self, which: int, amount: float) -> float:
-        """The z at which `amount` is spent or gained. From 0 spending grows like z^2: its root is nearly
-        straight, and a few evaluations (each an integral) are enough."""
+        """The z at which `amount` is spent (0) or gained (1), by secants between safe ends.
+
+        `sqrt(-log(1 - share spent))` is nearly straight in z, from z^2 at 0 to the tail of a Gaussian, so a
+        few evaluations (each an integral) are enough.
+        """
+        total, close = self.spread.spent_gained(CEILING)[which], max(1e-14, 0.01 * self.spread.error)
         power = 0.5 if which == 0 else 1.0
 
-        def gap(z: float) -> float:
-            return float(max(self.spread.spent_gained(z)[which], 0.0) ** power - amount**power)
+        def straight(part: float) -> float:
+            return float((-np.log1p(-min(max(part / total, 0.0), 1.0 - 1e-16))) ** power)
 
-        middle = gap(1.0)
-        low, high = (0.0, 1.0) if middle > 0.0 else (1.0, CEILING)
-        return float(brentq(gap, low, high, xtol=1e-11, rtol=1e-12))
+        target = straight(amount)
+        low, high, last, last_gap, z = 0.0, CEILING, 0.0, -target, 1.0
+        for _ in range(100):
+            part = self.spread.spent_gained(z)[which]
+            if abs(part - amount) <= close:
+                break
+            gap = straight(part) - target
+            low, high = (low, z) if part > amount else (z, high)
+            step = z - gap * (z - last) / (gap - last_gap) if gap != last_gap else low
+            last, last_gap, z = z, gap, step if low < step < high else 0.5 * (low + high)
+        return z
 
     def _rule(self, z: float, share_of_ties: float, price: float, fraction: float) -> AverageRule:
         spent, gained = self.spread.spent_gained(z) if z > 0.0 else (0.0, 0.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.interpolate import BSpline, RectBivariateSpline, make_interp_spline
@@ -44,6 +45,7 @@ def curved_spread(first: Reviewer, second: Reviewer, prior: float) -> Spread:
     spent, gained, tied = (float(part) for part in whole.total)
     total, total_bound = surface.scores_only()
 
+    @cache
     def spent_gained(z: float) -> tuple[float, float]:
         if z >= CEILING:
             return spent, gained
