@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import pairwise
 
@@ -113,3 +114,15 @@ def test_workers_give_results_in_order_and_count_them():
     items = list(range(-60, 60))
     assert each(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
     assert sum(done) == len(items)
+
+
+def _threads(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    assert set(each(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
+    assert dict(os.environ) == before

@@ -6,11 +6,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TypeVar
 
 _CHUNKS = 16
 _ENOUGH = 48
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,13 +43,30 @@ def each(
     # A fresh interpreter a worker: forking a process that has threads is not safe.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
-        chunks = {
-            pool.submit(_chunk, function, items[start : start + size]): start
-            for start in range(0, len(items), size)
-        }
+        with _one_thread_each():
+            chunks = {
+                pool.submit(_chunk, function, items[start : start + size]): start
+                for start in range(0, len(items), size)
+            }
         return _gather(chunks, advance)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started here add up their arrays on one thread: a thread for every core in each of them would
+    double the time, and sums would depend on how many there are."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _leave_interrupts() -> None:
