@@ -21,7 +21,7 @@ from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, seal
 from blindcal.releases import Outcome, Request, Truth, decide
 from blindcal.statements import claim_of
 from blindcal.verification import report, verify
-from small_conferences import loaded, small_conference
+from small_conferences import arguments, loaded, small_conference
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
 OTHERS = (
@@ -218,3 +218,31 @@ def test_the_epsilons_of_a_corrected_paper_add_up(tmp_path: Path) -> None:
         assert len(both) == 2
         assert claim_of(record_of(outcome, paper)).epsilon >= sum(map(Fraction, both))
     report(verify(conference, swapped, request, ledger_of(key)))
+
+
+@pytest.mark.edge
+def test_the_key_never_lies_in_the_folder_that_is_sent_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli = pytest.importorskip("blindcal.cli")
+    folder = small_conference(papers=2).write(tmp_path / "in")
+    for key, out in (("out/key.bin", "out"), ("out/chair/key.bin", "out"), ("key.bin", ".")):
+        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+        assert cli.run(arguments(folder, tmp_path / key, tmp_path / out)) == 2
+        assert "sent on" in capsys.readouterr().err
+        assert not (tmp_path / key).exists()
+
+
+@pytest.mark.edge
+def test_a_new_key_beside_an_old_ledger_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key was lost and the ledger was not: no new key is made to toss again."""
+    cli = pytest.importorskip("blindcal.cli")
+    folder, key = small_conference(papers=2).write(tmp_path / "in"), tmp_path / "key.bin"
+    assert cli.run(arguments(folder, key, tmp_path / "out")) == 0
+    key.unlink()
+    assert cli.run(arguments(folder, key, tmp_path / "new")) == 3
+    assert "toss again" in capsys.readouterr().err
+    assert not key.exists()
+    assert not (tmp_path / "new").exists()

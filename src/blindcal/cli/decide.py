@@ -29,6 +29,7 @@ from blindcal.cli.inputs import (
     request_of,
 )
 from blindcal.coins import make_key, read_key
+from blindcal.errors import InputError, RefusedError
 from blindcal.plans import plan_conference
 from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, input_stamp
@@ -87,8 +88,14 @@ def run(
 ) -> tuple[Outcome, bool]:
     """Decide the conference in `files` and publish; also says whether the key was made."""
     frozen = None
+    if out.resolve() in sealed_folder(key).resolve().parents:
+        raise InputError("--key must not lie in the --out folder, which is there to be sent on")
     if made := not key.exists():
         check_vacant(out, None)
+        if (sealed_folder(key) / "ledger.json").exists():
+            raise RefusedError(
+                f"{sealed_folder(key)} holds decisions of a key that is not there: a new key would toss again"
+            )
     else:
         ledger = read_ledger(key, read_key(key))
         releases = ledger.of(request.conference)
