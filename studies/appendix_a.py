@@ -78,7 +78,7 @@ def draw(results: dict[str, Sweep]) -> None:
     mpl.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     (DOCS / "figures").mkdir(parents=True, exist_ok=True)
     for k, (measure, title) in enumerate(MEASURES.items()):
-        figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), sharey=True)
+        figure, panels = plt.subplots(1, 2, figsize=(10, 4.8), sharey=True)
         for panel, (reading, axis) in zip(panels, READINGS.items(), strict=True):
             result = results[reading]
             for m, method in enumerate(result.methods):
@@ -90,8 +90,8 @@ def draw(results: dict[str, Sweep]) -> None:
             panel.set_xlabel(axis)
             panel.set_ylim(bottom=0)
         panels[0].set_ylabel(title)
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False)
-        figure.tight_layout(rect=(0, 0.12, 1, 1))
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False)
+        figure.tight_layout(rect=(0, 0.16, 1, 1))
         figure.savefig(DOCS / "figures" / f"appendix_a_{measure}.png", dpi=110, metadata={"Software": ""})
         plt.close(figure)
 
