@@ -168,6 +168,22 @@ def test_without_a_secret_column_the_bad_value_is_quoted() -> None:
         parse_table(b"size,other\n2,3\n", "r.csv", [Column("size", "number")])
 
 
+def test_limits_are_the_last_values_allowed() -> None:
+    unit = [Column("n", "number", low=0, high=1)]
+    assert parse_table(b"n\n0\n1\n", "r.csv", unit).number("n").tolist() == [0, 1]
+    for lines, ending in ((50_000, b""), (49_999, b"xx")):
+        assert len(parse_table(b't\n"' + b"x\n" * lines + ending + b'"\n', "r.csv", [Column("t")])) == 1
+    with pytest.raises(InputError, match="row 2: must have at most 100,000 characters a cell, found 100,001"):
+        parse_table(b't\n"' + b"x\n" * 50_000 + b'x"\n', "r.csv", [Column("t")])
+    names = ",".join(f"c{i}" for i in range(1_000))
+    wide = [Column(name) for name in names.split(",")]
+    assert len(parse_table(f"{names}\n{names}\n".encode(), "r.csv", wide).columns) == 1_000
+    with pytest.raises(InputError, match="row 1: must have at most 1,000 columns, found 1,001"):
+        parse_table(f"{names},x\n".encode(), "r.csv", wide)
+    with pytest.raises(InputError, match="row 1: must have at most 1,000 columns, found 1,001"):
+        parse_table(f'"x",{names},x\n'.encode(), "r.csv", wide)
+
+
 def test_many_problems_are_counted_and_not_all_listed() -> None:
     data = b"size\n" + b"x\n" * 5_000
     with pytest.raises(InputError, match="and 4,900 more problems") as caught:

@@ -54,7 +54,7 @@ def test_ids_are_text(tmp_path: Path) -> None:
 
 
 def test_integers_lead_back_to_the_rows_of_the_file(tmp_path: Path) -> None:
-    rows = [("b", "y", 1.5), ("a", "z", 2.0), ("b", "x", -3.0)]
+    rows = [("b", "y", -1.5), ("a", "z", 2.0), ("b", "x", 3.0)]
     reviews = read(tmp_path, "score,reviewer,paper\n" + "".join(f"{s},{r},{p}\n" for p, r, s in rows))
     ids = zip(reviews.paper, reviews.reviewer, reviews.score, strict=True)
     assert [(reviews.papers[p], reviews.reviewers[r], s) for p, r, s in ids] == sorted(rows)
