@@ -8,15 +8,18 @@ from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from blindcal.amendments import history
-from blindcal.certificates import table_epsilon
+from blindcal.beliefs import Belief
+from blindcal.certificates import keeps, table_epsilon
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference
 from blindcal.errors import RefusedError, VerificationError
+from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.plans import plan_conference
+from blindcal.plans import PaperPlan, plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, Truth, decide
 from blindcal.statements import claim_of
@@ -246,3 +249,25 @@ def test_a_new_key_beside_an_old_ledger_is_refused(
     assert "toss again" in capsys.readouterr().err
     assert not key.exists()
     assert not (tmp_path / "new").exists()
+
+
+def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
+    """Honest claims are not enough: fully calibrated tables under the name of a steady release."""
+    conference, truth = loaded(small_conference(papers=6))
+
+    def loose(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
+        return plan_conference(part, Guarantee("none", epsilon=None), price)
+
+    with open_ledger(key, Key(key.read_bytes())) as ledger:
+        decide(conference, truth, REQUEST, ledger, loose)
+    checks = verify(conference, truth, REQUEST, ledger_of(key))
+    assert [check.name for check in checks if check.failed] == ["limits of each table"]
+    with pytest.raises(VerificationError, match="limits of each table"):
+        report(checks)
+
+
+@pytest.mark.parametrize("sure", [0.9, 0.99])
+def test_never_against_is_part_of_what_is_checked(sure: float) -> None:
+    belief, asked = Belief([0.6, 0.4], [0.95, 0.2]), Guarantee("none", epsilon=None, never_against=sure)
+    table = ExactPolicy(np.array([UNIT // 2, 0]))
+    assert keeps(belief, table, asked) == (sure > 0.95)

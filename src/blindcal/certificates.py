@@ -346,6 +346,18 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
     )
 
 
+def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:
+    """Whether a table keeps, exactly, every limit that is asked of one paper.
+
+    >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))
+    >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())
+    (True, False)
+    """
+    fixed, table = _fixed(belief, guarantee), policy.integers
+    against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
+    return not against.any() and not _missed(exact_case(belief, factor), policy, guarantee).size
+
+
 def table_epsilon(policy: ExactPolicy) -> float:
     """The epsilon of one table alone, rounded up.
 

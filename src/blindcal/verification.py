@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.amendments import AmendedCase, Earlier, amended_case, history, recorded_case
-from blindcal.certificates import Claim, claim
+from blindcal.certificates import Claim, claim, keeps
 from blindcal.coins import Key, toss
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, VerificationError
+from blindcal.guarantees import Guarantee
 from blindcal.plans import paired, weights_digest
 from blindcal.records import Ledger, PaperRecord, Record, Release
 from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, public_facts, true_secret
@@ -43,7 +44,7 @@ def verify(
         *_input(conference, truth, request, ledger, past[-1], record),
         _coins(ledger, request, record),
         _tables(ledger.key, request, record, decided),
-        *_claims(record, decided),
+        *_claims(request, record, decided),
         _texts(request, record),
     ]
     return checks if out is None else [*checks, _files(record, out)]
@@ -92,9 +93,10 @@ def _tables(key: Key, request: Request, record: Record, decided: dict[str, tuple
     return Check("accept probabilities", len(record.papers), sum(map(wrong, record.papers)))
 
 
-def _claims(record: Record, decided: dict[str, tuple[Earlier, ...]]) -> list[Check]:
-    """What is claimed of each table follows from it; exactly, where the weights are equal to the last bit."""
-    other, wrong = 0, 0
+def _claims(request: Request, record: Record, decided: dict[str, tuple[Earlier, ...]]) -> list[Check]:
+    """What is claimed of each table follows from it, and it keeps what was asked: exactly, where the weights
+    are equal to the last bit."""
+    other, wrong, loose = 0, 0, 0
     for paper in record.papers:
         past = decided[paper.paper]
         stated, again = claim_of(paper), claim_again(past)
@@ -102,8 +104,20 @@ def _claims(record: Record, decided: dict[str, tuple[Earlier, ...]]) -> list[Che
         other += not exact
         agree = replace(again, mixed=stated.mixed) == stated if exact else _close(again, stated)
         wrong += not agree
+        loose += exact and not _kept(past, request.guarantee)
     note = f"{other} papers have weights rounded differently on this machine" if other else ""
-    return [Check("claims of each table", len(record.papers), wrong, note)]
+    return [
+        Check("claims of each table", len(record.papers), wrong, note),
+        Check("limits of each table", len(record.papers) - other, loose),
+    ]
+
+
+def _kept(decisions: Sequence[Earlier], guarantee: Guarantee) -> bool:
+    """Whether the latest table of a paper keeps what was asked, the earlier decisions counted in."""
+    *earlier, last = decisions
+    case = amended_case(last.case, earlier, last.case.bar)
+    factor = case.factor if isinstance(case, AmendedCase) else None
+    return keeps(last.case.belief, last.policy, guarantee, factor=factor)
 
 
 def claim_again(decisions: Sequence[Earlier]) -> Claim:
