@@ -16,7 +16,7 @@ from blindcal.beliefs import Belief
 from blindcal.certificates import keeps, table_epsilon
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference
-from blindcal.errors import RefusedError, VerificationError
+from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, plan_conference
@@ -271,3 +271,27 @@ def test_never_against_is_part_of_what_is_checked(sure: float) -> None:
     belief, asked = Belief([0.6, 0.4], [0.95, 0.2]), Guarantee("none", epsilon=None, never_against=sure)
     table = ExactPolicy(np.array([UNIT // 2, 0]))
     assert keeps(belief, table, asked) == (sure > 0.95)
+
+
+@pytest.mark.parametrize("name", ["public", "steady", "none"])
+@pytest.mark.parametrize("scores", [(-1e300, 1e300), (-1e155, 1e155), (1.0, 1e200)])
+def test_weights_that_are_no_numbers_are_refused_and_not_certified(
+    name: str, scores: tuple[float, float], key: Path
+) -> None:
+    conference, truth = loaded(small_conference(papers=1))
+    far = replace(conference, cases=(replace(conference.cases[0], scores=scores),))
+    with pytest.raises(InputError, match="too far"):
+        decided(key, far, truth, Request(Guarantee(name, epsilon=None), bar=conference.bar))
+    assert not ledger_of(key).releases
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-300, 1e-17, 700.0])
+def test_any_epsilon_is_kept_by_a_constant(epsilon: float) -> None:
+    """However small: a constant tells nothing. However large: e^epsilon is a number."""
+    asked = Guarantee("none", epsilon=epsilon)
+    assert keeps(Belief([0.6, 0.4], [0.95, 0.2]), ExactPolicy(np.array([UNIT, UNIT])), asked)
+    conference, _ = loaded(small_conference(papers=2))
+    plans, _ = plan_conference(conference, asked)
+    assert all(plan.claim.epsilon <= epsilon for plan in plans)
+    with pytest.raises(InputError, match="epsilon"):
+        Guarantee("none", epsilon=701.0)

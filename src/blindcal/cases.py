@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from blindcal.beliefs import Belief, unchecked_belief
 from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
 from blindcal.pools import OUTSIDER, log_prior, tuples_of
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.rounded import Rounded
@@ -79,11 +80,19 @@ def _normalized(log_weight: Array) -> Array:
 def _posteriors(case: PaperCase) -> tuple[Array, Array, Array]:
     """For every tuple: log weight (up to a constant), favor, and the median of quality."""
     reviewers = case.reviewers
-    if isinstance(reviewers, Affine) and reviewers.covariance is None:
-        log_weight, favor, median = _gaussian(case, reviewers)
-    else:
-        log_weight, favor, median = _integrated(case, reviewers)
-    return log_weight + log_prior(case.inclusion, case.tuples), favor, median
+    # What leaves the range of a float is found below.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if isinstance(reviewers, Affine) and reviewers.covariance is None:
+            log_weight, favor, median = _gaussian(case, reviewers)
+        else:
+            log_weight, favor, median = _integrated(case, reviewers)
+    log_weight = log_weight + log_prior(case.inclusion, case.tuples)
+    if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
+        raise InputError(
+            f"the scores of paper {case.paper!r} are too far from what its candidates give, or these too "
+            "precise, to be weighed in floating-point numbers"
+        )
+    return log_weight, favor, median
 
 
 def _gaussian(case: PaperCase, affine: Affine) -> tuple[Array, Array, Array]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blindcal.checks import nonnegative, strictly_within, within
+from blindcal.checks import strictly_within, within
 from blindcal.errors import InputError
 
+# e^epsilon must be a float; so large a limit means none.
+MOST_EPSILON = 700.0
 NAMES = ("public", "steady", "average", "none")
 
 
@@ -42,7 +44,7 @@ class Guarantee:
         if self.added_success > 0 and self.name != "average":
             raise InputError(f"added success is a budget of the average guarantee, found it with {self.name}")
         if self.epsilon is not None:
-            nonnegative("epsilon", self.epsilon)
+            within("epsilon", self.epsilon, 0.0, MOST_EPSILON)
         if self.multiplier is not None:
             within("multiplier", self.multiplier, 1.0, 2.0)
         if self.posterior_cap is not None:

@@ -41,14 +41,15 @@ def quotient_above(numerator: int, denominator: int) -> float:
 
 @lru_cache(maxsize=64)
 def exponential_below(epsilon: float) -> Fraction:
-    """A rational just below e^epsilon; exactly 1 at 0.
+    """A rational just below e^epsilon, for epsilon of at least 0; exactly 1 at 0.
 
     >>> exponential_below(0.0), abs(exponential_below(2.0) - math.exp(2.0)) < 1e-15
     (Fraction(1, 1), True)
     """
     if epsilon == 0:
         return Fraction(1)
-    return Fraction(_EXPONENTIAL.exp(Decimal(epsilon)).next_minus(_EXPONENTIAL))
+    # Never below 1: a constant keeps every epsilon.
+    return max(Fraction(1), Fraction(_EXPONENTIAL.exp(Decimal(epsilon)).next_minus(_EXPONENTIAL)))
 
 
 def logarithm_above(numerator: int, denominator: int) -> float:

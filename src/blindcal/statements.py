@@ -56,7 +56,8 @@ def certificate_text(
             "epsilon": max((c.epsilon for c in twice), default=0.0),
             "note": "A paper decided again whose public data did not change tells that its reviewers were "
             "corrected. Its figures are for all its decisions together; success, largest_rise and "
-            "largest_posterior are for somebody who takes its reviewers to be the same in all of them.",
+            "largest_posterior are for somebody who takes its reviewers to be the same in all of them. "
+            "What earlier decisions told counts in added_success, which may then exceed the limit.",
         },
         "commitment": promise,
         "assumptions": list(ASSUMPTIONS),
