@@ -295,3 +295,15 @@ def test_any_epsilon_is_kept_by_a_constant(epsilon: float) -> None:
     assert all(plan.claim.epsilon <= epsilon for plan in plans)
     with pytest.raises(InputError, match="epsilon"):
         Guarantee("none", epsilon=701.0)
+
+
+@pytest.mark.edge
+def test_swapped_columns_name_no_reviewer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The header names the columns the wrong way round: reviewers then stand where papers should."""
+    cli = pytest.importorskip("blindcal.cli")
+    small = small_conference(papers=3)
+    swapped = replace(small, reviews=(("reviewer", "paper", "score"), *small.reviews[1:]))
+    assert cli.run(arguments(swapped.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")) == 2
+    told = capsys.readouterr()
+    assert "must have a pool for a paper" in told.err
+    assert not any(canary in told.out + told.err for canary in small.canaries)

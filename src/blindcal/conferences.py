@@ -162,17 +162,19 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools) -> None:
 
     for paper, who in _by_slot(reviews).items():
         pool = pools.get(paper)
+        # Where columns were swapped a paper's id is a reviewer's.
+        shown = "a paper" if paper in parameters else f"paper {paper!r}"
         if pool is None:
-            problem("pools", f"must have a pool for paper {paper!r}")
+            problem("pools", f"must have a pool for {shown}")
             continue
         positive = {name for name, chance in pool.items() if chance > 0.0}
         missing = [name for name in who if name not in positive]
         if len(missing) > (OUTSIDER in positive):
-            problem("pools", f"must hold every reviewer of paper {paper!r}", f"{len(missing)} missing")
+            problem("pools", f"must hold every reviewer of {shown}", f"{len(missing)} missing")
         if len(positive) < len(who):
-            problem("pools", f"must be as large as the reviews of paper {paper!r}", f"{len(positive)}")
+            problem("pools", f"must be as large as the reviews of {shown}", f"{len(positive)}")
         elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
-            problem("pools", f"must leave paper {paper!r} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
+            problem("pools", f"must leave {shown} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
     if missing_rows := len(needed - set(parameters)):
         problem("reviewers", "must have a row for every candidate of the pools", f"{missing_rows} missing")
