@@ -13,13 +13,13 @@ import pytest
 
 from blindcal.amendments import history
 from blindcal.beliefs import Belief
-from blindcal.certificates import keeps, table_epsilon
+from blindcal.certificates import claim, keeps, table_epsilon
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.plans import PaperPlan, plan_conference
+from blindcal.plans import PaperPlan, paired, plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, Truth, decide
 from blindcal.statements import claim_of
@@ -307,3 +307,12 @@ def test_swapped_columns_name_no_reviewer(tmp_path: Path, capsys: pytest.Capture
     told = capsys.readouterr()
     assert "must have a pool for a paper" in told.err
     assert not any(canary in told.out + told.err for canary in small.canaries)
+
+
+def test_opposite_decisions_do_not_cancel() -> None:
+    """Odds of 4 one way, then of 10 the other way: log 40 and not log 4.4, by hand."""
+    belief = Belief([0.5, 0.5], [0.9, 0.2])
+    one, two = (ExactPolicy(np.array([int(p * UNIT) for p in table])) for table in ((0.2, 0.8), (0.9, 0.99)))
+    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(True))
+    assert second.epsilon == pytest.approx(np.log(4.4))
+    assert paired(first, second, two, same_public_data=True).epsilon == pytest.approx(np.log(40.0))
