@@ -155,3 +155,12 @@ def test_the_columns_of_a_file_say_what_its_pools_are(tmp_path):
         path.write_text(bad)
         with pytest.raises(InputError):
             pools_of(path, ["p"], people)
+
+
+@pytest.mark.parametrize("near", [0.9, 0.9997, 1 - 1e-9])
+@pytest.mark.parametrize(("size", "reviews"), [(4, 2), (9, 3), (25, 4)])
+def test_chances_near_one_are_realized_too(near: float, size: int, reviews: int) -> None:
+    rest = (reviews - reviews * near) / (size - reviews)
+    chances = np.array([near] * reviews + [rest] * (size - reviews))
+    odds = np.array(log_odds(tuple(chances.tolist()), reviews))
+    np.testing.assert_allclose(realized(odds, reviews), chances, rtol=0, atol=1e-12)

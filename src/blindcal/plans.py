@@ -34,7 +34,8 @@ ASSUMPTIONS = (
     "multiplier bound what a decision tells an adversary with any prior of its own.",
     "Papers' reviewers are taken as independent given the scores. A matching couples them, and an adversary "
     "that knows its constraints can gain a little from other papers' decisions.",
-    "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review.",
+    "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review. Where it is "
+    "uncertain, what one paper's scores tell about a reviewer is not counted on another paper.",
     "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
     "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
 )

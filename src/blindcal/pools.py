@@ -27,7 +27,7 @@ Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their chances, before scaling."""
 
 _KINDS = ("draw", "reviewer", "conflict")
-_ROUNDS = 10_000
+_PATIENCE = 20
 _MET = 1e-14
 _CLOSE = 1e-9
 
@@ -134,8 +134,8 @@ def inclusion(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
 def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     """Each candidate's log odds o in the maximum-entropy law: P(set) ~ product of o over its members.
 
-    Fixed point of `o *= p/pi`, with pi the chances that the odds realize; it is reached from anywhere, which
-    `o *= p(1-pi)/(pi(1-p))` is not. A candidate with chance 1 has `inf`, with chance 0 `-inf`.
+    Fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A
+    candidate with chance 1 has `inf`, with chance 0 `-inf`.
 
     >>> law = log_odds((1.0, 0.5, 0.5), 2)
     >>> law
@@ -154,19 +154,31 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
 
 
 def _fit(p: Array, size: int) -> Array:
+    """Whichever of the two steps, of the logs or of the logits of p/pi, comes closer: small chances need the
+    first, chances near 1 the second."""
     odds = np.log(p) - np.log(p).mean()
+    steps = _steps(odds, p, size)
     best: Array = odds
-    gap = np.inf
-    for _ in range(_ROUNDS):
-        missing = np.log(p / realized(odds, size))
-        if np.abs(missing).max() >= gap:
-            break
-        best, gap = odds, float(np.abs(missing).max())
-        if gap <= _MET:
-            break
-        odds = odds + missing
-        odds -= odds.mean()
+    gap, stale = float(np.abs(steps[1]).max()), 0
+    while gap > _MET and stale < _PATIENCE:
+        tried = [odds + step - (odds + step).mean() for step in steps]
+        next_steps = [_steps(one, p, size) for one in tried]
+        gaps = [float(np.abs(both[1]).max()) for both in next_steps]
+        closer = int(np.argmin(gaps))
+        odds, steps = tried[closer], next_steps[closer]
+        stale += 1
+        if gaps[closer] < gap:
+            best, gap, stale = odds, gaps[closer], 0
+    # Chances written with nine digits need not sum to a whole number exactly.
+    if (missed := float(np.abs(realized(best, size) - p).max())) > 10 * _CLOSE:
+        raise InputError(f"no law has these inclusion probabilities: the closest one misses by {missed:.3g}")
     return best
+
+
+def _steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
+    pi = realized(odds, size)
+    log = np.log(p / pi)
+    return log, log - np.log1p(-p) + np.log1p(-pi)
 
 
 def realized(odds: Array, size: int) -> Array:
