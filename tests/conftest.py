@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -11,3 +12,7 @@ LONG = os.environ.get("BLINDCAL_LONG") == "1"
 settings.register_profile("short", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=2000, deadline=None, derandomize=True, database=None)
 settings.load_profile("long" if LONG else "short")
+
+# A shell starts background jobs with interrupts ignored, and so would every process that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

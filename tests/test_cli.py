@@ -221,12 +221,12 @@ def wait() -> None:
     time.sleep(60)
 raise SystemExit(console.guarded(app, []))
 """
-    child = subprocess_code(program)
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"ready\n"
-    time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    with subprocess_code(program) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate()
     assert child.returncode == 130
     assert b"Traceback" not in err
 
@@ -235,9 +235,9 @@ def test_a_reader_that_went_away_gets_no_traceback() -> None:
     read, write = os.pipe()
     os.close(read)
     program = "import sys; from blindcal.cli import run; sys.exit(run(['--help']))"
-    child = subprocess_code(program, stdout=write)
-    os.close(write)
-    _, err = child.communicate(timeout=60)
+    with subprocess_code(program, stdout=write) as child:
+        os.close(write)
+        _, err = child.communicate()
     assert err == b""
 
 
