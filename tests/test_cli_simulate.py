@@ -137,6 +137,7 @@ def test_people_get_a_table_with_standard_errors(capsys):
         (["--per-paper", "51"], "per_paper must be at most the number of reviewers 50, found 51"),
         (["--trials", "0"], "trials must be at least 1, found 0"),
         (["--papers", "1", "--reviewers", "3"], "same 2 or more papers"),
+        (["--papers", "0"], "papers must be at least 1, found 0"),
         (["--workers", "0"], "workers must be at least 1, found 0"),
         (["--seed", "-3"], "seed must be at least 0, found -3"),
     ],

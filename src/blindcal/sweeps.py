@@ -63,7 +63,7 @@ class Setting:
     @property
     def chunk(self) -> int:
         """Conferences simulated by one task."""
-        return max(1, _PAPERS_A_TASK // self.papers)
+        return max(1, _PAPERS_A_TASK // max(1, self.papers))
 
 
 @dataclass(frozen=True)
