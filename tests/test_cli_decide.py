@@ -161,6 +161,21 @@ def test_a_changed_input_is_refused_and_says_how_many(
     assert everything(tmp_path) == before
 
 
+def test_another_grid_is_named_as_what_changed(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A grid forgotten or added changes every paper: no advice to amend them all."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    scores = ",".join(sorted({row[2] for row in small.reviews[1:]}, key=float))
+    capsys.readouterr()
+    assert run(arguments(folder, key, tmp_path / "new", f"--grid={scores}")) == 3
+    said = capsys.readouterr().err
+    assert "the grid of scores is not that of release 1" in said
+    assert "--amend" not in said
+    assert not (tmp_path / "new").exists()
+
+
 def _swapped(small: SmallConference) -> SmallConference:
     """The two reviewers of the first paper exchanged: public data stay, the truth changes."""
     first, second = small.reviews[1][1], small.reviews[2][1]

@@ -43,6 +43,7 @@ Parameters = Mapping[str, tuple[float, ...]]
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
+_LATE = " (adding only those would tell who they are: see docs/limitations.md, pools fixed beforehand)"
 
 
 @dataclass(frozen=True)
@@ -170,14 +171,16 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools) -> None:
         positive = {name for name, chance in pool.items() if chance > 0.0}
         missing = [name for name in who if name not in positive]
         if len(missing) > (OUTSIDER in positive):
-            problem("pools", f"must hold every reviewer of {shown}", f"{len(missing)} missing")
+            problem("pools", f"must hold every reviewer of {shown}", f"{len(missing)} missing{_LATE}")
         if len(positive) < len(who):
             problem("pools", f"must be as large as the reviews of {shown}", f"{len(positive)}")
         elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
             problem("pools", f"must leave {shown} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
-    if missing_rows := len(needed - set(parameters)):
-        problem("reviewers", "must have a row for every candidate of the pools", f"{missing_rows} missing")
+    if without := needed - set(parameters):
+        outside = " (among them *, someone outside the pools)" if OUTSIDER in without else ""
+        found = f"{len(without)} missing{outside}"
+        problem("reviewers", "must have a row for every candidate of the pools", found)
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
 

@@ -267,9 +267,15 @@ def _changed(
 
 def _explain_change(record: Record, changed: Mapping[str, Sequence[str]], conference: Conference) -> str:
     count = sum(map(len, changed.values()))
-    words = {"new": "new", "public": "with other scores or pools", "reviewers": "with other reviewers"}
-    words |= {"returned": "returned", "withdrawn": "withdrawn"}
+    words = {"new": "new", "public": "with other scores, pools or calibration"}
+    words |= {"reviewers": "with other reviewers", "returned": "returned", "withdrawn": "withdrawn"}
     parts = ", ".join(f"{len(papers)} {words[kind]}" for kind, papers in changed.items() if papers)
+    grids = [_plain(public_facts(case))["grid"] for case in conference.cases[:1]]
+    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
+        return (
+            f"the grid of scores is not that of release {record.release}, so all papers differ: "
+            "give the --grid that was given then, or none if none was"
+        )
     return (
         f"the input differs from release {record.release} in {count} of {len(conference.cases)} papers "
         f"({parts}). Deciding again tells more about their reviewers; to do it for these papers only, "

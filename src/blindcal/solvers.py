@@ -213,8 +213,8 @@ class PaperProgram:
         cap = self.guarantee.posterior_cap
         if cap is not None and cap < self.orbits.top.max() - 1e-12:
             raise CertificateError(
-                f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named with "
-                f"probability {self.orbits.top.max():.6g}"
+                f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named, "
+                f"in one paper at least, with probability {self.orbits.top.max():.6g}"
             )
 
     # Columns: x of each orbit, P(accept), then for each group of slots its top accepted and rejected mass.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
@@ -51,5 +52,7 @@ def verify(
         )
     else:
         say(f"release {record.release} verified")
-        asked = ", ".join(f"{name} {value}" for name, value in record.settings.items() if value is not None)
+        settings = {"guarantee" if name == "name" else name: x for name, x in record.settings.items()}
+        settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
+        asked = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
         say(f"decided with: {asked}")
