@@ -38,8 +38,8 @@ from blindcal.workers import cores
 
 _NEARLY_EXACT = 1e-8
 _WORDS = {
-    "public": "public: nothing leaks to anyone",
-    "steady": "steady: no decision raises anyone's best guess",
+    "public": "public: decisions tell nothing new",
+    "steady": "steady: no decision makes the best guess likelier",
     "average": "average: the best guess is no likelier on average",
     "none": "none: full calibration",
 }
