@@ -93,7 +93,7 @@ def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[Pape
 
 
 def test_a_budget_that_other_limits_forbid_is_refused() -> None:
-    """What may never be decided against can leave no room for the budget: refused, not sought for ever."""
+    """What may never be decided against can leave no room for the budget: refused, not sought forever."""
     conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
     outcomes = set()
     for case, raw in zip(conference.cases, conference.raw_accept, strict=True):

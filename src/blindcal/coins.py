@@ -1,7 +1,7 @@
 """Secret, repeatable coins: the only file that draws a decision.
 
 A coin is derived, not drawn: HMAC-SHA-256 of everything that shaped the decision, under a key that stays with
-the chair for ever. The same input always gets the same decision; an input that changed in any part gets an
+the chair forever. The same input always gets the same decision; an input that changed in any part gets an
 independent coin. Nobody without the key can tell the coins from fair ones.
 """
 

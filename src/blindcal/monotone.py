@@ -208,7 +208,7 @@ class Power(Reviewer):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear(Reviewer):
-    """Straight pieces through the points (qualities[i], scores[i]); the end pieces go on for ever.
+    """Straight pieces through the points (qualities[i], scores[i]); the end pieces go on forever.
 
     >>> PiecewiseLinear([0.0, 1.0, 2.0], [3.0, 4.0, 8.0]).score([-1.0, 0.5, 3.0])
     array([ 2. ,  3.5, 12. ])

@@ -12,7 +12,7 @@ from blindcal.coins import make_key
 from blindcal.records import sealed_folder
 
 ADVICE = (
-    "Only you can read it. It stays secret for ever: whoever holds it can work out the coins, and with the",
+    "Only you can read it. It stays secret forever: whoever holds it can work out the coins, and with the",
     "decisions much of who reviewed what. Back it up together with the folder {sealed} (made by",
     "the first `blindcal decide`), which remembers what was decided. If the key is lost, the decisions stand",
     "but can no longer be checked or amended; deciding again with a new key would toss the coins again.",
