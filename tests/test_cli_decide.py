@@ -503,6 +503,15 @@ def test_keys_that_cannot_be_used_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_verifying_without_the_sealed_folder_says_where_it_should_be(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    assert run(["key", str(key)]) == 0
+    assert run(["verify", *_files(folder), "--key", str(key)]) == 2
+    assert "key.bin.sealed" in capsys.readouterr().err
+
+
 def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tmp_path: Path) -> None:
     folder = small.write(tmp_path / "in")
     _, certificate = decided(

@@ -174,7 +174,7 @@ def test_a_key_of_another_length_is_refused(tmp_path: Path, size: int) -> None:
     path = tmp_path / "key.bin"
     path.write_bytes(bytes(size))
     path.chmod(0o600)
-    with pytest.raises(InputError, match="bytes"):
+    with pytest.raises(InputError, match="must hold a key of 32 bytes"):
         read_key(path)
 
 

@@ -55,15 +55,15 @@ def make_key(path: str | os.PathLike[str]) -> Key:
 
 def read_key(path: str | os.PathLike[str]) -> Key:
     """The key in a file, or an `InputError` if others could have read it or it is no key."""
-    data = read_bytes(path, limit=KEY_BYTES + 1)
+    data = read_bytes(path)
+    if len(data) != KEY_BYTES:
+        size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
+        raise InputError(f"{os.fspath(path)} must hold a key of {KEY_BYTES} bytes, found {size}")
     mode = stat.S_IMODE(Path(path).stat().st_mode)
     if mode & 0o077:
         raise InputError(
             f"{os.fspath(path)} must be readable by its owner only (chmod 600), found mode {mode:o}"
         )
-    if len(data) != KEY_BYTES:
-        size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
-        raise InputError(f"{os.fspath(path)} must hold a key of {KEY_BYTES} bytes, found {size}")
     return Key(data)
 
 

@@ -12,7 +12,7 @@ from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
 from blindcal.errors import InputError
-from blindcal.records import read_ledger
+from blindcal.records import read_ledger, sealed_folder
 from blindcal.releases import Request
 from blindcal.verification import report
 from blindcal.verification import verify as verify_release
@@ -37,7 +37,10 @@ def verify(
     ledger = read_ledger(key, read_key(key))
     past = ledger.of(conference)
     if not past:
-        raise InputError(f"conference {conference!r} was never decided with this key")
+        raise InputError(
+            f"conference {conference!r} was never decided with this key, or its record is not in "
+            f"{sealed_folder(key)}"
+        )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
     loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
