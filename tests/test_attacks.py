@@ -177,7 +177,7 @@ def test_a_release_after_a_change_of_the_grid_alone_verifies(key: Path) -> None:
     decided(key, conference, truth)
     grid = tuple(sorted({score for case in conference.cases for score in case.scores}))
     gridded = replace(conference, cases=tuple(replace(case, grid=grid) for case in conference.cases))
-    with pytest.raises(RefusedError, match="other scores or pools"):
+    with pytest.raises(RefusedError, match="grid of scores is not that of release 1"):
         decided(key, gridded, truth)
     decided(key, gridded, truth, amend=True)
     report(verify(gridded, truth, REQUEST, ledger_of(key)))
