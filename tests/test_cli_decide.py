@@ -597,3 +597,20 @@ def test_interrupted_loses_nothing(tmp_path: Path) -> None:
     assert b"Traceback" not in said
     assert not (tmp_path / "out").exists()
     decided(folder, key, tmp_path / "out")
+
+
+def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate for exact scores is not one for rounded ones: say so, beside the result."""
+    scores = [(paper, who, str(int(float(score) > 0))) for paper, who, score in small.reviews[1:]]
+    rounded = replace(small, reviews=(small.reviews[0], *scores))
+    folder = rounded.write(tmp_path / "in")
+    plan = ["plan", *_files(folder), "--bar", "0", "--json"]
+    assert run(plan) == 0
+    shown = capsys.readouterr()
+    assert "the scores look rounded to" in shown.err
+    assert not any(canary in shown.err for canary in small.canaries)
+    assert json.loads(shown.out)
+    assert run([*plan, "--grid", "0..1"]) == 0
+    assert "look rounded" not in capsys.readouterr().err

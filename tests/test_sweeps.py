@@ -158,14 +158,18 @@ def test_missing_extras_are_named(monkeypatch):
 @pytest.mark.edge
 def test_one_worker_two_workers_and_a_dask_cluster_give_identical_numbers():
     pytest.importorskip("joblib")
-    distributed = pytest.importorskip("distributed")
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     # The short run leaves out `hierarchical`, which is the chain of `offsets` with more to sample.
     settings, trials = count(SETTINGS[:1], SETTINGS), count(60, 300)
     methods = count([*CHEAP, "offsets"], list(METHODS))
     one = sweep(settings, methods, trials=trials, seed=9)
     two = sweep(settings, methods, trials=trials, seed=9, workers=2)
     assert (one.errors == two.errors).all()
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    patient = {"distributed.comm.timeouts.connect": "120s", "distributed.comm.timeouts.tcp": "120s"}
+    with (
+        dask.config.set(patient),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    ):
         address = cluster.scheduler_address
         clustered = sweep(settings, methods, trials=trials, seed=9, scheduler=address)
     assert (one.errors == clustered.errors).all()

@@ -33,6 +33,11 @@ def say(text: str = "") -> None:
     print("\n".join(map(printable, text.split("\n"))))
 
 
+def note(text: str) -> None:
+    """Something the user should know, beside the result: it leaves standard output alone."""
+    print(f"blindcal: {printable(text)}", file=sys.stderr)
+
+
 def emit_json(value: object) -> None:
     """Print `value` as one JSON object, keys sorted, infinity as "inf"."""
     print(json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False))

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import number_text
+from blindcal.checks import Array
+from blindcal.cli.console import note
 from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
@@ -63,6 +65,11 @@ class Files:
     def load(self, request: Request, *, bar: float | None = None) -> tuple[Conference, Truth]:
         """The public conference and the true reviewers of each paper; `bar` where it is frozen."""
         reviews = Reviews.read(self.reviews, grid=self.grid)
+        if reviews.grid is not None and not reviews.grid_declared:
+            note(
+                f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
+                "as exact numbers, and the certificate is for that"
+            )
         calibration = read_reviewers(self.reviewers)
         conference = prepare(
             reviews,
@@ -114,6 +121,11 @@ def _number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(f"{option} must be a number or none, found {text!r}") from None
+
+
+def _listed(grid: Array) -> str:
+    few = [number_text(level) for level in grid.tolist()]
+    return ", ".join(few if len(few) <= 4 else [few[0], few[1], "...", few[-1]])
 
 
 def levels(text: str | None) -> list[float] | None:
