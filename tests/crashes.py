@@ -129,7 +129,7 @@ def die_at(moment: int) -> None:
 
 
 def without_nameless_files() -> None:
-    setattr(files, "_open_nameless", lambda folder, mode: None)  # noqa: B010
+    files._open_nameless = lambda folder, mode: None
 
 
 def together(writers: int, work: Callable[[int], None]) -> list[int]:
