@@ -41,7 +41,7 @@ def large() -> None:
         f"  90 % intervals cover {100 * covered:.1f} %; chains differ by {result.fit.disagreement[0]:.3f} sd"
     )
     print(
-        f"  expected accepted {probability.sum():.0f}, grey zone {int(result.grey_zone(0.25).sum()):,} papers"
+        f"  expected accepted {probability.sum():.0f}, gray zone {int(result.gray_zone(0.25).sum()):,} papers"
     )
     print(f"  promise of 60 s and 2 GiB: {'kept' if seconds < 60 and memory < 2 else 'BROKEN'}")
 

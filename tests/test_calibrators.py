@@ -277,8 +277,8 @@ def test_probability_accepted_sums_to_the_accepted_and_follows_the_estimates(met
         probability = result.probability_accepted(rate)
         assert probability.sum() == pytest.approx(round(rate * 30), abs=1e-6)
         assert ((probability >= 0) & (probability <= 1)).all()
-        grey = result.grey_zone(rate)
-        assert (grey == ((probability > 0.1) & (probability < 0.9))).all()
+        gray = result.gray_zone(rate)
+        assert (gray == ((probability > 0.1) & (probability < 0.9))).all()
     best, worst = np.argmax(result.quality), np.argmin(result.quality)
     assert result.probability_accepted(0.3)[best] > result.probability_accepted(0.3)[worst]
 

@@ -24,6 +24,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # The most lines a module may have, and the names that say nothing.
 LONGEST, EMPTY_NAMES = 400, {"utils.py", "types.py", "helpers.py"}
 OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "pandas"}
+TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
 OUTSIDE_THE_CORE = ("blindcal.cli", "blindcal.sweeps")
 
 
@@ -193,14 +194,32 @@ def test_importing_the_package_imports_no_extra() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_no_machine_path_is_in_any_tracked_file() -> None:
+def _tracked() -> list[str]:
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=False, cwd=ROOT)
-    for name in listed.stdout.split():
+    return listed.stdout.split()
+
+
+def test_no_machine_path_is_in_any_tracked_file() -> None:
+    for name in _tracked():
         path = ROOT / name
-        if path.suffix in {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""} and path.is_file():
+        if path.suffix in TEXTS and path.is_file():
             text = path.read_text(encoding="utf-8")
             found = re.search(r"(?<![\w.])/(?:work|home|root|tmp)/\w|\.\./shared", text)
             assert not found or name == "tests/test_package.py", f"{name}: {found}"
+
+
+def test_the_spelling_is_american() -> None:
+    british = re.compile(
+        r"grey|colour|behaviour|favour|neighbour|labour|centre|judgement|labelled|modelled|cancelled|analyse"
+        r"|(?:normal|general|minim|maxim|optim|recogn|organ|random|standard|summar|initial)is(?:e|ing|ation)",
+        re.IGNORECASE,
+    )
+    # The change log names what was renamed, and this page what is looked for.
+    for name in {*_tracked()} - {"CHANGELOG.md", "tests/test_package.py"}:
+        path = ROOT / name
+        if path.suffix in TEXTS and path.is_file():
+            found = british.search(f"{name}\n{path.read_text(encoding='utf-8')}")
+            assert not found, f"{name}: {found}"
 
 
 def test_the_installed_package_is_the_whole_source() -> None:

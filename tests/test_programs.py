@@ -154,17 +154,17 @@ def test_epsilon_alone_is_one_of_three_policies() -> None:
             assert value == pytest.approx(error, abs=1e-8)
 
 
-def labelled(rng: np.random.Generator, size: int) -> Belief:
+def labeled(rng: np.random.Generator, size: int) -> Belief:
     n = int(rng.integers(3, 9))
     labels = rng.integers(0, 3, (int(rng.integers(1, 4)), n))
     batch = random_beliefs(rng, size, n)
     return Belief(batch.weight, batch.favor, labels)
 
 
-def test_labelled_frontier_is_the_program_at_every_success() -> None:
+def test_labeled_frontier_is_the_program_at_every_success() -> None:
     rng = np.random.default_rng(3)
     for _ in range(count(12, 120)):
-        belief = labelled(rng, 3)
+        belief = labeled(rng, 3)
         front = frontier(belief)
         assert belief.labels is not None
         for i, (weight, favor) in enumerate(zip(belief.weight, belief.favor, strict=True)):
@@ -177,10 +177,10 @@ def test_labelled_frontier_is_the_program_at_every_success() -> None:
                 assert program.value == pytest.approx(closed, abs=1e-8)
 
 
-def test_labelled_policies_reach_the_frontier_between_its_vertices() -> None:
+def test_labeled_policies_reach_the_frontier_between_its_vertices() -> None:
     rng = np.random.default_rng(4)
     for _ in range(count(12, 120)):
-        belief = labelled(rng, 3)
+        belief = labeled(rng, 3)
         front = frontier(belief)
         rise = np.diff(front.conference_error, axis=-1)
         run = np.diff(front.adversary_error, axis=-1)

@@ -149,7 +149,7 @@ def _follow(other_lean: Array, other_weight: Array) -> Array:
     return 0.5 + 0.5 * np.sign(other_lean) * (other_weight > 0.0)
 
 
-# Labelled beliefs: the vertices are programs' optima, the policy between two of them is their mixture.
+# Labeled beliefs: the vertices are programs' optima, the policy between two of them is their mixture.
 
 
 def _distinct(labels: Integers) -> bool:
@@ -161,7 +161,7 @@ def _traced(belief: Belief, labels: Integers) -> Frontier:
     n, lead = belief.weight.shape[-1], belief.weight.shape[:-1]
     weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
     if len(weight) == 0:
-        raise InputError("a labelled belief needs at least one instance")
+        raise InputError("a labeled belief needs at least one instance")
     labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:])).reshape(len(weight), -1, n)
     chains = [trace(*instance) for instance in zip(weight, favor, labels, strict=True)]
     longest = max(len(chain[0]) for chain in chains)

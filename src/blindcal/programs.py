@@ -271,7 +271,7 @@ def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
 
 
 def trace(weight: Array, favor: Array, labels: Integers) -> tuple[Array, Array, Array]:
-    """The exact frontier of one labelled belief: both errors and the accept table at each vertex.
+    """The exact frontier of one labeled belief: both errors and the accept table at each vertex.
 
     Between two vertices the program that prices success at their chord's slope finds a better one, or shows
     that there is none. A mixture of neighboring tables is optimal too: success is convex in the policy.

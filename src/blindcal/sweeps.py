@@ -219,7 +219,7 @@ def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Tas
         for number, errors in results:
             yield tasks[number], errors
     finally:
-        # Tasks in flight are cancelled when a sweep is interrupted; joblib would warn that they were.
+        # Tasks in flight are canceled when a sweep is interrupted; joblib would warn that they were.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results.close()

@@ -18,7 +18,7 @@ from blindcal.reviewers import Affine
 from blindcal.reviews import Reviews
 
 Predictor = Callable[[Integers, Integers], Array]
-GREY = (0.1, 0.9)
+GRAY = (0.1, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Calibration:
             return np.asarray((draws >= bar).mean(axis=0))
         return _above_bar(self.quality, self.standard_error, count)
 
-    def grey_zone(self, rate: float, low: float = GREY[0], high: float = GREY[1]) -> NDArray[np.bool_]:
+    def gray_zone(self, rate: float, low: float = GRAY[0], high: float = GRAY[1]) -> NDArray[np.bool_]:
         """Papers whose place is open: probability of being accepted strictly between `low` and `high`."""
         probability = self.probability_accepted(rate)
         return (probability > low) & (probability < high)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
-from blindcal.calibrators.results import GREY
+from blindcal.calibrators.results import GRAY
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.conferences import read_reviewers
@@ -116,7 +116,7 @@ def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[s
         count = result.accepted(accept_rate)
         plain = raw(result.reviews).rank <= count
         report["accepted"] = count
-        report["grey_zone"] = int(result.grey_zone(accept_rate).sum())
+        report["gray_zone"] = int(result.gray_zone(accept_rate).sum())
         report["decided_otherwise_than_raw"] = int(((result.rank <= count) != plain).sum())
     return report
 
@@ -125,9 +125,9 @@ def _print(report: dict[str, object]) -> None:
     sizes = f"{report['papers']} papers, {report['reviews']} reviews, {report['reviewers']} reviewers"
     say(f"{report['method']}: {sizes}")
     if "accepted" in report:
-        low, high = GREY
+        low, high = GRAY
         say(f"accepted: {report['accepted']}")
-        say(f"grey zone (probability of being accepted {low:g} to {high:g}): {report['grey_zone']} papers")
+        say(f"gray zone (probability of being accepted {low:g} to {high:g}): {report['gray_zone']} papers")
         say(f"decided otherwise than by raw means: {report['decided_otherwise_than_raw']} papers")
     notes = report["notes"]
     for note in notes if isinstance(notes, list) else []:
