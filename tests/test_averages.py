@@ -238,6 +238,7 @@ BAD = {
     "above the greatest achievable": lambda a: a.rule(adversary_error=0.49),
     "give one of": lambda a: a.rule(),
     "conference_error must be finite": lambda a: a.adversary_error(conference_error=[0.3, np.nan]),
+    "conference_error must lie in .0, 1., found 5": lambda a: a.rule(conference_error=5.0),
     "price must lie in": lambda a: a.at_price(1.5),
     "prior must lie strictly": lambda a: bc.average_frontier(a.reviewers, 1.0),
     "reviewers must be two": lambda a: bc.average_frontier((a.reviewers[0],)),

@@ -194,6 +194,7 @@ CHAIN = [[0.0, 0.1], [0.1, 0.2]], [[0.0, 0.3], [0.0, 0.4]]
         ({"conference_limit": 0.01}, "below the least achievable, 0.05"),
         ({"adversary_limit": 0.4}, "above the greatest achievable, 0.3"),
         ({"adversary_limit": 1.5}, "must lie in"),
+        ({"conference_limit": 1.5}, "conference_limit must lie in"),
         ({"conference_limit": 0.1, "weights": [0.5, 0.6]}, "weights must sum to 1, found 1.1"),
         ({"conference_limit": 0.1, "weights": [0.5, 0.25, 0.25]}, "one number for each instance"),
         ({"conference_limit": 0.1, "weights": [1.5, -0.5]}, "weights must be at least 0, found -0.5"),

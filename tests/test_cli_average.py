@@ -65,6 +65,8 @@ def test_the_text_shows_errors_rule_and_plot(capsys):
         (["average", "--reviewer", "1,0"], "must be given twice"),
         ([*BASE, "--prior", "1"], "prior must lie strictly"),
         ([*BASE, "--max-error", "x"], "must be a number"),
+        ([*BASE, "--max-error", "5"], "'--max-error': '5' must lie in [0, 1]"),
+        ([*BASE, "--max-error", "-0.1"], "'--max-error': '-0.1' must lie in [0, 1]"),
         (["average", "--reviewer", "1,0,0.5", "--reviewer", "logistic:1,10,1,0"], "noise, or neither"),
     ],
 )

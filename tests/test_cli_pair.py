@@ -129,6 +129,7 @@ BAD = {
     "'--noise': 'abc' must be a number": ["pair", *PAIR, "--scores", "1,2", "--noise", "abc"],
     "prior must lie strictly in (0, 1), found 1": ["pair", *PAIR, "--scores", "1,2", "--prior", "1"],
     "conference_error 0.01 cannot be achieved": [*BASE, "--max-error", "0.01"],
+    "'--max-error': '5' must lie in [0, 1]": [*BASE, "--max-error", "5"],
     "give one of --max-error and --epsilon": [*BASE, "--max-error", "0.3", "--epsilon", "1"],
     "epsilon must be at least 0, found -1": [*BASE, "--epsilon", "-1"],
 }

@@ -290,6 +290,8 @@ def test_policies_broadcast() -> None:
         ({"conference_error": 0.1}, "conference_error 0.1.* cannot be achieved: the least achievable is 0.1"),
         ({"adversary_error": 0.5}, "adversary_error 0.5 cannot be achieved: the greatest achievable is 0.4"),
         ({"conference_error": float("nan")}, "conference_error must be finite, found nan"),
+        ({"conference_error": 5.0}, r"conference_error must lie in \[0, 1\], found 5"),
+        ({"adversary_error": -0.5}, r"adversary_error must lie in \[0, 1\], found -0.5"),
         ({}, "give one of"),
         ({"conference_error": 0.3, "adversary_error": 0.1}, "give one of"),
         ({"conference_error": "a lot"}, "conference_error must be numbers"),

@@ -15,7 +15,7 @@ from scipy.special import erf, erfinv
 
 from blindcal.beliefs import pair_belief
 from blindcal.budgets import at_price
-from blindcal.checks import Array, numbers, strictly_within, within
+from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.curved_spreads import curved_spread
 from blindcal.errors import InputError
 from blindcal.exact_spreads import exact_spread
@@ -87,7 +87,7 @@ class AverageFrontier:
         if (conference_error is None) == (adversary_error is None):
             raise InputError("give one of conference_error and adversary_error")
         if conference_error is not None:
-            allowed = float(numbers("conference_error", conference_error))
+            allowed = float(nearly_within("conference_error", conference_error, 0.0, 1.0, _SLACK))
             if allowed < self.least_error - _SLACK:
                 raise InputError(
                     f"conference error {allowed:.6g} is below the least achievable, {self.least_error:.17g}"

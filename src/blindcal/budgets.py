@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.checks import Array, nonnegative, numbers, within
+from blindcal.checks import Array, nearly_within, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.frontiers import Frontier
 from blindcal.policies import Policy
@@ -132,7 +132,7 @@ def allocate(
         raise InputError("give one of conference_limit and adversary_limit")
     chains = _chains(conference_error, adversary_error, weights, adversary_weights)
     if conference_limit is not None:
-        limit = float(numbers("conference_limit", conference_limit))
+        limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
         return _conference_limited(chains, limit)
     return _adversary_limited(chains, float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)))
 

@@ -53,6 +53,13 @@ def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
     return where(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
 
 
+def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: float) -> Array:
+    """Finite numbers in [low, high], or beyond it by `slack`: what was computed may miss an end by a digit."""
+    array = numbers(name, value)
+    good = (array >= low - slack) & (array <= high + slack)
+    return where(name, array, good, f"must lie in [{low:g}, {high:g}]")
+
+
 def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Array:
     """Finite numbers in (low, high)."""
     array = numbers(name, value)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.beliefs import Belief
-from blindcal.checks import Array, Integers, numbers
+from blindcal.checks import Array, Integers, nearly_within
 from blindcal.descents import TIE, Flags, accept_after, vertices
 from blindcal.errors import InputError
 from blindcal.policies import Policy, unchecked_policy
@@ -214,7 +214,7 @@ def _interpolated(point: Array, chain: Array, values: Array) -> Array:
 
 
 def _fitting(name: str, value: ArrayLike, chain: Array) -> Array:
-    request = numbers(name, value)
+    request = nearly_within(name, value, 0.0, 1.0, _FEASIBLE)
     try:
         return np.broadcast_to(request, np.broadcast_shapes(request.shape, chain.shape[:-1]))
     except ValueError:

@@ -15,9 +15,18 @@ from blindcal.reviewers import Affine, Reviewer
 
 def decimal(text: str | float) -> float:
     """One number, in the grammar of tables: the parser of an option (whose default is a number already)."""
+    return _parsed(text, Column("value", "number"))
+
+
+def probability(text: str | float) -> float:
+    """One number in [0, 1]: the parser of an option that is a chance or a share."""
+    return _parsed(text, Column("value", "number", low=0.0, high=1.0))
+
+
+def _parsed(text: str | float, column: Column) -> float:
     if not isinstance(text, str):
         return text
-    problem = cell_problem(text, Column("value", "number"))
+    problem = cell_problem(text, column)
     if problem is not None:
         raise typer.BadParameter(f"{text!r} {problem[0]}")
     return float(text)

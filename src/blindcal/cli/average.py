@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from blindcal.averages import AverageFrontier, AverageRule, average_frontier
-from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, reviewer_pair
+from blindcal.cli.arguments import Noise, Prior, Reviewers, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.plots import plot
 
@@ -22,7 +22,7 @@ def average(
     max_error: Annotated[
         float | None,
         typer.Option(
-            parser=decimal,
+            parser=probability,
             metavar="NUMBER",
             help="Largest average chance allowed of accepting the worse paper: adds the best rule.",
         ),

@@ -9,7 +9,7 @@ import typer
 
 from blindcal.audits import audit
 from blindcal.beliefs import Belief, pair_belief
-from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, decimals, reviewer_pair
+from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, decimals, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.plots import plot
 from blindcal.errors import InputError
@@ -25,7 +25,7 @@ def pair(
     max_error: Annotated[
         float | None,
         typer.Option(
-            parser=decimal,
+            parser=probability,
             metavar="NUMBER",
             help="Largest chance allowed of accepting the worse paper: adds the best policy.",
         ),
