@@ -54,7 +54,7 @@ def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
 
 
 def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: float) -> Array:
-    """Finite numbers in [low, high], or beyond it by `slack`: what was computed may miss an end by a digit."""
+    """Finite numbers in [low, high], or `slack` beyond it: what was computed may miss an end by a digit."""
     array = numbers(name, value)
     good = (array >= low - slack) & (array <= high + slack)
     return where(name, array, good, f"must lie in [{low:g}, {high:g}]")
