@@ -358,6 +358,30 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     assert "input is the one that was decided" in capsys.readouterr().err
 
 
+def test_verify_says_which_release_it_checked(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also when it is given the input of an earlier release."""
+    first, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(first, key, tmp_path / "out")
+    second = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    decided(second, key, tmp_path / "out2", "--amend", "--reason", "x")
+    capsys.readouterr()
+    assert run(["verify", *_files(second), "--key", str(key)]) == 0
+    assert capsys.readouterr().out.startswith("release 2, the latest of conference 'conference'\n")
+    assert run(["verify", *_files(first), "--key", str(key)]) == 4
+    said = capsys.readouterr()
+    assert said.out.startswith("release 2, the latest of conference 'conference'\n")
+    assert said.err.startswith("blindcal: release 2: verification failed")
+    assert "The input given is that of release 1" in said.err
+    assert run(["verify", *_files(first), "--key", str(key), "--json"]) == 4
+    said = capsys.readouterr()
+    assert "release 2: verification failed" in json.loads(said.err)["error"]["message"]
+    other = small.with_review(1, score="0.12").write(tmp_path / "in3")
+    assert run(["verify", *_files(other), "--key", str(key)]) == 4
+    assert "The input given" not in capsys.readouterr().err
+
+
 def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")

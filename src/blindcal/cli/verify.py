@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +12,10 @@ from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
-from blindcal.errors import InputError
+from blindcal.errors import InputError, VerificationError
 from blindcal.records import read_ledger, sealed_folder
-from blindcal.releases import Request
-from blindcal.verification import report
+from blindcal.releases import Request, input_stamp
+from blindcal.verification import Check, report
 from blindcal.verification import verify as verify_release
 
 
@@ -45,10 +46,13 @@ def verify(
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
     loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
     checks = verify_release(loaded, truth, request, ledger, out)
+    stamp = input_stamp(ledger.key, loaded, truth, request)
+    earlier = [release.number for release in past[:-1] if release.input == stamp]
     if not as_json:
+        say(f"release {record.release}, the latest of conference {conference!r}")
         rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in checks]
         table(["check", "result", ""], rows)
-    report(checks)
+    _report(checks, record.release, earlier)
     if as_json:
         emit_json(
             {"release": record.release, "settings": record.settings, "checks": checks, "verified": True}
@@ -59,3 +63,12 @@ def verify(
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
         asked = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
         say(f"decided with: {asked}")
+
+
+def _report(checks: Sequence[Check], release: int, earlier: Sequence[int]) -> None:
+    """Raise if a check failed, and say of which release; `earlier` ones had the input that was given."""
+    try:
+        report(checks)
+    except VerificationError as error:
+        older = f". The input given is that of release {earlier[-1]}, not the latest" if earlier else ""
+        raise VerificationError(f"release {release}: {error}{older}") from None
