@@ -403,6 +403,19 @@ def test_commitment_can_be_published_before_the_draw(
     assert certificate["commitment"] == promise
 
 
+def test_plan_says_what_the_bar_and_the_columns_mean(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", *_files(small.write(tmp_path / "in")), "--bar", "0.5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "bar: quality 0.5, in standard deviations of papers (quality is N(0,1) over papers)"
+    (heading,) = (i for i, line in enumerate(lines) if line.startswith("guarantee "))
+    meaning = " ".join(lines[heading + 1 :])
+    for column in ("wrong", "benefit kept", "against evidence", "author named"):
+        assert column in lines[heading]
+        assert f"{column}: " in meaning
+
+
 def test_no_public_output_holds_a_reviewer(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

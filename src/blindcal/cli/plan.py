@@ -44,6 +44,10 @@ _WORDS = {
     "none": "none: full calibration",
 }
 
+_COLUMNS = """\
+wrong: papers on the wrong side of the bar; benefit kept: of what full calibration gains over raw;
+against evidence: decided against their reviewers' scores; author named: chance for a review. All expected."""
+
 
 def plan(
     reviews: ReviewsFile,
@@ -103,7 +107,8 @@ def plan(
 def _print(
     facts: dict[str, Any], loaded: Conference, asked: Guarantee, choices: Menu | None, promise: str | None
 ) -> None:
-    say(f"{facts['papers']} papers, {facts['reviews']} reviews, bar {loaded.bar:g}; nothing was tossed")
+    say(f"{facts['papers']} papers, {facts['reviews']} reviews; nothing was tossed")
+    say(f"bar: quality {loaded.bar:g}, in standard deviations of papers (quality is N(0,1) over papers)")
     say(
         f"asked: {shown(asked)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
         f"naming a review's author {percent(facts['success'])} "
@@ -126,6 +131,7 @@ def _print(
     ]
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
+    say(_COLUMNS)
     say()
     say(
         f"In {choices.nothing_secret} papers nothing is secret (the scores alone name every author with "
