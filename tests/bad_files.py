@@ -128,9 +128,8 @@ def repeated_pair(rows: Rows, rng: Random) -> Bad:
     copy[at(rows, "score")] = "2"
     if second == first:
         second += 1
-    return Bad(
-        write(rows, rng), f"must not repeat the paper and reviewer of row {first + 1}", second + 1, "reviewer"
-    )
+    rule = f"must not repeat an earlier row's paper and reviewer, found row {first + 1}'s"
+    return Bad(write(rows, rng), rule, second + 1, "reviewer")
 
 
 @family

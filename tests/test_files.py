@@ -80,7 +80,7 @@ def assert_refused(bad: Bad, folder: Path) -> None:
         Reviews.read(path)
     assert os.listdir(folder) == ["reviews.csv"]
     problems = caught.value.problems
-    told = [p for p in problems if p.row == bad.row and p.column == bad.column and bad.rule in p.rule]
+    told = [p for p in problems if p.row == bad.row and p.column == bad.column and bad.rule in str(p)]
     assert told, f"{bad}\n{caught.value}"
     if bad.offset is not None:
         assert str(told[0].found).split().count(str(bad.offset)) == 1, f"{bad}\n{caught.value}"
@@ -191,6 +191,23 @@ def test_many_problems_are_counted_and_not_all_listed() -> None:
     assert len(caught.value.problems) == 100
     with pytest.raises(InputError, match=r"and at least 10,\d\d\d more problems"):
         parse_table(data * 10, "r.csv", [Column("size", "number")])
+
+
+def test_one_mistake_in_many_rows_is_told_once_and_listed_in_full() -> None:
+    """Percentages for probabilities, and one row with a mistake of its own in the midst of them."""
+    rows = ["p,50"] * 100
+    rows[40] = "p,much"
+    columns = [Column("paper", "id"), Column("chance", "number", low=0.0, high=1.0)]
+    with pytest.raises(InputError) as caught:
+        parse_table("\n".join(["paper,chance", *rows]).encode(), "p.csv", columns)
+    assert str(caught.value).split("\n") == [
+        "p.csv, row 2, column chance: must lie in [0, 1], found '50'",
+        "p.csv, row 3, column chance: must lie in [0, 1], found '50'",
+        "p.csv, row 4, column chance: must lie in [0, 1], found '50'",
+        "... and 96 more rows with the same problem",
+        "p.csv, row 42, column chance: must be a number, found 'much'",
+    ]
+    assert [problem.row for problem in caught.value.problems] == list(range(2, 102))
 
 
 def test_optional_missing_and_infinite_cells() -> None:

@@ -159,11 +159,11 @@ def test_conferences_keep_papers_apart_and_reviewers_together(tmp_path: Path) ->
         ),
         (
             "track,paper,reviewer,score\nm,1,x,1\nm,2,x,1\nd,1,y,1\n",
-            "row 4, column track: must be the track of the same paper in row 2",
+            "row 4, column track: must be the track of the paper's first row, found not row 2's",
         ),
         (
             "paper,reviewer,score\n1,x,1\n1,y,1\n1,x,2\n1,x,3\n",
-            "row 4, column reviewer: must not repeat the paper and reviewer of row 2",
+            "row 4, column reviewer: must not repeat an earlier row's paper and reviewer, found row 2's",
         ),
     ],
 )

@@ -236,7 +236,7 @@ def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
     start = np.searchsorted(pair[order], pair[order][again])
     for i in np.argsort(order[again]):
         row, earlier = first + int(order[again[i]]), first + int(order[start[i]])
-        log.add(row, "reviewer", f"must not repeat the paper and reviewer of row {earlier}")
+        log.add(row, "reviewer", "must not repeat an earlier row's paper and reviewer", f"row {earlier}'s")
 
 
 def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -> None:
@@ -244,7 +244,12 @@ def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -
         _, start, inverse = np.unique(paper, return_index=True, return_inverse=True)
         for row in np.flatnonzero(track != track[start[inverse]]):
             earlier = first + int(start[inverse[row]])
-            log.add(first + int(row), "track", f"must be the track of the same paper in row {earlier}")
+            log.add(
+                first + int(row),
+                "track",
+                "must be the track of the paper's first row",
+                f"not row {earlier}'s",
+            )
 
 
 def _check_conferences(names: tuple[str, ...], code: Integers, first: int, log: Problems) -> None:

@@ -19,6 +19,7 @@ MAX_LINES = 2_000_000
 MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
+_SHOWN_ALIKE = 3
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
 
 # One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack.
@@ -113,14 +114,32 @@ def _take(
 def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
     """The error that lists the problems of an input, and counts those left off.
 
-    >>> print(refuse([Problem("r.csv", 2, "score", "must be a number")], more=3))
+    Its text shows the first few of those that break one rule in one column, and counts the rest.
+
+    >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
+    >>> print(refuse(rows, more=3))
     r.csv, row 2, column score: must be a number
+    r.csv, row 3, column score: must be a number
+    r.csv, row 4, column score: must be a number
+    ... and 4 more rows with the same problem
     and 3 more problems
     """
-    lines = [str(problem) for problem in problems]
+    alike: dict[tuple[str, str | None, str], list[Problem]] = {}
+    for problem in problems:
+        alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
+    lines = [line for group in alike.values() for line in _shown(group)]
     if more:
         lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{more:,} more problem{'s' * (more > 1)}")
     return InputError("\n".join(lines), problems)
+
+
+def _shown(group: Sequence[Problem]) -> list[str]:
+    """The first few of the problems that break one rule, and how many more there are."""
+    lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
+    if left <= 0:
+        return lines
+    rows = "" if group[0].row is None else " row" if left == 1 else " rows"
+    return [*lines, f"... and {left:,} more{rows} with the same problem"]
 
 
 class Problems:
