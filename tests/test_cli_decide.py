@@ -502,6 +502,67 @@ def test_bad_input_is_refused_and_nothing_is_written(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
 
 
+def test_problems_between_files_name_the_files_and_rows(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file as it was given; the first row of a paper, whichever of its reviews is to blame."""
+    lost, bare = small.reviews[4], small.reviews[5][0]
+    unknown = small.canaries[-1]
+    pools = tuple(row for row in small.pools if row[:2] != lost[:2] and row[0] != bare)
+    bad = replace(small, pools=pools, reviewers=tuple(r for r in small.reviewers if r[0] != unknown))
+    folder = bad.write(tmp_path / "in")
+    assert small.reviews[3][0] == lost[0], "the lost reviewer wrote the second review of the paper"
+    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", "--json")) == 2
+    problems = json.loads(capsys.readouterr().err)["error"]["problems"]
+    found = {(problem["file"], problem["found"]) for problem in problems}
+    first = next(i for i, row in enumerate(pools, start=1) if row[1] == unknown)
+    reviews, reviewers, pools_file = (
+        str(folder / f"{name}.csv") for name in ("reviews", "reviewers", "pools")
+    )
+    assert found == {
+        (pools_file, f"1 missing for paper {lost[0]!r} ({reviews}, row 4)"),
+        (pools_file, f"none for paper {bare!r} ({reviews}, row 6)"),
+        (reviewers, f"1 missing, the first in {pools_file}, row {first}"),
+    }
+
+
+def test_the_place_of_a_missing_reviewer_is_the_same_whichever_review_it_wrote(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = set()
+    for index in (1, 2):
+        bad = small.with_review(index, reviewer="nobody-in-the-pool")
+        folder = bad.write(tmp_path / "in")
+        assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
+        told.add(capsys.readouterr().err)
+    assert len(told) == 1
+    assert "nobody" not in told.pop()
+
+
+def test_everyone_as_pools_is_named_as_it_was_given(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.with_review(1, reviewer="nobody").write(tmp_path / "in")
+    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
+    assert run(["plan", *files, "--accept-rate", "0.4"]) == 2
+    assert capsys.readouterr().err.startswith("blindcal: --pools everyone: must hold every reviewer")
+
+
+@pytest.mark.parametrize("more", [1, 3])
+def test_papers_without_reviews_are_counted_beside_the_result(
+    more: int, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unused = tuple((f"unread{i}", small.canaries[0], "1") for i in range(more))
+    folder = replace(small, pools=(*small.pools, *unused)).write(tmp_path / "in")
+    decided(folder, tmp_path / "key.bin", tmp_path / "out")
+    (line,) = capsys.readouterr().err.splitlines()
+    papers = f"{more} paper{'s' * (more > 1)}"
+    assert line == (
+        f"blindcal: {folder / 'pools.csv'} has pools for {papers} without any review in "
+        f"{folder / 'reviews.csv'}: left out"
+    )
+
+
 def test_pools_that_cannot_be_are_refused(small: SmallConference, tmp_path: Path) -> None:
     paper = small.reviews[1][0]
     true = {row[1] for row in small.reviews[1:] if row[0] == paper}

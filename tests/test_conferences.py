@@ -190,10 +190,10 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
         prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
     text = str(caught.value)
     for part in (
-        "every reviewer of paper 'p', found 1 missing",
-        "as large as the reviews of paper 'p', found 1",
-        "every reviewer of paper 'q', found 1 missing",
-        "a pool for paper 'r'",
+        "beforehand), found 1 missing for paper 'p'",
+        "as large as the reviews of a paper, found 1 for paper 'p'",
+        "beforehand), found 1 missing for paper 'q'",
+        "a pool for a paper that has reviews, found none for paper 'r'",
         "row for every candidate",
     ):
         assert part in text

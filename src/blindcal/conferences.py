@@ -18,7 +18,7 @@ from blindcal.cells import Column
 from blindcal.checks import numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
-from blindcal.pools import OUTSIDER, Pools, inclusion, read_pools
+from blindcal.pools import OUTSIDER, Pools, first_row, inclusion, read_pools
 from blindcal.reviews import Reviews
 from blindcal.tables import refuse
 
@@ -27,6 +27,7 @@ __all__ = [
     "MOST_TUPLES",
     "Conference",
     "PaperCase",
+    "Sources",
     "prepare",
     "read_pools",
     "read_reviewers",
@@ -43,7 +44,19 @@ Parameters = Mapping[str, tuple[float, ...]]
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
-_LATE = " (adding only those would tell who they are: see docs/limitations.md, pools fixed beforehand)"
+_WHOLE = (
+    "must hold every reviewer of a paper (adding only those missing would tell who they are: see "
+    "docs/limitations.md, pools fixed beforehand)"
+)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files that a conference was read from: messages then name them, and rows in them."""
+
+    reviews: str
+    reviewers: str
+    pools: str
 
 
 @dataclass(frozen=True)
@@ -63,12 +76,13 @@ def prepare(
     *,
     accept_rate: float | None = None,
     bar: float | None = None,
+    sources: Sources | None = None,
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
     Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
     average over the public belief; or give `bar` in units of quality. Scores count as rounded where the
-    reviews declare a grid.
+    reviews declare a grid. `sources` names the files for the messages.
     """
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
@@ -76,7 +90,7 @@ def prepare(
         strictly_within("accept rate", accept_rate, 0.0, 1.0)
     if bar is not None:
         numbers("bar", bar)
-    _check(reviews, parameters, pools)
+    _check(reviews, parameters, pools, sources)
     grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
     cases = [
         _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
@@ -154,35 +168,53 @@ def _raw(cases: Sequence[PaperCase], share: float) -> tuple[bool, ...]:
     return tuple(i in accepted for i in range(len(cases)))
 
 
-def _check(reviews: Reviews, parameters: Parameters, pools: Pools) -> None:
-    """Every problem at once. No reviewer is named: the paper is enough to find the row."""
-    problems: list[Problem] = []
-
-    def problem(file: str, rule: str, found: str | None = None) -> None:
-        problems.append(Problem(file, None, None, rule, found))
-
+def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None) -> None:
+    """Every problem at once. No reviewer is named, and a paper by the first of its rows: no review is singled
+    out."""
+    named = sources or Sources("reviews", "reviewers", "pools")
+    starts = _first_rows(reviews)
+    problems = []
     for paper, who in _by_slot(reviews).items():
-        pool = pools.get(paper)
         # Where columns were swapped a paper's id is a reviewer's.
         shown = "a paper" if paper in parameters else f"paper {paper!r}"
-        if pool is None:
-            problem("pools", f"must have a pool for {shown}")
-            continue
-        positive = {name for name, chance in pool.items() if chance > 0.0}
-        missing = [name for name in who if name not in positive]
-        if len(missing) > (OUTSIDER in positive):
-            problem("pools", f"must hold every reviewer of {shown}", f"{len(missing)} missing{_LATE}")
-        if len(positive) < len(who):
-            problem("pools", f"must be as large as the reviews of {shown}", f"{len(positive)}")
-        elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
-            problem("pools", f"must leave {shown} at most {MOST_TUPLES:,} tuples", f"{tuples:,}")
+        place = "" if sources is None else f" ({named.reviews}, row {starts[paper]})"
+        problems += [
+            Problem(named.pools, None, None, rule, f"{found} for {shown}{place}")
+            for rule, found in _pool_problems(who, pools.get(paper))
+        ]
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
     if without := needed - set(parameters):
-        outside = " (among them *, someone outside the pools)" if OUTSIDER in without else ""
-        found = f"{len(without)} missing{outside}"
-        problem("reviewers", "must have a row for every candidate of the pools", found)
+        found = f"{len(without)} missing"
+        if sources is not None and (row := first_row(sources.pools, without)) is not None:
+            found += f", the first in {sources.pools}, row {row}"
+        found += " (among them *, someone outside the pools)" if OUTSIDER in without else ""
+        rule = "must have a row for every candidate of the pools"
+        problems.append(Problem(named.reviewers, None, None, rule, found))
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
+
+
+def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
+    """The rules that the pool of one paper breaks, and what was found."""
+    if pool is None:
+        return [("must have a pool for a paper that has reviews", "none")]
+    problems = []
+    positive = {name for name, chance in pool.items() if chance > 0.0}
+    missing = [name for name in who if name not in positive]
+    if len(missing) > (OUTSIDER in positive):
+        problems.append((_WHOLE, f"{len(missing)} missing"))
+    if len(positive) < len(who):
+        problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
+    elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
+        problems.append((f"must leave a paper at most {MOST_TUPLES:,} tuples", f"{tuples:,}"))
+    return problems
+
+
+def _first_rows(reviews: Reviews) -> dict[str, int]:
+    """The first row of each paper: the same whoever wrote its reviews."""
+    starts = np.full(len(reviews.papers), np.iinfo(np.int64).max)
+    np.minimum.at(starts, reviews.paper, reviews.row)
+    return dict(zip(reviews.papers, starts.tolist(), strict=True))
 
 
 def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:

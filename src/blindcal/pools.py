@@ -10,7 +10,7 @@ would be too good.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -104,6 +104,14 @@ def pools_of(
     if "conflict" in table and "reviewer" not in table:
         return everyone(papers, people, zip(table.text("paper"), table.text("conflict"), strict=True))
     return read_pools(source)
+
+
+def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> int | None:
+    """The first row of a file of pools that names one of these candidates, for a message that must not."""
+    columns = [Column("reviewer", "id", required=False, secret=True)]
+    table = read_table(source, columns, extra=True)
+    names = table.text("reviewer") if "reviewer" in table else ()
+    return next((row for row, name in zip(table.rows, names, strict=False) if name in candidates), None)
 
 
 def inclusion(chances: Sequence[float], reviews: int) -> tuple[float, ...]:

@@ -49,7 +49,8 @@ class Reviews:
 
     Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`.
     `papers` and `reviewers` are sorted ids, kept as text. `grid` holds the scores that can be given, None
-    where scores are not on a grid. CONFIDENTIAL: it says who reviewed what.
+    where scores are not on a grid. `row[i]` is where the review stood in its file (the header is row 1), or
+    in its table from 0 on. CONFIDENTIAL: it says who reviewed what.
 
     >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
     >>> reviews = Reviews.from_table(table)
@@ -64,6 +65,7 @@ class Reviews:
     paper: Integers
     reviewer: Integers
     score: Array
+    row: Integers
     confidence: Array | None = None
     conferences: tuple[str, ...] = ()
     conference: Integers | None = None
@@ -195,6 +197,7 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
         paper=paper[order],
         reviewer=reviewer[order],
         score=score[order],
+        row=first + order,
         confidence=None if confidence is None else confidence[order],
         conferences=conferences,
         conference=conference[order] if conferences else None,

@@ -12,10 +12,10 @@ import typer
 from blindcal.cells import number_text
 from blindcal.checks import Array
 from blindcal.cli.console import note
-from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
+from blindcal.conferences import Conference, PaperCase, Sources, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
-from blindcal.pools import OUTSIDER, pools_of
+from blindcal.pools import EVERYONE, OUTSIDER, pools_of
 from blindcal.releases import Request, Truth
 from blindcal.reviews import Reviews
 
@@ -71,15 +71,27 @@ class Files:
                 "as exact numbers, and the certificate is for that"
             )
         calibration = read_reviewers(self.reviewers)
+        pools = pools_of(self.pools, reviews.papers, calibration)
+        if unused := len(pools.keys() - set(reviews.papers)):
+            note(
+                f"{self.pools} has pools for {unused:,} paper{'s' * (unused > 1)} without any review in "
+                f"{self.reviews}: left out"
+            )
         conference = prepare(
             reviews,
             calibration,
-            pools_of(self.pools, reviews.papers, calibration),
+            pools,
             accept_rate=request.accept_rate if bar is None else None,
             bar=request.bar if bar is None else bar,
+            sources=self._sources,
         )
         who = true_reviewers(conference, reviews)
         return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+
+    @property
+    def _sources(self) -> Sources:
+        pools = f"--pools {EVERYONE}" if str(self.pools) == EVERYONE else str(self.pools)
+        return Sources(str(self.reviews), str(self.reviewers), pools)
 
 
 def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
