@@ -231,6 +231,51 @@ raise SystemExit(console.guarded(app, []))
     assert b"Traceback" not in err
 
 
+# Interrupts the process once, when it looks for the module TARGET.
+INTERRUPTING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ.get("TARGET"):
+            del os.environ["TARGET"]
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "scipy.stats", "typer"])
+@pytest.mark.parametrize("start", ["script", "module"])
+def test_an_interrupt_while_loading_is_told_like_a_later_one(start: str, module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "TARGET": module, "PYTHONPATH": os.pathsep.join(paths)}
+    begin = [str(Path(sys.executable).with_name("blindcal"))]
+    begin = begin if start == "script" else [sys.executable, "-m", "blindcal"]
+    for options in (["--version"], ["check", "reviews.csv", "--json"]):
+        done = subprocess.run(
+            [*begin, *options], capture_output=True, text=True, check=False, env=environment
+        )
+        assert (done.returncode, done.stdout) == (130, "")
+        assert done.stderr == guarded(raiser(typer.Abort()), *options[2:])[1]
+
+
+def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
+    program = """
+import signal
+try:
+    import blindcal
+except KeyboardInterrupt:
+    import blindcal
+    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "TARGET": "blindcal.sweeps", "PYTHONPATH": os.pathsep.join(paths)}
+    with subprocess_code(program, env=environment) as child:
+        out, err = child.communicate()
+    assert (child.returncode, out, err) == (0, b"True\n", b"")
+
+
 def test_a_reader_that_went_away_gets_no_traceback() -> None:
     read, write = os.pipe()
     os.close(read)

@@ -5,6 +5,10 @@
 One frozen type for each stage, pure functions between them.
 """
 
+# First of all: an interrupt while the rest loads then ends the command line without a traceback.
+from blindcal import interrupts as interrupts
+
+# isort: split
 from blindcal import calibrators, rankings, simulation, sweeps
 from blindcal.assessments import Assessment, assess
 from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success

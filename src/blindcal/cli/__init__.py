@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from blindcal.interrupts import INTERRUPTED, loaded, told
+
 _EXTRA = {"typer", "rich", "joblib"}
 
 
@@ -18,12 +20,14 @@ def run(arguments: Sequence[str]) -> int:
     try:
         from blindcal.cli.app import app
         from blindcal.cli.console import guarded
+
+        loaded()
+        return guarded(app, list(arguments))
     except KeyboardInterrupt:
-        print("blindcal: interrupted", file=sys.stderr)
-        return 130
+        print(told("--json" in arguments), file=sys.stderr)
+        return INTERRUPTED
     except ImportError as error:
         missing = error.name in _EXTRA
         hint = "pip install 'blindcal[cli]'" if missing else "the installation is broken"
         print(f"blindcal: the command line needs {error.name}: {hint}", file=sys.stderr)
         return 2 if missing else 1
-    return guarded(app, list(arguments))

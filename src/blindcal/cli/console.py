@@ -20,8 +20,9 @@ from rich.text import Text
 
 from blindcal.errors import BlindcalError, InputError
 from blindcal.files import jsonable
+from blindcal.interrupts import INTERRUPTED
 
-UNEXPECTED, INTERRUPTED = 1, 130
+UNEXPECTED = 1
 _QUIET_SECONDS = 2.0
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
