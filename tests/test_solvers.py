@@ -6,6 +6,7 @@ from collections import defaultdict
 from itertools import permutations, product
 from math import exp, inf, log, perm
 
+import highspy
 import numpy as np
 import pytest
 from scipy import sparse
@@ -20,7 +21,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.lumps import program
 from blindcal.programs import solve
 from blindcal.reviews import Reviews
-from blindcal.solvers import range_corners
+from blindcal.solvers import range_corners, run_solver
 from sizes import count
 
 GUARANTEES = [
@@ -448,3 +449,38 @@ def test_a_warm_program_answers_like_a_fresh_one():
             again = warm.solve(price=price)
             value = [one.error + price * one.success for one in (fresh, again)]
             assert value[0] == pytest.approx(value[1], abs=1e-9)
+
+
+class StubbornSolver:
+    """Fails until it is asked in a given way; remembers what it was asked."""
+
+    def __init__(self, answers: list[str]) -> None:
+        self.answers, self.asked, self.options, self.cleared = answers, [], {"presolve": "off"}, 0
+
+    def setOptionValue(self, option: str, value: str) -> None:
+        self.options[option] = value
+
+    def clearSolver(self) -> None:
+        self.cleared += 1
+
+    def run(self) -> None:
+        self.asked.append(dict(self.options))
+
+    def getModelStatus(self) -> object:
+        return getattr(highspy.HighsModelStatus, self.answers[len(self.asked) - 1])
+
+
+def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_impossible_limits():
+    """Two of 300 papers with pools of 60 need this."""
+    solver = StubbornSolver(["kUnknown", "kUnknown", "kOptimal"])
+    run_solver(solver)
+    assert [asked["presolve"] for asked in solver.asked] == ["off", "off", "on"]
+    assert solver.cleared == 2 and solver.options["presolve"] == "off"
+    last = StubbornSolver(["kUnknown"] * 3 + ["kOptimal"])
+    run_solver(last)
+    assert last.asked[-1]["solver"] == "ipm" and last.options["solver"] == "choose"
+    with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
+        run_solver(StubbornSolver(["kUnknown"] * 4))
+    impossible = StubbornSolver(["kInfeasible"])
+    with pytest.raises(CertificateError, match="no table keeps the asked limits"):
+        run_solver(impossible)

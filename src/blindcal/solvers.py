@@ -31,7 +31,9 @@ _OPTIONS = {
     "primal_feasibility_tolerance": 1e-10,
     "dual_feasibility_tolerance": 1e-10,
     "small_matrix_value": 1e-12,
+    "solver": "choose",
 }
+_ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
 _GAP = 1e-9
 _CUTS = 60
 _ALIKE = 1e-9
@@ -297,11 +299,7 @@ class PaperProgram:
         weight, free = self.orbits.weight, self.fixed < 0.0
         least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
         self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise CertificateError(
-                f"no table keeps the asked limits ({self._solver.getModelStatus().name[1:]})"
-            )
+        run_solver(self._solver)
         solution = self._solver.getSolution()
         x = np.asarray(solution.col_value)[: self.size]
         pull = np.asarray(solution.col_dual)[: self.size] * weight * free
@@ -349,6 +347,24 @@ def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
         bounds=[(0.0, 1.0)] * len(corners) + [(None, None)],
     )
     return float(result.fun), result.x[:-1] @ corners, np.abs(result.ineqlin.marginals)
+
+
+def run_solver(solver: Any) -> None:
+    """Solve from the last basis; a numerical failure is tried again from the start, then by other means."""
+    for again in ({}, *_ATTEMPTS):
+        for option, value in again.items():
+            solver.setOptionValue(option, value)
+        if again:
+            solver.clearSolver()
+        solver.run()
+        for option in again:
+            solver.setOptionValue(option, _OPTIONS[option])
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            return
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise CertificateError("no table keeps the asked limits")
+    raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")
 
 
 def _highs(matrix: Any, cost: Array, row_low: Array, row_high: Array) -> Any:
