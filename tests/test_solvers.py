@@ -452,22 +452,19 @@ def test_a_warm_program_answers_like_a_fresh_one():
 
 
 class StubbornSolver:
-    """Fails until it is asked in a given way; remembers what it was asked."""
+    """Gives these answers in turn; remembers how it was asked."""
 
     def __init__(self, answers: list[str]) -> None:
-        self.answers, self.asked, self.options, self.cleared = answers, [], {"presolve": "off"}, 0
+        self.asked: list[dict[str, str]] = []
+        self.options, self.cleared = {"presolve": "off"}, 0
+        status = highspy.HighsModelStatus
+        self.setOptionValue = self.options.__setitem__
+        self.run = lambda: self.asked.append(dict(self.options))
+        self.getModelStatus = lambda: getattr(status, answers[len(self.asked) - 1])
+        self.clearSolver = self._clear
 
-    def setOptionValue(self, option: str, value: str) -> None:
-        self.options[option] = value
-
-    def clearSolver(self) -> None:
+    def _clear(self) -> None:
         self.cleared += 1
-
-    def run(self) -> None:
-        self.asked.append(dict(self.options))
-
-    def getModelStatus(self) -> object:
-        return getattr(highspy.HighsModelStatus, self.answers[len(self.asked) - 1])
 
 
 def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_impossible_limits():
@@ -475,10 +472,12 @@ def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_i
     solver = StubbornSolver(["kUnknown", "kUnknown", "kOptimal"])
     run_solver(solver)
     assert [asked["presolve"] for asked in solver.asked] == ["off", "off", "on"]
-    assert solver.cleared == 2 and solver.options["presolve"] == "off"
+    assert solver.cleared == 2
+    assert solver.options["presolve"] == "off"
     last = StubbornSolver(["kUnknown"] * 3 + ["kOptimal"])
     run_solver(last)
-    assert last.asked[-1]["solver"] == "ipm" and last.options["solver"] == "choose"
+    assert last.asked[-1]["solver"] == "ipm"
+    assert last.options["solver"] == "choose"
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
         run_solver(StubbornSolver(["kUnknown"] * 4))
     impossible = StubbornSolver(["kInfeasible"])
