@@ -16,6 +16,7 @@ from blindcal.calibrators.slopes import (
     location_and_scale,
     log_density,
     normal_score,
+    variation_law,
 )
 from blindcal.checks import Array
 
@@ -228,8 +229,9 @@ class Sampler:
         s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
 
     def _prior_gain(self, log_mean: Array, variation: Array) -> Array:
-        """Flat in the mean; variation^-2, so that slopes are nearly equal unless the scores say otherwise."""
-        gain: Array = log_mean - self.state.log_mean + np.log(self.state.variation / variation)
+        """Flat in the mean; the law of the variation is `variation_law`."""
+        before = variation_law(self.state.variation)
+        gain: Array = log_mean - self.state.log_mean + np.log(variation_law(variation) / before)
         return gain
 
     def _propose(self, width: float) -> tuple[Array, Array, Booleans]:

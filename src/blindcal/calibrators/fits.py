@@ -53,7 +53,7 @@ def fit_batch(
     """The posterior of `score = a_j * quality_i + b_j + noise` from `chains` chains of `sweeps` sweeps each.
 
     quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal. The mean slope, the spread of the
-    offsets and the noise have flat laws, the relative spread v of the slopes the law v^-2. `common_slope`
+    offsets and the noise have flat laws, the relative spread of the slopes `variation_law`. `common_slope`
     makes every a_j of a conference the same. The first third of the sweeps is dropped.
     """
     middle, width = _scale(batch)

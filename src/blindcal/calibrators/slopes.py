@@ -22,6 +22,17 @@ _LOG_CV = 0.5 * np.log1p(_RHO * _lift(_RHO) - _lift(_RHO) ** 2) - np.log(_lift(_
 LEAST_SPREAD, GREATEST_SPREAD = float(np.exp(_LOG_CV[-1])), float(np.exp(_LOG_CV[0]))
 
 
+# Four in five that reviewers hardly differ, and how sharply that falls off.
+_EQUAL, _FALL = 0.8, 6
+
+
+def variation_law(spread: Array) -> Array:
+    """Density over log v of the relative spread v of slopes: reviewers hardly differ (v^-6), or may differ by
+    anything (flat)."""
+    hardly: Array = (_FALL - 1) * (LEAST_SPREAD / spread) ** (_FALL - 1)
+    return _EQUAL * hardly + (1 - _EQUAL) * spread / (GREATEST_SPREAD - LEAST_SPREAD)
+
+
 def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Array]:
     """(m, t, rho) of the positive normal law with this mean and this standard deviation / mean.
 
