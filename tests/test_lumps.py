@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from blindcal.conferences import MOST_TUPLES, prepare
-from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
 from blindcal.lumps import LumpedProgram, first_lumps, lumped, program
-from blindcal.reviews import Reviews
 from blindcal.solvers import beyond_doubt, orbits
 from sizes import count
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
@@ -117,10 +114,3 @@ def test_a_large_pool_is_solved_to_a_stated_gap():
         top = np.bincount(slot, weight).max()
         for chance in (accept, 1 - accept):
             assert (np.bincount(slot, weight * chance) <= top * (weight @ chance) + 1e-12).all()
-
-
-def test_pools_beyond_the_limit_are_refused_by_name():
-    people = {f"r{j:03d}": (1.0, 0.01 * j, 0.5, 0.0, 0.0, 0.0, 0.0) for j in range(800)}
-    table = {"paper": ["p"] * 3, "reviewer": ["r001", "r002", "r003"], "score": [1.0, 2.0, 3.0]}
-    with pytest.raises(InputError, match=f"at most {MOST_TUPLES:,} tuples, found 510,081,600"):
-        prepare(Reviews.from_table(table), people, {"p": dict.fromkeys(people, 1.0)}, bar=0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from blindcal.beliefs import Belief
 from blindcal.checks import Integers
 from blindcal.conferences import PaperCase
+from blindcal.errors import RefusedError
 from blindcal.exact import Exact, ExactPolicy, integers
 from blindcal.records import Ledger, PaperRecord, Record
 
@@ -84,6 +85,11 @@ def amended_case(case: PaperCase, earlier: Sequence[Earlier], bar: float) -> Pap
     """The case with its earlier decisions counted in; a paper without any stays as it is."""
     if not earlier:
         return case
+    if not case.listed or not all(one.case.listed for one in earlier):
+        raise RefusedError(
+            f"paper {case.paper!r} cannot be decided again: its pool is too large to list who may have "
+            "written its reviews. Leave its reviews and its pool as they were"
+        )
     factor = np.ones(len(case.tuples), dtype=object)
     for decision in earlier:
         factor = factor * likelihood(case, decision)

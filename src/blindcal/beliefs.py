@@ -22,7 +22,8 @@ class Belief:
     """`weight[..., n] = P(secret | scores)` and `favor[..., n] = P("accept" is right | scores, secret)`.
 
     `labels[..., slot, secret]` is the part of the secret that the adversary guesses in each slot
-    (integers; equal numbers are the same guess). Default: one slot, the secret itself.
+    (integers; equal numbers are the same guess). Default: one slot, the secret itself. `entry[secret]` is
+    given where secrets share one accept probability: the entry of the table that each of them takes.
 
     >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
     array([0.6, 0.4])
@@ -31,6 +32,7 @@ class Belief:
     weight: Array
     favor: Array
     labels: Integers | None = field(default=None)
+    entry: Integers | None = field(default=None)
 
     def __init__(self, weight: ArrayLike, favor: ArrayLike, labels: ArrayLike | None = None) -> None:
         w, f = nonnegative("weight", weight), within("favor", favor, 0.0, 1.0)
@@ -42,6 +44,17 @@ class Belief:
         object.__setattr__(self, "weight", w)
         object.__setattr__(self, "favor", f)
         object.__setattr__(self, "labels", None if labels is None else _labels(labels, w.shape))
+        object.__setattr__(self, "entry", None)
+
+    def spread(self, table: Array) -> Array:
+        """The numbers of a table of accept probabilities, one for each secret."""
+        return table if self.entry is None else table[self.entry]
+
+    def by_entry(self, size: int) -> Array:
+        """The weight of each of a table's `size` entries."""
+        if self.entry is None:
+            return self.weight
+        return np.bincount(self.entry, self.weight, size).astype(np.float64)
 
 
 def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
@@ -93,10 +106,12 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
     return unchecked_belief(weight, favor)
 
 
-def unchecked_belief(weight: Array, favor: Array, labels: Integers | None = None) -> Belief:
+def unchecked_belief(
+    weight: Array, favor: Array, labels: Integers | None = None, entry: Integers | None = None
+) -> Belief:
     """A Belief from numbers known to be good: what was computed here is not checked twice."""
     belief = object.__new__(Belief)
-    for name, value in (("weight", weight), ("favor", favor), ("labels", labels)):
+    for name, value in (("weight", weight), ("favor", favor), ("labels", labels), ("entry", entry)):
         object.__setattr__(belief, name, value)
     return belief
 

@@ -2,28 +2,42 @@
 
 Everything here is a function of public information: scores by slot, pool, parameters, bar. Given the quality
 the reviews are independent, so a tuple's weight and favor are integrals over one number; closed form where
-every reviewer is affine with Gaussian noise.
+every reviewer is affine with Gaussian noise. Where the tuples are too many to be listed, the belief is that
+of a crowd, and what it does not tell is estimated from a sample of tuples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from math import perm
 
 import numpy as np
 from scipy.special import ndtr
 
 from blindcal.beliefs import Belief, unchecked_belief
 from blindcal.checks import Array, Integers
+from blindcal.crowds import Crowd, Layout, Nodes, crowd, layout, sampled
 from blindcal.errors import InputError
-from blindcal.pools import OUTSIDER, log_prior, tuples_of
+from blindcal.pools import OUTSIDER, log_odds, log_prior, tuples_of
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.rounded import Rounded
 
+# All tuples of a paper are listed and certified one by one: seconds a paper at this number.
+MOST_LISTED = 2_000_000
 # Panels are this many times the sharpest posterior's standard deviation wide.
 _PANEL, _NODES = 3.0, 12
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 _CHUNK = 1 << 22
+# Nodes that weigh less than this beside the heaviest one tell nothing.
+_LIGHTEST = 1e-22
+_NEAR = 1e-3
+_UNWEIGHABLE = (
+    "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
+    "in floating-point numbers"
+)
 
 
 @dataclass(frozen=True)
@@ -45,21 +59,55 @@ class PaperCase:
     grid: tuple[float, ...] | None = None
 
     @property
+    def listed(self) -> bool:
+        """Whether every tuple has an accept probability of its own."""
+        return perm(len(self.candidates), len(self.scores)) <= MOST_LISTED
+
+    @property
     def tuples(self) -> Integers:
         """`[n, k]`: the candidate index in each slot, for every tuple of distinct candidates."""
         return tuples_of(len(self.candidates), len(self.scores))
 
     @property
     def belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for."""
-        log_weight, favor, _ = _posteriors(self)
+        """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for.
+
+        Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
+        """
+        if not self.listed:
+            return self.crowd.belief
+        log_weight, favor, _ = _posteriors(self, self.tuples)
         return unchecked_belief(_normalized(log_weight), favor, self.tuples.T)
 
     @property
     def medians(self) -> tuple[Array, Array]:
-        """The posterior median of quality under each tuple, and the tuple's weight."""
-        log_weight, _, median = _posteriors(self)
-        return median, _normalized(log_weight)
+        """The posterior median of quality under each tuple (or those of a sample), and the tuple's weight."""
+        rows = self.tuples if self.listed else _sample_rows(self)
+        log_weight, _, median = _posteriors(self, rows)
+        return median, _normalized(log_weight if self.listed else np.zeros(len(rows)))
+
+    @property
+    def crowd(self) -> Crowd:
+        """The summed-up belief of a paper whose tuples are not listed."""
+        return _crowd(self)
+
+    @property
+    def layout(self) -> Layout:
+        """Which entry of its table each tuple takes, where tuples are not listed."""
+        return _layout(self)
+
+    @property
+    def sample(self) -> Sample | None:
+        """A sample of tuples where they are not listed; it depends on public data alone."""
+        return None if self.listed else _sample(self)
+
+    @property
+    def look_alikes(self) -> tuple[Integers, Integers]:
+        """The same number for slots with the same score, and for candidates with the same public data."""
+        kinds: dict[object, int] = {}
+        public = zip(self.inclusion, self.parameters, strict=True)
+        kind = [kinds.setdefault(one, len(kinds)) for one in public]
+        return np.unique(self.scores, return_inverse=True)[1], np.array(kind, dtype=np.int64)
 
     @property
     def reviewers(self) -> Reviewer:
@@ -72,36 +120,93 @@ class PaperCase:
         return affine if self.grid is None else Rounded(affine, self.grid)
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Tuples drawn from the belief: their candidates `rows[draw, slot]`, and the table's entry they take."""
+
+    rows: Integers
+    favor: Array
+    entry: Integers
+
+
+@lru_cache(maxsize=4)
+def _crowd(case: PaperCase) -> Crowd:
+    nodes, forced = _factors(case)
+    return crowd(nodes, _layout(case), forced)
+
+
+@lru_cache(maxsize=4)
+def _layout(case: PaperCase) -> Layout:
+    tied, alike = case.look_alikes
+    return layout(_factors(case)[0], _lean(case), alike, tied)
+
+
+@lru_cache(maxsize=4)
+def _sample(case: PaperCase) -> Sample:
+    rows = _sample_rows(case)
+    _, favor, _ = _posteriors(case, rows)
+    return Sample(rows, favor, case.layout.entries(rows))
+
+
+def _sample_rows(case: PaperCase) -> Integers:
+    nodes, forced = _factors(case)
+    seed = sha256(repr((case.paper, case.scores)).encode()).digest()
+    return sampled(nodes, forced, np.random.default_rng(np.frombuffer(seed, dtype=np.uint32)))
+
+
+def _factors(case: PaperCase) -> tuple[Nodes, Integers]:
+    """Each review's likelihood at each node, odds counted in, and who certainly wrote one."""
+    quality, log_rule, edge = _panels(case)
+    odds = np.asarray(log_odds(case.inclusion, len(case.scores)))
+    forced = np.isposinf(odds)
+    likelihood = np.stack([_by_candidate(case.reviewers, score, quality) for score in case.scores])
+    likelihood += np.where(forced, 0.0, odds)[:, None]
+    top = likelihood.max(axis=1)
+    log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
+    if not np.isfinite(log_mass.max()):
+        raise InputError(_UNWEIGHABLE.format(case.paper))
+    mass = np.exp(log_mass - log_mass.max())
+    kept = mass > _LIGHTEST
+    relative = np.exp(likelihood[:, :, kept] - top[:, None, kept])
+    return Nodes(relative, mass[kept], int(kept[:edge].sum())), forced.astype(np.int64)
+
+
+def _lean(case: PaperCase) -> Array:
+    """`[slot, candidate]`: the slope of the log likelihood at the bar. For affine reviewers the evidence
+    favors accepting exactly where these slopes add up to more than the bar."""
+    ends = np.array([case.bar - _NEAR, case.bar + _NEAR])
+    sides = np.stack([_by_candidate(case.reviewers, score, ends) for score in case.scores])
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num((sides[..., 1] - sides[..., 0]) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)
+
+
 def _normalized(log_weight: Array) -> Array:
     weight = np.exp(log_weight - log_weight.max())
     return np.asarray(weight / weight.sum())
 
 
-def _posteriors(case: PaperCase) -> tuple[Array, Array, Array]:
-    """For every tuple: log weight (up to a constant), favor, and the median of quality."""
+def _posteriors(case: PaperCase, rows: Integers) -> tuple[Array, Array, Array]:
+    """For these tuples: log weight (up to a constant), favor, and the median of quality."""
     reviewers = case.reviewers
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if isinstance(reviewers, Affine) and reviewers.covariance is None:
-            log_weight, favor, median = _gaussian(case, reviewers)
+            log_weight, favor, median = _gaussian(case, reviewers, rows)
         else:
-            log_weight, favor, median = _integrated(case, reviewers)
-    log_weight = log_weight + log_prior(case.inclusion, case.tuples)
+            log_weight, favor, median = _integrated(case, reviewers, rows)
+    log_weight = log_weight + log_prior(case.inclusion, rows)
     if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
-        raise InputError(
-            f"the scores of paper {case.paper!r} are too far from what its candidates give, or these too "
-            "precise, to be weighed in floating-point numbers"
-        )
+        raise InputError(_UNWEIGHABLE.format(case.paper))
     return log_weight, favor, median
 
 
-def _gaussian(case: PaperCase, affine: Affine) -> tuple[Array, Array, Array]:
+def _gaussian(case: PaperCase, affine: Affine, rows: Integers) -> tuple[Array, Array, Array]:
     """Closed form: with a, b, sigma of the tuple's reviewers and scores s,
 
     precision = 1 + sum a^2/sigma^2,  mean = (sum a(s-b)/sigma^2)/precision,
     log weight = log N(s; b, diag(sigma^2) + a a^T),  favor = Phi((mean-bar)*sqrt(precision))
     """
-    rows, slots = case.tuples, np.arange(len(case.scores))
+    slots = np.arange(len(case.scores))
     deviation = np.array(case.scores)[:, None] - affine.offset
     precision = 1.0 + _summed(
         np.broadcast_to(affine.slope**2 / affine.noise**2, deviation.shape), rows, slots
@@ -121,7 +226,7 @@ def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
     return total
 
 
-def _integrated(case: PaperCase, reviewers: Reviewer) -> tuple[Array, Array, Array]:
+def _integrated(case: PaperCase, reviewers: Reviewer, rows: Integers) -> tuple[Array, Array, Array]:
     """Any likelihood: sums over quality of the product of the reviews' likelihoods and the N(0,1) prior.
 
     Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar.
@@ -129,13 +234,13 @@ def _integrated(case: PaperCase, reviewers: Reviewer) -> tuple[Array, Array, Arr
     quality, log_rule, edge = _panels(case)
     likelihood = np.stack([_by_candidate(reviewers, score, quality) for score in case.scores])
     log_base = log_rule - 0.5 * quality**2
-    n, size = len(case.tuples), max(1, _CHUNK // quality.size)
+    n, size = len(rows), max(1, _CHUNK // quality.size)
     log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
     for start in range(0, n, size):
-        rows = case.tuples[start : start + size]
-        mass = log_base + likelihood[0][rows[:, 0]]
+        part = rows[start : start + size]
+        mass = log_base + likelihood[0][part[:, 0]]
         for slot in range(1, len(case.scores)):
-            mass += likelihood[slot][rows[:, slot]]
+            mass += likelihood[slot][part[:, slot]]
         top = mass.max(axis=1, keepdims=True)
         mass = np.exp(mass - top)
         below = np.cumsum(mass, axis=1)
@@ -170,7 +275,8 @@ def _panels(case: PaperCase) -> tuple[Array, Array, int]:
 
 
 def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
-    """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first.
+    """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
+    are not listed, the entry of the table that it takes.
 
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
     >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
@@ -178,4 +284,6 @@ def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
     """
     place = {name: index for index, name in enumerate(case.candidates)}
     wanted = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
+    if not case.listed:
+        return int(case.layout.entries(np.array(wanted)))
     return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])

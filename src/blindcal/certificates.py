@@ -85,7 +85,7 @@ def certify(
     case = exact_case(belief, factor)
     if case.total == 0:
         raise CertificateError("a decision that no secret allows cannot have been made")
-    fixed = _fixed(belief, guarantee)
+    fixed = _fixed(belief, guarantee, accept.size)
     public = partial(_public, belief, case, fixed)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
@@ -113,13 +113,17 @@ def _is_better(
 
 def _loss(belief: Belief, policy: ExactPolicy) -> float:
     """Expected loss up to a constant: what accepting costs over rejecting."""
-    return float(belief.weight @ (policy.accept * (1.0 - 2.0 * belief.favor)))
+    return float(belief.weight @ (belief.spread(policy.accept) * (1.0 - 2.0 * belief.favor)))
 
 
-def _fixed(belief: Belief, guarantee: Guarantee) -> Integers:
+def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
     """1 or 0 for secrets whose evidence is too strong to decide against, else -1."""
     if guarantee.never_against is None:
-        return np.full(belief.favor.shape, -1)
+        return np.full(size, -1)
+    if belief.entry is not None:
+        raise CertificateError(
+            "never-against needs a table with an entry for each tuple: pools are too large"
+        )
     sure = guarantee.never_against
     return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
 
@@ -138,8 +142,9 @@ def _banded(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
     inside = np.clip(accept, 0.0, 1.0)
     if guarantee.epsilon is None and guarantee.multiplier is None:
         return inside
-    mean, spread = float(belief.weight @ inside), _TOLERANCE / np.maximum(belief.weight, _TOLERANCE)
-    low, high = (inside + spread).min(), (inside - spread).max()
+    weight = belief.by_entry(accept.size)
+    mean, unsure = float(weight @ inside), _TOLERANCE / np.maximum(weight, _TOLERANCE)
+    low, high = (inside + unsure).min(), (inside - unsure).max()
     return np.clip(inside, min(low, mean), max(high, mean))
 
 
@@ -172,7 +177,7 @@ def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
     if not any(where.any() for where in broken):
         return np.empty(0)
     found: list[float] = []
-    spares = _slacks(case, np.ones_like(case.weight), 2, guarantee)
+    spares = _slacks(case, np.ones_like(policy.integers), 2, guarantee)
     for slack, spare, where in zip(slacks, spares, broken, strict=True):
         each = zip(-2 * slack[where], spare[where] * unit, strict=True)
         found += [1.0 if have <= 0 else need / (need + have) for need, have in each]
@@ -211,7 +216,7 @@ def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> Exac
     if not rows:
         return ExactPolicy(numerator)
     numerator = _nudged(case, numerator, rows)
-    mass = case.weight * numerator.astype(object)
+    mass = case.weight * case.spread(numerator.astype(object))
     parts, total = case.by_label(mass), int(mass.sum())
     # sum_r x_r (whole * [label = y] - prior_y * [r counts]) = 0, x = weight * accept
     residual = [
@@ -220,25 +225,25 @@ def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> Exac
     ]
     if not any(residual):
         return ExactPolicy(numerator)
-    room = case.weight * np.minimum(numerator, UNIT - numerator).astype(object)
+    least = np.minimum(numerator, UNIT - numerator).astype(object)
+    room = case.by_entry(case.weight, numerator.size) * least
     heavy = np.argsort(-(room / int(max(room.max(), 1))).astype(np.float64), kind="stable")[
         :_PIVOT_CANDIDATES
     ]
     heavy = heavy[(room[heavy] > 0).astype(bool)]
     if not heavy.size:
         return None
-    columns = [[_coefficient(case, row, int(r)) for r in heavy] for row in rows]
-    keep, pivots = _independent(columns, room[heavy])
+    columns = [_coefficients(case, row, heavy) for row in rows]
+    keep, pivots = _independent(columns, least[heavy])
     moved = _solve([[columns[i][j] for j in pivots] for i in keep], [-residual[i] for i in keep])
     if moved is None:
         return None
     exact = []
     for j, step in zip(pivots, moved, strict=True):
-        secret = int(heavy[j])
-        probability = (int(numerator[secret]) + step / int(case.weight[secret])) / UNIT
+        probability = (int(numerator[heavy[j]]) + step) / UNIT
         if not 0 <= probability <= 1:
             return None
-        exact.append((secret, probability))
+        exact.append((int(heavy[j]), probability))
     return ExactPolicy(numerator, tuple(sorted(exact)))
 
 
@@ -248,11 +253,15 @@ def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
     What a program leaves, up to its tolerance, would be too much for one secret to take.
     """
     weight, accept = (case.weight / case.total).astype(np.float64), numerator / UNIT
-    matrix = np.empty((len(rows), weight.size))
+    entry = np.arange(weight.size) if case.entry is None else case.entry
+    shared = np.bincount(entry, weight, accept.size)
+    matrix = np.empty((len(rows), accept.size))
     for line, (slot, label, other, whole, prior) in zip(matrix, rows, strict=True):
         group = case.group[slot]
-        line[:] = (whole / case.total) * (group == label)
-        line -= (prior / case.total) * (1.0 if other is None else (group == other))
+        pull = (whole / case.total) * (group == label)
+        pull -= (prior / case.total) * (1.0 if other is None else (group == other))
+        line[:] = np.bincount(entry, weight * pull, accept.size) / np.where(shared > 0.0, shared, 1.0)
+    weight = shared
     residual = matrix @ (weight * accept)
     if np.abs(residual).max() < _ROUNDING:
         return numerator
@@ -278,10 +287,22 @@ def _equations(case: Case, guarantee: Guarantee) -> list[_Row]:
     return rows
 
 
-def _coefficient(case: Case, row: _Row, secret: int) -> int:
+def _coefficients(case: Case, row: _Row, entries: Integers) -> list[int]:
+    """What a unit of these entries of the table adds to an equation."""
     slot, label, other, whole, prior = row
-    group = case.group[slot][secret]
-    return (whole if group == label else 0) - (prior if other is None or group == other else 0)
+    if case.entry is None:
+        secrets, place = entries, np.arange(entries.size)
+    else:
+        at = np.full(int(case.entry.max()) + 1, -1)
+        at[entries] = np.arange(entries.size)
+        secrets = np.flatnonzero(at[case.entry] >= 0)
+        place = at[case.entry[secrets]]
+    group = case.group[slot][secrets]
+    counts = np.full(group.shape, True) if other is None else group == other
+    each = case.weight[secrets] * (whole * (group == label).astype(object) - prior * counts.astype(object))
+    found: Exact = np.zeros(entries.size, dtype=object)
+    np.add.at(found, place, each)
+    return [int(value) for value in found]
 
 
 def _independent(columns: Sequence[Sequence[int]], room: Exact) -> tuple[list[int], list[int]]:
@@ -353,7 +374,8 @@ def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: 
     >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())
     (True, False)
     """
-    fixed, table = _fixed(belief, guarantee), policy.integers
+    table = policy.integers
+    fixed = _fixed(belief, guarantee, table.size)
     against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
     return not against.any() and not _missed(exact_case(belief, factor), policy, guarantee).size
 

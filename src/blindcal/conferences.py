@@ -13,7 +13,7 @@ from math import fsum, perm
 
 import numpy as np
 
-from blindcal.cases import PaperCase, secret_of
+from blindcal.cases import MOST_LISTED, PaperCase, secret_of
 from blindcal.cells import Column
 from blindcal.checks import numbers, strictly_within
 from blindcal.errors import InputError, Problem
@@ -24,7 +24,7 @@ from blindcal.tables import refuse
 
 __all__ = [
     "FIELDS",
-    "MOST_TUPLES",
+    "MOST_REVIEWS",
     "Conference",
     "PaperCase",
     "Sources",
@@ -35,8 +35,8 @@ __all__ = [
     "true_reviewers",
 ]
 
-# All tuples of a paper are listed and certified one by one: seconds a paper at this number.
-MOST_TUPLES = 2_000_000
+# Where tuples are too many to be listed, sums over sets of slots are taken: seconds a paper at this number.
+MOST_REVIEWS = 8
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, the population) the numbers of `FIELDS`."""
@@ -205,8 +205,8 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
         problems.append((_WHOLE, f"{len(missing)} missing"))
     if len(positive) < len(who):
         problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
-    elif (tuples := perm(len(positive), len(who))) > MOST_TUPLES:
-        problems.append((f"must leave a paper at most {MOST_TUPLES:,} tuples", f"{tuples:,}"))
+    elif len(who) > MOST_REVIEWS and perm(len(positive), len(who)) > MOST_LISTED:
+        problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
 
 

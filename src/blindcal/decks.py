@@ -28,12 +28,12 @@ _ROOM = 1e-12
 @dataclass(frozen=True, eq=False)
 class Tables:
     """One table a paper. `price`: wrong decisions per added right guess about a review, at which a shared
-    budget was spent (None: no budget). `gap`: by how much more wrong decisions a paper than the proved bound
-    the worst table may make."""
+    budget was spent (None: no budget). `gaps`: by how much each table's share of wrong decisions may exceed
+    the least possible one; proved, or from a sample of tuples where they are not listed."""
 
     accept: tuple[Array, ...]
     price: float | None
-    gap: float
+    gaps: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,8 @@ def _solve_within(job: tuple[PaperCase, float], guarantee: Guarantee) -> Solved:
 
 
 def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
-    gap = max((one.error - one.bound for one in solved), default=0.0)
-    return Tables(tuple(one.accept for one in solved), price, max(0.0, gap))
+    gaps = tuple(max(0.0, one.error - one.bound) for one in solved)
+    return Tables(tuple(one.accept for one in solved), price, gaps)
 
 
 def explore(

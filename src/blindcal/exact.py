@@ -63,12 +63,14 @@ class ExactPolicy:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One paper in integers: the weights on one exponent, and who is guessed in each slot."""
+    """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
+    table each secret takes (None: its own)."""
 
     weight: Exact
     order: tuple[Integers, ...]
     start: tuple[Integers, ...]
     group: tuple[Integers, ...]
+    entry: Integers | None
 
     @cached_property
     def total(self) -> int:
@@ -82,6 +84,18 @@ class Case:
     def top(self) -> tuple[int, ...]:
         return tuple(int(prior.max()) for prior in self.prior)
 
+    def spread(self, table: Exact) -> Exact:
+        """The table's numbers, one for each secret."""
+        return table if self.entry is None else table[self.entry]
+
+    def by_entry(self, values: Exact, size: int) -> Exact:
+        """Sums of the secrets' values over each of the table's `size` entries."""
+        if self.entry is None:
+            return values
+        sums: Exact = np.zeros(size, dtype=object)
+        np.add.at(sums, self.entry, values)
+        return sums
+
     def by_label(self, mass: Exact) -> tuple[Exact, ...]:
         """For each slot the mass of every label."""
         return tuple(
@@ -90,7 +104,7 @@ class Case:
 
     def outcomes(self, table: Exact, unit: int) -> tuple[tuple[int, tuple[Exact, ...]], ...]:
         """For accept and for reject: P(outcome), and its part with each label in each slot."""
-        mass = self.weight * table
+        mass = self.weight * self.spread(table)
         accepted, total = self.by_label(mass), int(mass.sum())
         rejected = tuple(prior * unit - part for prior, part in zip(self.prior, accepted, strict=True))
         return (total, accepted), (self.total * unit - total, rejected)
@@ -120,4 +134,10 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
         order.append(by_group)
         start.append(np.searchsorted(inverse[by_group], np.arange(names.size)))
         group.append(inverse)
-    return Case(weight if factor is None else weight * factor, tuple(order), tuple(start), tuple(group))
+    return Case(
+        weight if factor is None else weight * factor,
+        tuple(order),
+        tuple(start),
+        tuple(group),
+        belief.entry,
+    )

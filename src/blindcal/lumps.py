@@ -2,7 +2,8 @@
 
 Tuples are lumped: all of a lump are decided alike. Every author keeps its rows in every slot, so the promise
 is kept; only optimality is at stake. The rows' prices then say of each tuple which way it should have gone.
-Lumps whose tuples disagree are split, and the same prices bound what no table at all can beat.
+Lumps whose tuples disagree are split, and the same prices bound what no table at all can beat. Where tuples
+are too many to be listed, the entries of a crowd are the lumps, and the bound is that of a sample of tuples.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from scipy import sparse
 from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase
 from blindcal.checks import Array, Integers
+from blindcal.errors import CertificateError
 from blindcal.guarantees import Guarantee
-from blindcal.solvers import Orbits, PaperProgram, Solved, beyond_doubt, orbits
+from blindcal.solvers import Dual, Orbits, PaperProgram, Solved, beyond_doubt, orbits
 
 # More tuples than this share columns; up to the second number they are split until nothing is lost.
 MOST_COLUMNS, MOST_EXACT = 30_000, 250_000
@@ -25,12 +27,16 @@ _HEAVY = 3
 _ROUNDS = 60
 _EXACT, _ENOUGH = 1e-9, 1e-6
 _MOST_SPLITS = 1500
+# A bound from a sample is stated so many standard errors lower.
+_SURE = 4.0
 
 
 def program(
     case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
-) -> PaperProgram | LumpedProgram:
+) -> PaperProgram | LumpedProgram | CrowdProgram:
     """The program of one paper: a column for each tuple, or lumped where they are more than that."""
+    if not case.listed:
+        return CrowdProgram(case, guarantee)
     grouped = orbits(case, case.belief if belief is None else belief)
     if grouped.weight.size <= most_columns:
         return PaperProgram(grouped, guarantee)
@@ -79,6 +85,78 @@ class LumpedProgram:
         far = np.abs(cost) * self._coarse.orbits.weight[self.lumps] > apart[self.lumps]
         part = np.where(torn[self.lumps], 1 + (cost > 0.0) + 2 * far, 0)
         return _numbered(self.lumps * 5 + part)
+
+
+class CrowdProgram:
+    """Like `PaperProgram`, for tuples that are not listed: a column for each entry of the crowd's table."""
+
+    def __init__(self, case: PaperCase, guarantee: Guarantee) -> None:
+        if guarantee.never_against is not None:
+            raise CertificateError(
+                "never-against needs an accept probability for each tuple of reviewers: a pool is too large"
+            )
+        self.case = case
+        self._coarse = PaperProgram(crowd_orbits(case), guarantee)
+
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        return self._coarse.scores_only
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
+        """The best table over the entries, and what a sample of tuples says no table can beat."""
+        found = self._coarse.solve(price=price, success=success)
+        if self._coarse.guarantee.name == "public":
+            return found
+        reached = found.error + price * found.success
+        return replace(found, bound=min(reached, found.error + self._short_of(found.accept)))
+
+    def _short_of(self, table: Array) -> float:
+        """The bound less the table's error: the mean over a sample, on the safe side.
+
+        The table's own error on the sample is taken off draw by draw, and with it most of the chance.
+        """
+        sample = self.case.sample
+        if sample is None:
+            return 0.0
+        gained = (2.0 * sample.favor - 1.0) * table[sample.entry]
+        bounds = []
+        for dual in (self._coarse.dual, self._coarse.unpriced()):
+            cost = 1.0 - 2.0 * sample.favor - dual.total - _priced(self.case, dual, sample.rows)
+            ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
+            short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
+            bounds.append(dual.constant + short.mean() - _SURE * short.std() / np.sqrt(short.size))
+        return float(max(bounds))
+
+
+def _priced(case: PaperCase, dual: Dual, rows: Integers) -> Array:
+    """The rows' prices for tuples of candidates `[draw, slot]`."""
+    group, kind = case.look_alikes
+    share = np.bincount(group)[group][:, None] * np.bincount(kind)[kind]
+    price = dual.price.reshape(int(group.max()) + 1, -1)[group][:, kind] / share
+    return np.asarray(price[np.arange(group.size), rows].sum(axis=1))
+
+
+def crowd_orbits(case: PaperCase) -> Orbits:
+    """The entries of a crowd as orbits: every author keeps its row in every slot."""
+    group, kind = case.look_alikes
+    one, belief = case.crowd, case.belief
+    if belief.labels is None or belief.entry is None:
+        raise CertificateError("a crowd has labels and entries")
+    groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
+    look = kind[belief.labels]
+    row = group[:, None] * kinds + look
+    weight = belief.by_entry(one.weight.size)
+    share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]
+    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind)[look])
+    column = np.broadcast_to(belief.entry, row.shape)
+    shares = sparse.coo_array(
+        (value.ravel(), (row.ravel(), column.ravel())), shape=(groups * kinds, weight.size)
+    ).tocsc()
+    mass = shares @ weight
+    top = mass.reshape(groups, kinds).max(axis=1).repeat(kinds)
+    slot = np.arange(groups).repeat(kinds)
+    return Orbits(np.arange(weight.size), weight, one.favor, shares, mass, top, slot, np.bincount(group))
 
 
 def lumped(o: Orbits, lumps: Integers) -> Orbits:

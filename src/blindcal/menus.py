@@ -17,6 +17,7 @@ from blindcal.checks import Array
 from blindcal.conferences import Conference
 from blindcal.decks import tables
 from blindcal.guarantees import Guarantee
+from blindcal.plans import evidence, figures, success_by_slot
 from blindcal.workers import each
 
 MENU = (
@@ -56,7 +57,8 @@ class Menu:
 
     `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
     `nothing_at_stake`: papers that any likely reviewers would lead to the same decision.
-    `gap`: by how much the worst table may miss the best share of wrong decisions; proved.
+    `gap`: by how much the mean share of wrong decisions may exceed the least possible one, whichever the
+    guarantee; proved, or from a sample of tuples where a pool is too large to list them.
     """
 
     choices: tuple[Choice, ...]
@@ -104,7 +106,7 @@ def menu(
         nothing_secret=sum(paper.known for paper in papers),
         nothing_at_stake=sum(paper.settled for paper in papers),
         papers=len(papers),
-        gap=max(one.gap for one in solved),
+        gap=max(fsum(one.gaps) / len(papers) for one in solved),
     )
 
 
@@ -123,22 +125,17 @@ def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: 
 def _paper(job: tuple[PaperCase, bool, tuple[Array, ...]]) -> _Paper:
     case, raw, accepts = job
     belief = case.belief
-    weight, favor, rows = belief.weight, belief.favor, case.tuples
-    right = float(weight @ favor)
-    before = _tops(weight, rows)
+    before = success_by_slot(belief, np.ones_like(belief.weight))
+    told = [figures(belief, accept, raw, sample=case.sample) for accept in accepts]
+    favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
     return _Paper(
-        wrong=tuple(float(weight @ (a * (1 - favor) + (1 - a) * favor)) for a in accepts),
-        against=tuple(float(weight @ np.where(favor > 0.5, 1 - a, a)) for a in accepts),
-        success=tuple(float(sum(_tops(weight * a, rows) + _tops(weight * (1 - a), rows))) for a in accepts),
-        wrong_raw=1 - right if raw else right,
-        wrong_fully_calibrated=float(weight @ np.minimum(favor, 1 - favor)),
+        wrong=tuple(one.wrong for one in told),
+        against=tuple(one.against for one in told),
+        success=tuple(float(success_by_slot(belief, belief.spread(accept)).sum()) for accept in accepts),
+        wrong_raw=told[0].wrong_raw,
+        wrong_fully_calibrated=told[0].wrong_fully_calibrated,
         scores_only=float(before.sum()),
-        reviews=rows.shape[1],
+        reviews=before.size,
         known=bool((before >= KNOWN).all()),
-        settled=min(float(weight[favor > 0.5].sum()), float(weight[favor < 0.5].sum())) < UNLIKELY,
+        settled=min(favoring) < UNLIKELY,
     )
-
-
-def _tops(mass: Array, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
-    """The largest mass of one author in each slot."""
-    return np.array([np.bincount(column, mass).max() for column in rows.T])

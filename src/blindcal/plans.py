@@ -11,12 +11,13 @@ from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from math import fsum, inf
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from blindcal.amendments import AmendedCase
 from blindcal.beliefs import Belief
+from blindcal.cases import Sample
 from blindcal.certificates import Claim, certify, table_epsilon
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase
@@ -49,7 +50,8 @@ class Figures:
     """What one paper's table does on average over the public belief, beside full and public calibration.
 
     Errors are chances of a wrong decision; `against` is the chance to decide against the evidence;
-    `success_fully_calibrated` is summed over the reviews.
+    `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
+    `gap`.
     """
 
     wrong: float
@@ -58,6 +60,7 @@ class Figures:
     wrong_fully_calibrated: float
     against: float
     success_fully_calibrated: float
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +81,13 @@ def plan_paper(
     *,
     factor: Exact | None = None,
     mixed: float = 0.0,
+    sample: Sample | None = None,
+    gap: float = 0.0,
 ) -> PaperPlan:
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
-    return PaperPlan(policy, stated, figures(belief, policy, raw_accept, factor), weights_digest(belief))
+    told = figures(belief, policy.accept, raw_accept, factor, sample=sample, gap=gap)
+    return PaperPlan(policy, stated, told, weights_digest(belief))
 
 
 def plan_conference(
@@ -98,7 +104,7 @@ def plan_conference(
     rounding, every table is mixed with the constant a little.
     """
     solved = tables(conference, guarantee, price=price, workers=workers, advance=advance)
-    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, strict=True))
+    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, solved.gaps, strict=True))
     mixed, tell = 0.0, advance
     while True:
         certified = each(
@@ -111,41 +117,84 @@ def plan_conference(
         mixed, tell = max(_LEAST_MIX, 8 * mixed), None
 
 
-def _certified(job: tuple[PaperCase, Array, bool], guarantee: Guarantee, mixed: float) -> PaperPlan:
-    case, accept, raw = job
-    if isinstance(case, AmendedCase):
-        return plan_paper(case.scores_belief, accept, raw, guarantee, factor=case.factor, mixed=mixed)
-    return plan_paper(case.belief, accept, raw, guarantee, mixed=mixed)
+def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
+    case, accept, raw, gap = job
+    belief, factor = (
+        (case.scores_belief, case.factor) if isinstance(case, AmendedCase) else (case.belief, None)
+    )
+    return plan_paper(belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, gap=gap)
 
 
-def figures(belief: Belief, policy: ExactPolicy, raw_accept: bool, factor: Exact | None = None) -> Figures:
-    """The errors of a table and of its alternatives.
+def figures(
+    belief: Belief,
+    accept: Array,
+    raw_accept: bool,
+    factor: Exact | None = None,
+    *,
+    sample: Sample | None = None,
+    gap: float = 0.0,
+) -> Figures:
+    """The errors of a table and of its alternatives; what single tuples tell comes from a `sample` of them
+    where they are not listed.
 
     >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
-    >>> figures(belief, ExactPolicy(np.array([1 << 53, 0])), raw_accept=True)
+    >>> figures(belief, np.array([1.0, 0.0]), raw_accept=True)
     Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
-            success_fully_calibrated=1.0)
+            success_fully_calibrated=1.0, gap=0.0)
     """
-    weight, favor, accept = belief.weight, belief.favor, policy.accept
+    weight, favor, chance = belief.weight, belief.favor, belief.spread(accept)
     if factor is not None:
         weight = weight * (factor / int(factor.max())).astype(np.float64)
         weight = weight / weight.sum()
-    full = favor >= 0.5
     right = float(weight @ favor)
+    wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
+    if sample is None:
+        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
+    else:
+        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), sample.favor, accept[sample.entry]
+        full = _sampled_success(sample)
+    mass, evidence_for, chance = tuples
+    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
     return Figures(
-        wrong=float(weight @ (accept * (1 - favor) + (1 - accept) * favor)),
+        wrong=wrong,
         wrong_raw=1 - right if raw_accept else right,
         wrong_public=min(right, 1 - right),
-        wrong_fully_calibrated=float(weight @ np.minimum(favor, 1 - favor)),
-        against=float(weight @ np.where(favor > 0.5, 1 - accept, np.where(favor < 0.5, accept, 0.0))),
-        success_fully_calibrated=_success(weight, belief, full),
+        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
+        against=float(mass @ against),
+        success_fully_calibrated=float(full),
+        gap=gap,
     )
 
 
-def _success(weight: Array, belief: Belief, accept: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
-    sides = (weight * accept, weight * ~accept)
-    return float(sum(np.bincount(slot, side).max() for slot in labels for side in sides))
+def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
+    """The chance that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
+    if sample is not None:
+        return float((side * (sample.favor - 0.5) > 0.0).mean())
+    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
+
+
+def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
+    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted."""
+    mass = belief.weight if weight is None else weight
+    labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
+    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
+    return np.array([sum(np.bincount(slot, side).max() for side in sides) for slot in labels])
+
+
+def _sampled_success(sample: Sample) -> float:
+    """The adversary's chance against full calibration, summed over the slots: who is guessed is read off
+    every other draw, and the rest says how often that is right."""
+    full, total = sample.favor >= 0.5, 0.0
+    for accepted in (full, ~full):
+        for slot in sample.rows.T:
+            for learn, test in (
+                (slice(0, None, 2), slice(1, None, 2)),
+                (slice(1, None, 2), slice(0, None, 2)),
+            ):
+                if accepted[learn].any():
+                    guess = np.bincount(slot[learn][accepted[learn]]).argmax()
+                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
+    return total
 
 
 def weights_digest(belief: Belief) -> str:
@@ -203,6 +252,7 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         "expected_wrong_public": mean("wrong_public"),
         "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
         "against_evidence": mean("against"),
+        "gap": mean("gap"),
         "repaired": sum(0 < c.mixed < 1 for c in claims),
         "decided_by_public_information": sum(c.mixed == 1 for c in claims),
     }

@@ -75,9 +75,7 @@ class Orbits:
 
 def orbits(case: PaperCase, belief: Belief) -> Orbits:
     """Group the tuples of a case by what the public data can tell of them."""
-    group = np.unique(case.scores, return_inverse=True)[1]
-    kinds = list(zip(case.inclusion, case.parameters, strict=True))
-    kind = np.unique([kinds.index(one) for one in kinds], return_inverse=True)[1]
+    group, kind = case.look_alikes
     found = _grouped(case.tuples, belief, group, kind)
     if found is None:
         # Earlier decisions may tell apart what the parameters cannot.
@@ -164,7 +162,11 @@ class PaperProgram:
         self._check_cap()
         self._solver: Any = None
         self.searched = False
-        self.dual = Dual(0.0, 0.0, np.zeros(grouped.slot.size), self.corners)
+        self.dual = self.unpriced()
+
+    def unpriced(self) -> Dual:
+        """What bounds every table, whatever its rows: only its range limits it."""
+        return Dual(0.0, 0.0, np.zeros(self.orbits.slot.size), self.corners)
 
     @property
     def lean(self) -> Array:
@@ -182,6 +184,7 @@ class PaperProgram:
         easy = self._without_program(price, success)
         self.searched = easy is None
         if easy is not None:
+            self.dual = self.unpriced()
             return easy
         if self._solver is None:
             self._solver = self._model()

@@ -138,7 +138,10 @@ def _print(
         f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
     )
     if choices.gap > _NEARLY_EXACT:
-        say(f"Pools are large: tables are proved to be within {1.1 * choices.gap:.1e} of the best ones.")
+        say(
+            "Pools are large: tables share probabilities, which costs at most "
+            f"{percent(choices.gap)} more wrong decisions than the best tables."
+        )
 
 
 def shown(guarantee: Guarantee) -> str:
