@@ -276,6 +276,17 @@ except KeyboardInterrupt:
     assert (child.returncode, out, err) == (0, b"True\n", b"")
 
 
+@pytest.mark.parametrize("command", [["-m", "blindcal", "check"], ["-c", "import blindcal"]])
+def test_only_the_command_line_computes_on_one_thread(command: list[str], tmp_path: Path) -> None:
+    """Rounding must not depend on the number of cores; other programs choose for themselves."""
+    told = "import atexit, os; atexit.register(lambda: print(os.environ.get('OPENBLAS_NUM_THREADS')))"
+    (tmp_path / "sitecustomize.py").write_text(told, encoding="utf-8")
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "7", "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, check=False)
+    assert done.stdout.decode().splitlines()[-1] == ("1" if "-m" in command else "7")
+
+
 def test_a_reader_that_went_away_gets_no_traceback() -> None:
     read, write = os.pipe()
     os.close(read)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from itertools import pairwise
+from time import sleep
 
 import numpy as np
 import pytest
 
+from blindcal import workers
 from blindcal.cases import PaperCase
 from blindcal.conferences import Conference
 from blindcal.decks import tables
@@ -114,6 +116,21 @@ def test_workers_give_results_in_order_and_count_them():
     items = list(range(-60, 60))
     assert each(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
     assert sum(done) == len(items)
+
+
+def _slow(item: int) -> tuple[int, int]:
+    sleep(0.2)
+    return item, os.getpid()
+
+
+def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
+    monkeypatch.setattr(workers, "_PATIENCE", 0.3)
+    found = each(_slow, list(range(8)), workers=2)
+    assert [item for item, _ in found] == list(range(8))
+    here = [pid == os.getpid() for _, pid in found]
+    assert here[0]
+    assert not here[-1]
+    assert all(pid == os.getpid() for _, pid in each(_slow, [1, 2, 3], workers=1))
 
 
 def _threads(name: str) -> str | None:

@@ -6,7 +6,7 @@ One frozen type for each stage, pure functions between them.
 """
 
 # First of all: an interrupt while the rest loads then ends the command line without a traceback.
-from blindcal import interrupts as interrupts
+from blindcal import startup as startup
 
 # isort: split
 from blindcal import calibrators, rankings, simulation, sweeps

@@ -7,12 +7,16 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from math import inf
 from multiprocessing import get_context
+from time import monotonic
 from typing import TypeVar
 
+from blindcal.startup import THREADS
+
 _CHUNKS = 16
-_ENOUGH = 48
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# So many items are shared out at once; fewer only once they have taken so many seconds.
+_ENOUGH, _PATIENCE = 48, 2.0
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,8 +41,19 @@ def each(
     >>> each(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    if workers <= 1 or len(items) < _ENOUGH:
-        return list(_one_by_one(function, items, advance))
+    patience = inf if workers <= 1 else _PATIENCE if len(items) < _ENOUGH else 0.0
+    done = list(_one_by_one(function, items, advance, patience))
+    return [*done, *_shared(function, items[len(done) :], workers, advance)]
+
+
+def _shared(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    advance: Callable[[int], None] | None,
+) -> list[Result]:
+    if not items:
+        return []
     size = max(1, len(items) // (workers * _CHUNKS))
     # A fresh interpreter a worker: forking a process that has threads is not safe.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
@@ -57,8 +72,8 @@ def each(
 def _one_thread_each() -> Iterator[None]:
     """Processes started here add up their arrays on one thread: a thread for every core in each of them would
     double the time, and sums would depend on how many there are."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
         yield
     finally:
@@ -91,9 +106,16 @@ def _chunk(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
 
 
 def _one_by_one(
-    function: Callable[[Item], Result], items: Sequence[Item], advance: Callable[[int], None] | None
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    advance: Callable[[int], None] | None,
+    patience: float,
 ) -> Iterator[Result]:
+    """As many as there is patience for."""
+    start = monotonic()
     for item in items:
+        if monotonic() - start >= patience:
+            return
         yield function(item)
         if advance is not None:
             advance(1)

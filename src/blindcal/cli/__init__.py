@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from blindcal.interrupts import INTERRUPTED, loaded, told
+from blindcal.startup import INTERRUPTED, loaded, told
 
 _EXTRA = {"typer", "rich", "joblib"}
 

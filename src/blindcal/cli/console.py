@@ -20,7 +20,7 @@ from rich.text import Text
 
 from blindcal.errors import BlindcalError, InputError
 from blindcal.files import jsonable
-from blindcal.interrupts import INTERRUPTED
+from blindcal.startup import INTERRUPTED
 
 UNEXPECTED = 1
 _QUIET_SECONDS = 2.0

@@ -1,8 +1,11 @@
-"""Ctrl-C while the command line still loads: one line and an exit code, as later, and no traceback.
+"""What the command line does before all else is loaded. In any other program this does nothing.
 
-Loading NumPy and SciPy takes a second or two, before any command can catch an interrupt. So the package
-imports this module first of all, and the command line says when it is `loaded`. In any other program this
-does nothing.
+Ctrl-C: loading NumPy and SciPy takes a second or two, before any command can catch an interrupt. So the
+package imports this module first, an interrupt means one line and an exit code, as later, and the command
+line says when it is `loaded`.
+
+One thread: matrix products may round differently on several, and a table must not depend on how many cores
+there were. Commands use the cores by processes.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from itertools import pairwise
 from types import FrameType
 
 INTERRUPTED = 130
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
@@ -54,6 +58,8 @@ def loaded() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+if loading(sys.argv, sys.orig_argv):
+    os.environ.update(dict.fromkeys(THREADS, "1"))
 # A shell starts background jobs with interrupts ignored: that stays so.
 if loading(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, end_at_once)

@@ -1,0 +1,81 @@
+"""Large pools: what is lost where tuples of reviewers share accept probabilities.
+
+    python studies/large_pools.py [--papers 60] [--workers N]
+
+The prototype's reviewers, 3 reviews a paper, bar at the upper quartile. Pools of 20, 40 and 60 are solved
+twice: with an accept probability for every tuple, and summed up as pools of hundreds are. Writes a table of
+docs/menu.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from blindcal import cases as listing
+from blindcal.cases import PaperCase
+from blindcal.checks import Array
+from blindcal.decks import solve_case
+from blindcal.guarantees import Guarantee
+from blindcal.plans import figures, success_by_slot
+from blindcal.simulation import prototype_law
+from blindcal.workers import cores, each
+from menu import cases, draw
+
+DOC = Path(__file__).parents[1] / "docs" / "menu.md"
+GUARANTEES = {
+    "steady, epsilon 2": Guarantee(),
+    "steady": Guarantee("steady", epsilon=None),
+    "average": Guarantee("average", epsilon=None),
+}
+POOLS = {20: True, 40: True, 60: True, 200: False, 800: False}
+
+
+def solve(case: PaperCase, listed: bool) -> list[float]:
+    """Naming the author; wrong decisions: public and full; then error and gap of each guarantee."""
+    listing.MOST_LISTED = 2_000_000 if listed else 0
+    belief = case.belief
+    named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
+    found = [solve_case(case, guarantee) for guarantee in GUARANTEES.values()]
+    plain = figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
+    solved = [number for one in found for number in (one.error, one.error - one.bound)]
+    return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]
+
+
+def row(pool: int, exact: Array | None, shared: Array) -> str:
+    named, public, full, *_ = 100 * shared
+    cells = [f"{pool}", f"{named:.1f} %", f"{public:.1f} %"]
+    for index in range(len(GUARANTEES)):
+        wrong, gap = 100 * shared[3 + 2 * index], 100 * shared[4 + 2 * index]
+        best = "" if exact is None else f"{100 * exact[3 + 2 * index]:.2f}, "
+        cells.append(f"{best}{wrong:.2f} (≤ {gap:.2f})")
+    return "| " + " | ".join([*cells, f"{full:.1f} %"]) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--papers", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    lines = [
+        "| pool | author named | public | " + " | ".join(GUARANTEES) + " | full |",
+        "|---" * (4 + len(GUARANTEES)) + "|",
+    ]
+    for pool, enumerable in POOLS.items():
+        papers = cases(prototype_law(), options.papers, pool, seed=4)
+        exact, shared = (
+            np.mean(each(partial(solve, listed=listed), papers, workers=options.workers), axis=0)
+            if enumerable or not listed
+            else None
+            for listed in (True, False)
+        )
+        lines.append(row(pool, exact, shared))
+        print(lines[-1], flush=True)
+    DOC.write_text(draw(DOC.read_text(encoding="utf-8"), {"pools": lines}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
