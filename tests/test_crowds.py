@@ -11,13 +11,13 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import cases
 from blindcal.amendments import Earlier, amended_case
-from blindcal.cases import PaperCase, secret_of
+from blindcal.cases import PaperCase, SettledCase, secret_of
 from blindcal.certificates import keeps
 from blindcal.coins import Key
-from blindcal.conferences import MOST_REVIEWS, prepare, true_reviewers
+from blindcal.conferences import MOST_REVIEWS, Conference, prepare, true_reviewers
 from blindcal.decks import explore
-from blindcal.errors import CertificateError, InputError, RefusedError
-from blindcal.exact import ExactPolicy
+from blindcal.errors import CertificateError, InputError
+from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.lumps import CrowdProgram, program
 from blindcal.menus import menu
@@ -26,6 +26,7 @@ from blindcal.pools import everyone
 from blindcal.records import open_ledger
 from blindcal.releases import Request, decide, draw
 from blindcal.reviews import Reviews
+from blindcal.statements import claim_of
 from blindcal.verification import report, verify
 from sizes import count
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
@@ -170,9 +171,6 @@ def test_what_needs_every_tuple_is_refused(crowded):
     policy = ExactPolicy(np.zeros(case.crowd.weight.size, dtype=np.int64))
     with pytest.raises(CertificateError, match="never-against"):
         keeps(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
-    earlier = Earlier(case, policy, accepted=False)
-    with pytest.raises(RefusedError, match="paper 'p' cannot be decided again: its pool is too large"):
-        amended_case(case, [earlier], case.bar)
 
 
 def crowd_conference(papers: int, people: int, seed: int = 48):
@@ -230,6 +228,62 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         entry = secret_of(case, truth[case.paper])
         recorded = next(paper for paper in outcome.record.papers if paper.paper == case.paper)
         assert entry == recorded.secret
+
+
+def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(crowded, tmp_path):
+    table, parameters, pools = crowd_conference(3, 12, seed=52)
+    request, key = Request(Guarantee("average", epsilon=3.0), bar=0.2), Key(bytes(32))
+    corrected = dict(table, score=[table["score"][0] + 0.5, *table["score"][1:]])
+    other = dict(table, reviewer=[_someone_else(table), *table["reviewer"][1:]])
+    with open_ledger(tmp_path / "key.bin", key) as ledger:
+        conference, truth = _prepared(table, parameters, pools)
+        first = decide(conference, truth, request, ledger, plan_conference)
+    before = claim_of(first.record.papers[0])
+    for number, changed in enumerate((corrected, other), start=2):
+        conference, truth = _prepared(changed, parameters, pools)
+        with open_ledger(tmp_path / "key.bin", key) as ledger:
+            again = decide(
+                conference, truth, request, ledger, plan_conference, amend=True, reason="a mistake"
+            )
+        with open_ledger(tmp_path / "key.bin", key) as ledger:
+            policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
+            report(verify(conference, truth, request, ledger))
+        stated = claim_of(again.record.papers[0])
+        assert again.record.release == number
+        assert set(policy.numerator.tolist()) in ({0}, {UNIT})
+        assert stated.epsilon == before.epsilon > 0
+        alone = max(
+            np.bincount(slot, conference.cases[0].belief.weight).max() for slot in _labels(conference)
+        )
+        assert alone < stated.largest_posterior <= alone * np.exp(before.epsilon) * (1 + 1e-9)
+
+
+def _prepared(table, parameters, pools):
+    reviews = Reviews.from_table(table)
+    conference = prepare(reviews, parameters, pools, bar=0.2)
+    return conference, true_reviewers(conference, reviews)
+
+
+def _labels(conference):
+    return conference.cases[0].belief.labels
+
+
+def _someone_else(table) -> str:
+    return next(f"r{j:04d}" for j in range(12) if f"r{j:04d}" not in table["reviewer"][:3])
+
+
+def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused(crowded):
+    case = random_case(np.random.default_rng(47), 8, 3)
+    table = np.full(case.crowd.weight.size, UNIT // 2)
+    table[::2] = UNIT // 4
+    settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)], case.bar)
+    assert isinstance(settled, SettledCase)
+    assert settled.told == pytest.approx(np.log(2))
+    tight = float(max(np.bincount(slot, case.belief.weight).max() for slot in case.belief.labels))
+    conference = Conference((settled,), case.bar, None, (True,))
+    plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 2.01))
+    with pytest.raises(CertificateError, match="posterior cap cannot be shown"):
+        plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 1.01))
 
 
 def test_the_menu_of_a_conference_with_large_pools(crowded):

@@ -3,23 +3,27 @@
 Guesses add up over releases. So the new table is solved from the posterior, and certified together with the
 earlier outcomes. Old and new reviews are matched slot by slot: equal scores first, the rest in order of
 score. A tuple of reviewers that the earlier table did not know takes the probability of the outcome itself,
-which tells nothing; a slot without a partner is averaged over.
+which tells nothing; a slot without a partner is averaged over. Where tuples are too many to be listed, a
+paper is decided again by public information alone, which adds nothing to what was told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from math import gcd
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from math import gcd, inf
 
 import numpy as np
 
 from blindcal.beliefs import Belief
+from blindcal.cases import SettledCase
+from blindcal.certificates import table_epsilon
 from blindcal.checks import Integers
 from blindcal.conferences import PaperCase
-from blindcal.errors import RefusedError
 from blindcal.exact import Exact, ExactPolicy, integers
 from blindcal.records import Ledger, PaperRecord, Record
+from blindcal.rounding import upward
 
 OUTSIDER = "*"
 
@@ -86,10 +90,9 @@ def amended_case(case: PaperCase, earlier: Sequence[Earlier], bar: float) -> Pap
     if not earlier:
         return case
     if not case.listed or not all(one.case.listed for one in earlier):
-        raise RefusedError(
-            f"paper {case.paper!r} cannot be decided again: its pool is too large to list who may have "
-            "written its reviews. Leave its reviews and its pool as they were"
-        )
+        told = [table_epsilon(one.policy) for one in earlier]
+        public = {each.name: getattr(case, each.name) for each in fields(PaperCase)}
+        return SettledCase(**{**public, "bar": bar, "told": inf if inf in told else _total(told)})
     factor = np.ones(len(case.tuples), dtype=object)
     for decision in earlier:
         factor = factor * likelihood(case, decision)
@@ -107,6 +110,11 @@ def amended_case(case: PaperCase, earlier: Sequence[Earlier], bar: float) -> Pap
         grid=case.grid,
         factor=factor,
     )
+
+
+def _total(parts: Sequence[float]) -> float:
+    """The sum, rounded up."""
+    return upward(sum(map(Fraction, parts), Fraction(0)))
 
 
 def likelihood(case: PaperCase, earlier: Earlier) -> Exact:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from blindcal.amendments import AmendedCase
 from blindcal.beliefs import Belief
-from blindcal.cases import Sample
+from blindcal.cases import Sample, SettledCase
 from blindcal.certificates import Claim, certify, table_epsilon
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase
@@ -25,7 +25,7 @@ from blindcal.decks import tables
 from blindcal.errors import CertificateError
 from blindcal.exact import Exact, ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.rounding import upward
+from blindcal.rounding import FINE, ceiling, exponential_above, upward
 from blindcal.workers import each
 
 ASSUMPTIONS = (
@@ -122,7 +122,37 @@ def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, 
     belief, factor = (
         (case.scores_belief, case.factor) if isinstance(case, AmendedCase) else (case.belief, None)
     )
-    return plan_paper(belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, gap=gap)
+    plan = plan_paper(belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, gap=gap)
+    if not isinstance(case, SettledCase):
+        return plan
+    stated = at_most(plan.claim, case.told)
+    cap = guarantee.posterior_cap
+    if cap is not None and stated.largest_posterior > cap:
+        raise CertificateError("the posterior cap cannot be shown to be kept after the earlier decisions")
+    return replace(plan, claim=stated)
+
+
+def at_most(stated: Claim, told: float) -> Claim:
+    """The claim of a public decision for somebody who has seen decisions that moved odds by up to e^told.
+
+    >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), np.ones(2), Guarantee("public"))
+    >>> after = at_most(stated, 0.25)
+    >>> round(after.largest_posterior, 3), round(float(after.success), 3), float(after.added)
+    (0.77, 0.77, 0.0)
+    """
+    factor = exponential_above(told)
+    if factor is None:
+        success, posterior, rise = Fraction(stated.reviews), Fraction(1), Fraction(1)
+    else:
+        success = min(Fraction(stated.reviews), stated.success * factor)
+        posterior = min(Fraction(1), Fraction(stated.largest_posterior) * factor)
+        rise = posterior * (1 - 1 / factor)
+    return replace(
+        stated,
+        success=Fraction(ceiling(success.numerator, success.denominator), FINE),
+        largest_posterior=min(1.0, upward(posterior)),
+        largest_rise=max(upward(rise), stated.largest_rise),
+    )
 
 
 def figures(

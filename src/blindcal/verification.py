@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.amendments import AmendedCase, Earlier, amended_case, history, recorded_case
+from blindcal.cases import SettledCase
 from blindcal.certificates import Claim, claim, keeps
 from blindcal.coins import Key, toss
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, VerificationError
 from blindcal.guarantees import Guarantee
-from blindcal.plans import paired, weights_digest
+from blindcal.plans import at_most, paired, weights_digest
 from blindcal.records import Ledger, PaperRecord, Record, Release
 from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, public_facts, true_secret
 from blindcal.statements import certificate_text, claim_of, decisions_text, probability_of
@@ -130,6 +131,8 @@ def claim_again(decisions: Sequence[Earlier]) -> Claim:
         before = decisions[index - 1].case
         same = public_facts(case) == public_facts(before)
         told = claim(later.case.belief, later.policy, factor=factor)
+        if isinstance(case, SettledCase):
+            told = at_most(told, case.told)
         stated = paired(stated, told, later.policy, same)
     return stated
 
