@@ -130,7 +130,8 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples(cr
 
 
 def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds(crowded):
-    """The bound is stated four standard errors low: false alarm 3e-5 a table."""
+    """The bound is stated four standard errors low: false alarm 3e-5 a table. A sample of 20,000 tuples does
+    not see what is rarer than 1 in 20,000."""
     rng = np.random.default_rng(44)
     for _ in range(count(3, 20)):
         case = random_case(rng, count(20, 40), 3)
@@ -140,7 +141,7 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
                 patch.setattr(cases, "MOST_LISTED", LISTED)
                 exact = program(case, guarantee).solve()
             assert exact.error - 1e-9 <= found.error <= exact.error + 0.02
-            assert found.bound <= exact.error + 1e-9
+            assert found.bound <= exact.error + 5e-5
 
 
 def test_prices_lead_from_the_evidence_to_no_added_success(crowded):
@@ -298,7 +299,7 @@ def test_the_menu_of_a_conference_with_large_pools(crowded):
     assert found.success_scores_only == pytest.approx(exact.success_scores_only, abs=1e-9)
     for one, other in zip(found.choices, exact.choices, strict=True):
         assert other.wrong - 1e-9 <= one.wrong <= other.wrong + 0.02
-        assert one.wrong - found.gap <= other.wrong + 1e-9
+        assert one.wrong - found.gap <= other.wrong + 5e-5
     assert exact.gap < 1e-8
 
 

@@ -116,7 +116,8 @@ class CrowdProgram:
     def _short_of(self, table: Array) -> float:
         """The bound less the table's error: the mean over a sample, on the safe side.
 
-        The table's own error on the sample is taken off draw by draw, and with it most of the chance.
+        The table's own error on the sample is taken off draw by draw, and with it most of the chance. What is
+        rarer than one draw of the sample is not seen.
         """
         sample = self.case.sample
         if sample is None:
