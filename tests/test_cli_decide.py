@@ -19,6 +19,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
+from blindcal.cli.console import say_gap
 from sizes import count
 from small_conferences import SmallConference, arguments, decided, small_conference
 
@@ -712,3 +713,10 @@ def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
     assert json.loads(shown.out)
     assert run([*plan, "--grid", "0..1"]) == 0
     assert "look rounded" not in capsys.readouterr().err
+
+
+def test_what_large_pools_cost_is_told(capsys) -> None:
+    say_gap(1e-6)
+    assert capsys.readouterr().out == ""
+    say_gap(0.0123)
+    assert "up to 1.23 % fewer decisions would be wrong" in " ".join(capsys.readouterr().out.split())

@@ -24,6 +24,8 @@ from blindcal.startup import INTERRUPTED
 
 UNEXPECTED = 1
 _QUIET_SECONDS = 2.0
+# A share of wrong decisions below this is rounding.
+_NOTICEABLE = 1e-5
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 """The type of every command's `as_json` parameter."""
@@ -58,6 +60,15 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str 
     with console.capture() as drawn:
         console.print(view)
     print("\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n")))
+
+
+def say_gap(gap: float) -> None:
+    """What large pools cost: by how much the share of wrong decisions may exceed the least possible one."""
+    if gap > _NOTICEABLE:
+        say(
+            "pools are large, so like tuples of reviewers share one probability: with the best tables up to "
+            f"{number(100 * gap, 2)} % fewer decisions would be wrong"
+        )
 
 
 def number(value: float, digits: int = 4) -> str:

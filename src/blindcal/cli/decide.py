@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, number, progress, say
+from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
     Bar,
@@ -154,6 +154,7 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         f"(raw {_percent(certificate['expected_wrong_raw'])}, "
         f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
     )
+    say_gap(certificate["gap"])
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, number, progress, say, table
+from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap, table
 from blindcal.cli.inputs import (
     Added,
     Bar,
@@ -36,7 +36,6 @@ from blindcal.plans import plan_conference, summary
 from blindcal.releases import commit_to
 from blindcal.workers import cores
 
-_NEARLY_EXACT = 1e-8
 _WORDS = {
     "public": "public: decisions tell nothing new",
     "steady": "steady: no decision makes the best guess likelier",
@@ -137,11 +136,7 @@ def _print(
         f"In {choices.nothing_secret} papers nothing is secret (the scores alone name every author with "
         f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
     )
-    if choices.gap > _NEARLY_EXACT:
-        say(
-            "Pools are large: tables share probabilities, which costs at most "
-            f"{percent(choices.gap)} more wrong decisions than the best tables."
-        )
+    say_gap(choices.gap)
 
 
 def shown(guarantee: Guarantee) -> str:
