@@ -23,7 +23,8 @@ class Belief:
 
     `labels[..., slot, secret]` is the part of the secret that the adversary guesses in each slot
     (integers; equal numbers are the same guess). Default: one slot, the secret itself. `entry[secret]` is
-    given where secrets share one accept probability: the entry of the table that each of them takes.
+    given where secrets share one accept probability: the entry of the table that each of them takes; and
+    `alike[label]` where a label stands for so many guesses, all equally likely.
 
     >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
     array([0.6, 0.4])
@@ -33,6 +34,7 @@ class Belief:
     favor: Array
     labels: Integers | None = field(default=None)
     entry: Integers | None = field(default=None)
+    alike: Integers | None = field(default=None)
 
     def __init__(self, weight: ArrayLike, favor: ArrayLike, labels: ArrayLike | None = None) -> None:
         w, f = nonnegative("weight", weight), within("favor", favor, 0.0, 1.0)
@@ -45,6 +47,7 @@ class Belief:
         object.__setattr__(self, "favor", f)
         object.__setattr__(self, "labels", None if labels is None else _labels(labels, w.shape))
         object.__setattr__(self, "entry", None)
+        object.__setattr__(self, "alike", None)
 
     def spread(self, table: Array) -> Array:
         """The numbers of a table of accept probabilities, one for each secret."""
@@ -107,11 +110,16 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
 
 
 def unchecked_belief(
-    weight: Array, favor: Array, labels: Integers | None = None, entry: Integers | None = None
+    weight: Array,
+    favor: Array,
+    labels: Integers | None = None,
+    entry: Integers | None = None,
+    alike: Integers | None = None,
 ) -> Belief:
     """A Belief from numbers known to be good: what was computed here is not checked twice."""
     belief = object.__new__(Belief)
-    for name, value in (("weight", weight), ("favor", favor), ("labels", labels), ("entry", entry)):
+    parts = {"weight": weight, "favor": favor, "labels": labels, "entry": entry, "alike": alike}
+    for name, value in parts.items():
         object.__setattr__(belief, name, value)
     return belief
 

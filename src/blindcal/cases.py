@@ -19,11 +19,12 @@ from scipy.special import ndtr
 
 from blindcal.beliefs import Belief, unchecked_belief
 from blindcal.checks import Array, Integers
-from blindcal.crowds import Crowd, Layout, Nodes, crowd, layout, sampled
+from blindcal.crowds import Crowd, Layout, crowd, layout, sampled
 from blindcal.errors import InputError
 from blindcal.pools import OUTSIDER, log_odds, log_prior, tuples_of
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.rounded import Rounded
+from blindcal.sums import Nodes, significant
 
 # All tuples of a paper are listed and certified one by one: seconds a paper at this number.
 MOST_LISTED = 2_000_000
@@ -31,8 +32,6 @@ MOST_LISTED = 2_000_000
 _PANEL, _NODES = 3.0, 12
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 _CHUNK = 1 << 22
-# Nodes that weigh less than this beside the heaviest one tell nothing.
-_LIGHTEST = 1e-22
 _NEAR = 1e-3
 _UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
@@ -141,14 +140,13 @@ class Sample:
 
 @lru_cache(maxsize=4)
 def _crowd(case: PaperCase) -> Crowd:
-    nodes, forced = _factors(case)
-    return crowd(nodes, _layout(case), forced)
+    return crowd(_nodes(case), _layout(case), case.look_alikes[1])
 
 
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
     tied, alike = case.look_alikes
-    return layout(_factors(case)[0], _lean(case), alike, tied)
+    return layout(_nodes(case), _lean(case), alike, tied)
 
 
 @lru_cache(maxsize=4)
@@ -159,13 +157,16 @@ def _sample(case: PaperCase) -> Sample:
 
 
 def _sample_rows(case: PaperCase) -> Integers:
-    nodes, forced = _factors(case)
     seed = sha256(repr((case.paper, case.scores)).encode()).digest()
-    return sampled(nodes, forced, np.random.default_rng(np.frombuffer(seed, dtype=np.uint32)))
+    rows = sampled(_nodes(case), np.random.default_rng(np.frombuffer(seed, dtype=np.uint32)))
+    if rows is None:
+        raise InputError(_UNWEIGHABLE.format(case.paper))
+    return rows
 
 
-def _factors(case: PaperCase) -> tuple[Nodes, Integers]:
-    """Each review's likelihood at each node, odds counted in, and who certainly wrote one."""
+@lru_cache(maxsize=4)
+def _nodes(case: PaperCase) -> Nodes:
+    """Each review's likelihood at each node of a quadrature, odds counted in."""
     quality, log_rule, edge = _panels(case)
     odds = np.asarray(log_odds(case.inclusion, len(case.scores)))
     forced = np.isposinf(odds)
@@ -175,10 +176,12 @@ def _factors(case: PaperCase) -> tuple[Nodes, Integers]:
     log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
     if not np.isfinite(log_mass.max()):
         raise InputError(_UNWEIGHABLE.format(case.paper))
-    mass = np.exp(log_mass - log_mass.max())
-    kept = mass > _LIGHTEST
-    relative = np.exp(likelihood[:, :, kept] - top[:, None, kept])
-    return Nodes(relative, mass[kept], int(kept[:edge].sum())), forced.astype(np.int64)
+    relative, mass = np.exp(likelihood - top[:, None]), np.exp(log_mass - log_mass.max())
+    sure = frozenset(np.flatnonzero(forced).tolist())
+    nodes = significant(Nodes(relative, mass, edge, sure))
+    if nodes is None:
+        raise InputError(_UNWEIGHABLE.format(case.paper))
+    return nodes
 
 
 def _lean(case: PaperCase) -> Array:
@@ -294,6 +297,8 @@ def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
     """
     place = {name: index for index, name in enumerate(case.candidates)}
     wanted = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
+    if -1 in wanted:
+        raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
         return int(case.layout.entries(np.array(wanted)))
     return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])

@@ -13,31 +13,23 @@ rational that does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from scipy.linalg import qr
 
 from blindcal.beliefs import Belief
 from blindcal.checks import Array, Integers
+from blindcal.equations import on_equations
 from blindcal.errors import CertificateError
 from blindcal.exact import UNIT, Case, Exact, ExactPolicy, exact_case
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 
 _SMALLEST_MIX = 2.0**-48
-# Authors this close to the likeliest one get an equation too: the constant gives them no slack to use.
-_NEARLY_TIED = 23
-_PIVOT_CANDIDATES = 64
-_LEAST_PIVOT = 1e-7
 # Programs are solved to 1e-10.
 _TOLERANCE = 1e-9
-_ROUNDING = 1e-14
-# slot, label, other label or None for everyone, whole, prior: see `_equations`
-_Row = tuple[int, int, int | None, int, int]
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,7 @@ def certify(
     public = partial(_public, belief, case, fixed)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
-        policy = _on_equations(case, _mix(start, mixed, fixed), guarantee)
+        policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
         missed = None if policy is None else _missed(case, policy, guarantee)
         if policy is not None and missed is not None and not missed.size:
             if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
@@ -208,129 +200,6 @@ def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[E
         most_factor = Fraction(guarantee.multiplier)
         limits += [most_factor.numerator * unit - most_factor.denominator * (high + unit - low)]
     return [*slacks, np.array(limits, dtype=object)]
-
-
-def _on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> ExactPolicy | None:
-    """The table with a few probabilities moved so that the pinned authors' equations hold, or None."""
-    rows = _equations(case, guarantee)
-    if not rows:
-        return ExactPolicy(numerator)
-    numerator = _nudged(case, numerator, rows)
-    mass = case.weight * case.spread(numerator.astype(object))
-    parts, total = case.by_label(mass), int(mass.sum())
-    # sum_r x_r (whole * [label = y] - prior_y * [r counts]) = 0, x = weight * accept
-    residual = [
-        whole * int(parts[slot][label]) - prior * (total if other is None else int(parts[slot][other]))
-        for slot, label, other, whole, prior in rows
-    ]
-    if not any(residual):
-        return ExactPolicy(numerator)
-    least = np.minimum(numerator, UNIT - numerator).astype(object)
-    room = case.by_entry(case.weight, numerator.size) * least
-    heavy = np.argsort(-(room / int(max(room.max(), 1))).astype(np.float64), kind="stable")[
-        :_PIVOT_CANDIDATES
-    ]
-    heavy = heavy[(room[heavy] > 0).astype(bool)]
-    if not heavy.size:
-        return None
-    columns = [_coefficients(case, row, heavy) for row in rows]
-    keep, pivots = _independent(columns, least[heavy])
-    moved = _solve([[columns[i][j] for j in pivots] for i in keep], [-residual[i] for i in keep])
-    if moved is None:
-        return None
-    exact = []
-    for j, step in zip(pivots, moved, strict=True):
-        probability = (int(numerator[heavy[j]]) + step) / UNIT
-        if not 0 <= probability <= 1:
-            return None
-        exact.append((int(heavy[j]), probability))
-    return ExactPolicy(numerator, tuple(sorted(exact)))
-
-
-def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
-    """The table moved towards the equations in floats, everywhere in proportion to the room it has.
-
-    What a program leaves, up to its tolerance, would be too much for one secret to take.
-    """
-    weight, accept = (case.weight / case.total).astype(np.float64), numerator / UNIT
-    entry = np.arange(weight.size) if case.entry is None else case.entry
-    shared = np.bincount(entry, weight, accept.size)
-    matrix = np.empty((len(rows), accept.size))
-    for line, (slot, label, other, whole, prior) in zip(matrix, rows, strict=True):
-        group = case.group[slot]
-        pull = (whole / case.total) * (group == label)
-        pull -= (prior / case.total) * (1.0 if other is None else (group == other))
-        line[:] = np.bincount(entry, weight * pull, accept.size) / np.where(shared > 0.0, shared, 1.0)
-    weight = shared
-    residual = matrix @ (weight * accept)
-    if np.abs(residual).max() < _ROUNDING:
-        return numerator
-    share = np.minimum(accept, 1.0 - accept)
-    step = np.linalg.lstsq((matrix * (share * weight)) @ matrix.T, -residual, rcond=1e-12)[0]
-    moved: Array = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
-    return np.rint(moved * UNIT).astype(np.int64)
-
-
-def _equations(case: Case, guarantee: Guarantee) -> list[_Row]:
-    """(slot, label, other label or None for everyone, whole, prior): the labels whose share must not move."""
-    rows: list[_Row] = []
-    steady = guarantee.name == "steady"
-    if not steady and (guarantee.name != "average" or guarantee.spends):
-        return rows
-    for slot, (prior, top) in enumerate(zip(case.prior, case.top, strict=True)):
-        first = int(prior.argmax())
-        for label in np.flatnonzero((top - prior) <= (top >> _NEARLY_TIED)):
-            if steady:
-                rows.append((slot, int(label), None, case.total, int(prior[label])))
-            elif label != first:
-                rows.append((slot, int(label), first, top, int(prior[label])))
-    return rows
-
-
-def _coefficients(case: Case, row: _Row, entries: Integers) -> list[int]:
-    """What a unit of these entries of the table adds to an equation."""
-    slot, label, other, whole, prior = row
-    if case.entry is None:
-        secrets, place = entries, np.arange(entries.size)
-    else:
-        at = np.full(int(case.entry.max()) + 1, -1)
-        at[entries] = np.arange(entries.size)
-        secrets = np.flatnonzero(at[case.entry] >= 0)
-        place = at[case.entry[secrets]]
-    group = case.group[slot][secrets]
-    counts = np.full(group.shape, True) if other is None else group == other
-    each = case.weight[secrets] * (whole * (group == label).astype(object) - prior * counts.astype(object))
-    found: Exact = np.zeros(entries.size, dtype=object)
-    np.add.at(found, place, each)
-    return [int(value) for value in found]
-
-
-def _independent(columns: Sequence[Sequence[int]], room: Exact) -> tuple[list[int], list[int]]:
-    """Equations that say something new, and as many secrets with much room to meet them."""
-    matrix = np.array([[float(Fraction(c, max(map(abs, row)) or 1)) for c in row] for row in columns])
-    scaled = matrix * (room / int(room.max())).astype(np.float64)
-    _, upper, rows = qr(scaled.T, mode="economic", pivoting=True)
-    size = np.abs(np.diag(upper))
-    keep = sorted(rows[: size.size][size > _LEAST_PIVOT * size[0]].tolist()) if size[0] > 0 else []
-    if not keep:
-        return [], []
-    _, upper, pivots = qr(scaled[keep], mode="economic", pivoting=True)
-    return keep, pivots[: len(keep)].tolist()
-
-
-def _solve(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:
-    """The exact solution of a small square system; None if it has none."""
-    rows = [[Fraction(c) for c in row] + [Fraction(b)] for row, b in zip(matrix, right, strict=True)]
-    for i in range(len(rows)):
-        pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        if rows[i][i] == 0:
-            return None
-        rows[i] = [value / rows[i][i] for value in rows[i]]
-        for j in range(len(rows)):
-            if j != i and rows[j][i] != 0:
-                rows[j] = [a - rows[j][i] * b for a, b in zip(rows[j], rows[i], strict=True)]
-    return [row[-1] for row in rows]
 
 
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:

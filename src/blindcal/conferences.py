@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # Where tuples are too many to be listed, sums over sets of slots are taken: seconds a paper at this number.
-MOST_REVIEWS = 8
+MOST_REVIEWS = 6
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, the population) the numbers of `FIELDS`."""

@@ -14,32 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
-from math import comb, factorial
+from itertools import permutations
+from math import comb
 
 import numpy as np
 
 from blindcal.beliefs import Belief, unchecked_belief
 from blindcal.checks import Array, Integers
-from blindcal.errors import InputError
+from blindcal.sums import Nodes, Sums, sets, without
 
 # How many parts and entries one paper may have, and how it is divided up.
 MOST_PARTS, MOST_ENTRIES = 600_000, 60_000
 _BINS = 16
 _ALONE, _LIGHT = 0.4, 0.2
 _STEPS, _REACH = 32, 4.8
-_SAMPLE, _TRIES = 20_000, 1_000
-Slots = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """A quadrature over quality: `likelihood[slot, candidate, node]`, odds included, is at most 1, and
-    `mass[node]` the rest of the integrand. Nodes from `edge` on lie above the bar."""
-
-    likelihood: Array
-    mass: Array
-    edge: int
+_SAMPLE, _TRIES = 20_000, 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +76,20 @@ def layout(nodes: Nodes, lean: Array, alike: Integers, tied: Integers) -> Layout
     return Layout(addresses, _lookup(_bins(nodes, step, width), heavy, tied, width))
 
 
-def crowd(nodes: Nodes, layout: Layout, forced: Integers) -> Crowd:
-    """Sum up a pool by the entries of its table; `forced[candidate]` is 1 if it certainly wrote a review."""
-    sums, size = _Sums(nodes, layout.addresses, forced), int(layout.lookup.max()) + 1
-    masses = [sums.by_author(slot, layout.lookup, size) for slot in range(len(nodes.likelihood))]
+def crowd(nodes: Nodes, layout: Layout, alike: Integers) -> Crowd:
+    """Sum up a pool by the entries of its table; `alike` as for the layout."""
+    sums, size = Sums(nodes, layout.addresses), int(layout.lookup.max()) + 1
+    kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
+    masses = [
+        count[:, None] * sums.by_author(slot, first, layout.lookup, size, nodes.mass) for slot in nodes.slots
+    ]
+    high = np.where(np.arange(nodes.mass.size) >= nodes.edge, nodes.mass, 0.0)
     weight = masses[0].sum(axis=0)
-    above = sums.by_author(0, layout.lookup, size, start=nodes.edge).sum(axis=0)
+    above = (count[:, None] * sums.by_author(0, first, layout.lookup, size, high)).sum(axis=0)
     favor = np.clip(above / np.where(weight > 0.0, weight, 1.0), 0.0, 1.0)
     entry, labels, part = _matched(masses, weight / weight.sum())
-    return Crowd(
-        unchecked_belief(part / part.sum(), favor[entry], labels, entry), weight / weight.sum(), favor
-    )
+    belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count)
+    return Crowd(belief, weight / weight.sum(), favor)
 
 
 def _chances(nodes: Nodes) -> Array:
@@ -183,80 +175,6 @@ def _lookup(bins: Integers, heavy: int, tied: Integers, width: int) -> Integers:
     return np.unique(names, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-class _Sums:
-    """Sums over tuples of distinct candidates, one in each of some slots, by address.
-
-    With `P_B(y) = prod_{l in B} likelihood_l(y)`, of degree the sum of y's addresses in B,
-
-        distinct(A) = sum over B in A with A's first slot of (-1)^(|B|-1) (|B|-1)! sum_y P_B(y) distinct(A-B)
-        distinct(A) without y = sum over B in A of (-1)^|B| |B|! P_B(y) distinct(A-B)
-    """
-
-    def __init__(self, nodes: Nodes, addresses: Integers, forced: Integers) -> None:
-        self.nodes, self.addresses = nodes, addresses
-        # One more digit counts the forced candidates, far above all others.
-        self.stride = int(addresses.max(axis=1).sum()) + 1
-        self.counted = addresses + forced * self.stride
-        self.needed = int(forced.sum())
-        self._distinct: dict[Slots, tuple[Integers, Array]] = {
-            (): (np.zeros(1, dtype=np.int64), np.ones((1, nodes.mass.size)))
-        }
-
-    def by_author(self, slot: int, lookup: Integers, size: int, start: int = 0) -> Array:
-        """`[candidate, entry]`: the mass of the tuples with this candidate in this slot."""
-        slots, pool, _ = self.nodes.likelihood.shape
-        others = tuple(other for other in range(slots) if other != slot)
-        found = np.zeros(pool * size)
-        for held in _sets(others):
-            taken = [slot, *held]
-            powers = np.prod(self.nodes.likelihood[taken], axis=0) * self.nodes.mass
-            at = self.counted[taken].sum(axis=0)
-            degree, values = self.distinct(tuple(other for other in others if other not in held))
-            mass = powers[:, start:] @ values[:, start:].T
-            address = at[:, None] + degree
-            kept = address // self.stride == self.needed
-            entry = np.arange(pool)[:, None] * size + lookup[address % self.stride]
-            sign = (-1) ** len(held) * factorial(len(held))
-            found += sign * np.bincount(entry[kept], mass[kept], pool * size)
-        return np.maximum(found, 0.0).reshape(pool, size)
-
-    def distinct(self, slots: Slots) -> tuple[Integers, Array]:
-        """Addresses, and at each node the sum over distinct candidates in these slots."""
-        if slots not in self._distinct:
-            parts = []
-            for held in _sets(slots[1:]):
-                taken = [slots[0], *held]
-                left = self.distinct(tuple(slot for slot in slots[1:] if slot not in held))
-                powers = np.prod(self.nodes.likelihood[taken], axis=0)
-                sign = (-1) ** len(held) * factorial(len(held))
-                parts.append(_product(_gathered(self.counted[taken].sum(axis=0), sign * powers), left))
-            self._distinct[slots] = _gathered(
-                *(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-            )
-        return self._distinct[slots]
-
-
-def _sets(slots: Sequence[int]) -> Iterator[Slots]:
-    for size in range(len(slots) + 1):
-        yield from combinations(slots, size)
-
-
-def _gathered(degree: Integers, values: Array) -> tuple[Integers, Array]:
-    """Terms of the same degree as one."""
-    order = np.argsort(degree, kind="stable")
-    names, start = np.unique(degree[order], return_index=True)
-    return names, np.add.reduceat(values[order], start, axis=0)
-
-
-def _product(one: tuple[Integers, Array], other: tuple[Integers, Array]) -> tuple[Integers, Array]:
-    """The product of two polynomials."""
-    names = np.unique((one[0][:, None] + other[0]).ravel())
-    values = np.zeros((names.size, one[1].shape[1]))
-    for degree, factor in zip(*one, strict=True):
-        values[np.searchsorted(names, degree + other[0])] += factor * other[1]
-    return names, values
-
-
 def _matched(masses: Sequence[Array], weight: Array) -> tuple[Integers, Integers, Array]:
     """Parts by quantiles: entry, authors `[slot, part]`, and weight.
 
@@ -287,33 +205,43 @@ def _cuts(mass: Array) -> tuple[Integers, Integers, Array]:
     return entry, author, np.where(last, 1.0, grown[author, entry] / grown[-1, entry])
 
 
-def sampled(nodes: Nodes, forced: Integers, rng: np.random.Generator) -> Integers:
-    """Tuples drawn from the belief, `[draw, slot]`: slots independent given the quality, repeats rejected."""
-    slots = nodes.likelihood.shape[0]
-    certain = np.flatnonzero(forced)
-    free = nodes.likelihood * (1 - forced)[:, None]
-    ladders = np.cumsum(free, axis=1)
-    # Where the forced candidates sit is drawn together with the quality.
-    seats = list(permutations(range(slots), certain.size))
-    at = []
-    for seat in seats:
-        open_ = [slot for slot in range(slots) if slot not in seat]
-        sure = np.prod(nodes.likelihood[list(seat), certain], axis=0)
-        at.append(nodes.mass * sure * np.prod(ladders[open_, -1], axis=0))
-    law = np.concatenate(at)
-    found: list[Integers] = []
-    for _ in range(_TRIES):
-        drawn = np.sort(rng.choice(law.size, _SAMPLE, p=law / law.sum()))
-        rows = np.empty((_SAMPLE, slots), dtype=np.int64)
-        for place in np.unique(drawn):
-            mine = np.flatnonzero(drawn == place)
-            seat, node = seats[place // nodes.mass.size], place % nodes.mass.size
-            rows[np.ix_(mine, list(seat))] = certain
-            for slot in (slot for slot in range(slots) if slot not in seat):
+def sampled(nodes: Nodes, rng: np.random.Generator) -> Integers | None:
+    """Tuples drawn from the belief, `[draw, slot]`: quality and the seats of peeled candidates first, then
+    the others, drawn again while somebody has two reviews. None if that takes too long."""
+    sums, light = Sums(nodes), np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
+    seatings = list(_seatings(nodes))
+    law = np.stack([_chance(nodes, sums, seating) for seating in seatings])
+    ladders = np.cumsum(nodes.likelihood[:, light], axis=1)
+    drawn = np.sort(rng.choice(law.size, _SAMPLE, p=law.ravel() / law.sum()))
+    rows = np.empty((_SAMPLE, len(nodes.slots)), dtype=np.int64)
+    for place in np.unique(drawn):
+        seating, node = seatings[place // nodes.mass.size], place % nodes.mass.size
+        wanting = np.flatnonzero(drawn == place)
+        for slot, author in seating.items():
+            rows[wanting, slot] = author
+        for _ in range(_TRIES):
+            for slot in without(nodes.slots, tuple(seating)):
                 ladder = ladders[slot, :, node]
-                rows[mine, slot] = np.searchsorted(ladder, rng.random(mine.size) * ladder[-1], side="right")
-        good = (np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)
-        found.append(rng.permutation(rows[good]))
-        if sum(map(len, found)) >= _SAMPLE:
-            return np.concatenate(found)[:_SAMPLE]
-    raise InputError("a paper's scores could hardly come from distinct candidates")
+                step = np.searchsorted(ladder, rng.random(wanting.size) * ladder[-1], side="right")
+                rows[wanting, slot] = light[np.minimum(step, light.size - 1)]
+            wanting = wanting[(np.diff(np.sort(rows[wanting], axis=1), axis=1) == 0).any(axis=1)]
+            if not wanting.size:
+                break
+        else:
+            return None
+    return rng.permutation(rows)
+
+
+def _seatings(nodes: Nodes) -> Iterator[dict[int, int]]:
+    """Every way to seat peeled candidates, the forced ones among them, in some of the slots."""
+    for chosen in sets(nodes.peeled):
+        if nodes.forced <= set(chosen) and len(chosen) <= len(nodes.slots):
+            for seats in permutations(nodes.slots, len(chosen)):
+                yield dict(zip(seats, chosen, strict=True))
+
+
+def _chance(nodes: Nodes, sums: Sums, seating: dict[int, int]) -> Array:
+    """At each node the mass of a seating."""
+    rest = sums.distinct(without(nodes.slots, tuple(seating)), ())[1].sum(axis=0)
+    sure = np.prod([nodes.likelihood[slot, author] for slot, author in seating.items()], axis=0)
+    return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

@@ -28,12 +28,12 @@ _ROOM = 1e-12
 @dataclass(frozen=True, eq=False)
 class Tables:
     """One table a paper. `price`: wrong decisions per added right guess about a review, at which a shared
-    budget was spent (None: no budget). `gaps`: by how much each table's share of wrong decisions may exceed
-    the least possible one; proved, or from a sample of tuples where they are not listed."""
+    budget was spent (None: no budget). `bounds`: a share of wrong decisions that no table of each paper
+    can beat; proved, or from a sample of tuples where they are not listed."""
 
     accept: tuple[Array, ...]
     price: float | None
-    gaps: tuple[float, ...]
+    bounds: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,7 @@ def _solve_within(job: tuple[PaperCase, float], guarantee: Guarantee) -> Solved:
 
 
 def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
-    gaps = tuple(max(0.0, one.error - one.bound) for one in solved)
-    return Tables(tuple(one.accept for one in solved), price, gaps)
+    return Tables(tuple(one.accept for one in solved), price, tuple(one.bound for one in solved))
 
 
 def explore(

@@ -64,12 +64,14 @@ class ExactPolicy:
 @dataclass(frozen=True, eq=False)
 class Case:
     """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
-    table each secret takes (None: its own)."""
+    table each secret takes (None: its own). `alike[slot][label]` guesses share a label's mass equally; all
+    weights are multiples of them."""
 
     weight: Exact
     order: tuple[Integers, ...]
     start: tuple[Integers, ...]
     group: tuple[Integers, ...]
+    alike: tuple[Exact, ...]
     entry: Integers | None
 
     @cached_property
@@ -97,9 +99,10 @@ class Case:
         return sums
 
     def by_label(self, mass: Exact) -> tuple[Exact, ...]:
-        """For each slot the mass of every label."""
+        """For each slot the mass of every label, or of each one of the guesses that share it."""
         return tuple(
-            np.add.reduceat(mass[order], start) for order, start in zip(self.order, self.start, strict=True)
+            np.add.reduceat(mass[order], start) // alike
+            for order, start, alike in zip(self.order, self.start, self.alike, strict=True)
         )
 
     def outcomes(self, table: Exact, unit: int) -> tuple[tuple[int, tuple[Exact, ...]], ...]:
@@ -127,9 +130,14 @@ def integers(weight: Array) -> Exact:
 def exact_case(belief: Belief, factor: Exact | None) -> Case:
     weight = integers(belief.weight)
     labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
-    order, start, group = [], [], []
+    alike = (
+        np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
+    )
+    weight = weight * lcm(*alike.tolist())
+    order, start, group, counts = [], [], [], []
     for row in labels:
         names, inverse = np.unique(row, return_inverse=True)
+        counts.append(alike[names])
         by_group = np.argsort(inverse, kind="stable")
         order.append(by_group)
         start.append(np.searchsorted(inverse[by_group], np.arange(names.size)))
@@ -139,5 +147,6 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
         tuple(order),
         tuple(start),
         tuple(group),
+        tuple(counts),
         belief.entry,
     )

@@ -27,8 +27,8 @@ _HEAVY = 3
 _ROUNDS = 60
 _EXACT, _ENOUGH = 1e-9, 1e-6
 _MOST_SPLITS = 1500
-# A bound from a sample is stated so many standard errors lower.
-_SURE = 4.0
+# A bound from a sample is stated so many standard errors and draws lower.
+_SURE, _UNSEEN = 4.0, 3.0
 
 
 def program(
@@ -116,8 +116,7 @@ class CrowdProgram:
     def _short_of(self, table: Array) -> float:
         """The bound less the table's error: the mean over a sample, on the safe side.
 
-        The table's own error on the sample is taken off draw by draw, and with it most of the chance. What is
-        rarer than one draw of the sample is not seen.
+        The table's own error on the sample is taken off draw by draw, and with it most of the chance.
         """
         sample = self.case.sample
         if sample is None:
@@ -128,7 +127,8 @@ class CrowdProgram:
             cost = 1.0 - 2.0 * sample.favor - dual.total - _priced(self.case, dual, sample.rows)
             ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
             short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
-            bounds.append(dual.constant + short.mean() - _SURE * short.std() / np.sqrt(short.size))
+            unsure = _SURE * short.std() / np.sqrt(short.size) + _UNSEEN / short.size
+            bounds.append(dual.constant + short.mean() - unsure)
         return float(max(bounds))
 
 
@@ -147,7 +147,7 @@ def crowd_orbits(case: PaperCase) -> Orbits:
     if belief.labels is None or belief.entry is None:
         raise CertificateError("a crowd has labels and entries")
     groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
-    look = kind[belief.labels]
+    look = belief.labels
     row = group[:, None] * kinds + look
     weight = belief.by_entry(one.weight.size)
     share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]

@@ -74,6 +74,7 @@ class Menu:
 class _Paper:
     wrong: tuple[float, ...]
     against: tuple[float, ...]
+    gap: tuple[float, ...]
     success: tuple[float, ...]
     wrong_raw: float
     wrong_fully_calibrated: float
@@ -93,7 +94,8 @@ def menu(
     """Solve every paper under every guarantee; `advance` is called once for each of them."""
     solved = [tables(conference, one, workers=workers, advance=advance) for one in guarantees]
     accepts = zip(*(one.accept for one in solved), strict=True)
-    jobs = list(zip(conference.cases, conference.raw_accept, accepts, strict=True))
+    bounds = zip(*(one.bounds for one in solved), strict=True)
+    jobs = list(zip(conference.cases, conference.raw_accept, accepts, bounds, strict=True))
     papers = each(_paper, jobs, workers=workers)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
@@ -106,7 +108,7 @@ def menu(
         nothing_secret=sum(paper.known for paper in papers),
         nothing_at_stake=sum(paper.settled for paper in papers),
         papers=len(papers),
-        gap=max(fsum(one.gaps) / len(papers) for one in solved),
+        gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(solved))),
     )
 
 
@@ -122,15 +124,19 @@ def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: 
     )
 
 
-def _paper(job: tuple[PaperCase, bool, tuple[Array, ...]]) -> _Paper:
-    case, raw, accepts = job
+def _paper(job: tuple[PaperCase, bool, tuple[Array, ...], tuple[float, ...]]) -> _Paper:
+    case, raw, accepts, bounds = job
     belief = case.belief
     before = success_by_slot(belief, np.ones_like(belief.weight))
-    told = [figures(belief, accept, raw, sample=case.sample) for accept in accepts]
+    told = [
+        figures(belief, accept, raw, sample=case.sample, bound=bound)
+        for accept, bound in zip(accepts, bounds, strict=True)
+    ]
     favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
     return _Paper(
         wrong=tuple(one.wrong for one in told),
         against=tuple(one.against for one in told),
+        gap=tuple(one.gap for one in told),
         success=tuple(float(success_by_slot(belief, belief.spread(accept)).sum()) for accept in accepts),
         wrong_raw=told[0].wrong_raw,
         wrong_fully_calibrated=told[0].wrong_fully_calibrated,

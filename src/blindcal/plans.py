@@ -82,11 +82,11 @@ def plan_paper(
     factor: Exact | None = None,
     mixed: float = 0.0,
     sample: Sample | None = None,
-    gap: float = 0.0,
+    bound: float = inf,
 ) -> PaperPlan:
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
-    told = figures(belief, policy.accept, raw_accept, factor, sample=sample, gap=gap)
+    told = figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
     return PaperPlan(policy, stated, told, weights_digest(belief))
 
 
@@ -104,7 +104,7 @@ def plan_conference(
     rounding, every table is mixed with the constant a little.
     """
     solved = tables(conference, guarantee, price=price, workers=workers, advance=advance)
-    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, solved.gaps, strict=True))
+    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, solved.bounds, strict=True))
     mixed, tell = 0.0, advance
     while True:
         certified = each(
@@ -118,11 +118,13 @@ def plan_conference(
 
 
 def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
-    case, accept, raw, gap = job
+    case, accept, raw, bound = job
     belief, factor = (
         (case.scores_belief, case.factor) if isinstance(case, AmendedCase) else (case.belief, None)
     )
-    plan = plan_paper(belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, gap=gap)
+    plan = plan_paper(
+        belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, bound=bound
+    )
     if not isinstance(case, SettledCase):
         return plan
     stated = at_most(plan.claim, case.told)
@@ -162,10 +164,10 @@ def figures(
     factor: Exact | None = None,
     *,
     sample: Sample | None = None,
-    gap: float = 0.0,
+    bound: float = inf,
 ) -> Figures:
     """The errors of a table and of its alternatives; what single tuples tell comes from a `sample` of them
-    where they are not listed.
+    where they are not listed. `bound` is an error that no table can beat.
 
     >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
     >>> figures(belief, np.array([1.0, 0.0]), raw_accept=True)
@@ -192,7 +194,7 @@ def figures(
         wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
         against=float(mass @ against),
         success_fully_calibrated=float(full),
-        gap=gap,
+        gap=max(0.0, wrong - bound),
     )
 
 
@@ -208,7 +210,11 @@ def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = No
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
-    return np.array([sum(np.bincount(slot, side).max() for side in sides) for slot in labels])
+    alike = 1 if belief.alike is None else belief.alike
+    count = int(labels.max()) + 1
+    return np.array(
+        [sum((np.bincount(slot, side, count) / alike).max() for side in sides) for slot in labels]
+    )
 
 
 def _sampled_success(sample: Sample) -> float:

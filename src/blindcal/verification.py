@@ -118,6 +118,11 @@ def _kept(decisions: Sequence[Earlier], guarantee: Guarantee) -> bool:
     *earlier, last = decisions
     case = amended_case(last.case, earlier, last.case.bar)
     factor = case.factor if isinstance(case, AmendedCase) else None
+    cap = guarantee.posterior_cap
+    if cap is not None and isinstance(case, SettledCase):
+        stated = at_most(claim(last.case.belief, last.policy), case.told)
+        if stated.largest_posterior > cap:
+            return False
     return keeps(last.case.belief, last.policy, guarantee, factor=factor)
 
 
