@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from blindcal import cases
+from blindcal import cases, workers
 from blindcal.amendments import Earlier, amended_case
 from blindcal.cases import PaperCase, SettledCase, secret_of
 from blindcal.certificates import keeps
@@ -381,3 +381,18 @@ def test_decisions_follow_the_entry_of_the_true_tuple(crowded):
     assert len(set(chances)) > 1
     for seen, chance in zip(accepted, chances, strict=True):
         assert binomtest(int(seen), keys, chance).pvalue > 1e-6 / len(chances)
+
+
+def test_the_bar_is_the_same_on_several_cores(monkeypatch):
+    table, parameters, pools = crowd_conference(3, 160, seed=54)
+    monkeypatch.setattr(workers, "_PATIENCE", 0.0)
+    done: list[int] = []
+    reviews = Reviews.from_table(table)
+    one, two = (
+        prepare(reviews, parameters, pools, accept_rate=0.4, workers=count_, advance=done.append)
+        for count_ in (1, 2)
+    )
+    assert one == two
+    assert sum(done) == 6
+    accepted = [float((case.sample.favor > 0.5).mean()) for case in one.cases]
+    assert np.mean(accepted) == pytest.approx(0.4, abs=0.03)

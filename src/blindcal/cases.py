@@ -33,6 +33,8 @@ _PANEL, _NODES = 3.0, 12
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 _CHUNK = 1 << 22
 _NEAR = 1e-3
+# As many tuples of a sample as the bar is chosen by.
+_FEW = 4_000
 _UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
     "in floating-point numbers"
@@ -81,7 +83,7 @@ class PaperCase:
     @property
     def medians(self) -> tuple[Array, Array]:
         """The posterior median of quality under each tuple (or those of a sample), and the tuple's weight."""
-        rows = self.tuples if self.listed else _sample_rows(self)
+        rows = self.tuples if self.listed else _sample_rows(self)[:_FEW]
         log_weight, _, median = _posteriors(self, rows)
         return median, _normalized(log_weight if self.listed else np.zeros(len(rows)))
 

@@ -7,7 +7,7 @@ that each of them stands in its paper's pool.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, perm
 
@@ -15,12 +15,13 @@ import numpy as np
 
 from blindcal.cases import MOST_LISTED, PaperCase, secret_of
 from blindcal.cells import Column
-from blindcal.checks import numbers, strictly_within
+from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
 from blindcal.pools import OUTSIDER, Pools, first_row, inclusion, read_pools
 from blindcal.reviews import Reviews
 from blindcal.tables import refuse
+from blindcal.workers import each
 
 __all__ = [
     "FIELDS",
@@ -43,6 +44,7 @@ Parameters = Mapping[str, tuple[float, ...]]
 
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
+_BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
 _WHOLE = (
     "must hold every reviewer of a paper (adding only those missing would tell who they are: see "
@@ -77,12 +79,15 @@ def prepare(
     accept_rate: float | None = None,
     bar: float | None = None,
     sources: Sources | None = None,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
     Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
     average over the public belief; or give `bar` in units of quality. Scores count as rounded where the
-    reviews declare a grid. `sources` names the files for the messages.
+    reviews declare a grid. `sources` names the files for the messages; `advance(n)` is called as papers are
+    weighed.
     """
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
@@ -96,7 +101,8 @@ def prepare(
         _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
         for paper, scores in _scores(reviews).items()
     ]
-    height, share = _bar(cases, accept_rate, bar)
+    weighed = each(_places, cases, workers=workers, advance=advance, light=True)
+    height, share = _bar(weighed, accept_rate, bar)
     cases = [replace(case, bar=height) for case in cases]
     return Conference(tuple(cases), height, accept_rate, _raw(cases, share))
 
@@ -144,20 +150,25 @@ def _case(
     )
 
 
-def _bar(cases: Sequence[PaperCase], accept_rate: float | None, bar: float | None) -> tuple[float, float]:
+def _places(case: PaperCase) -> tuple[Integers, Array]:
+    """In which step of quality each tuple's median falls, and the tuple's weight."""
+    median, weight = case.medians
+    return np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, _BAR_BINS - 1), weight
+
+
+def _bar(
+    weighed: Sequence[tuple[Integers, Array]], accept_rate: float | None, bar: float | None
+) -> tuple[float, float]:
     """The bar, and the share that is asked or that full calibration accepts on average over the belief."""
-    bins = round(2 * _BAR_RANGE / _BAR_STEP)
-    mass = np.zeros(bins)
-    for case in cases:
-        median, weight = case.medians
-        place = np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, bins - 1)
-        mass += np.bincount(place, weight, bins)
-    above = np.cumsum(mass[::-1])[::-1] / len(cases)
+    mass = np.zeros(_BAR_BINS)
+    for place, weight in weighed:
+        mass += np.bincount(place, weight, _BAR_BINS)
+    above = np.cumsum(mass[::-1])[::-1] / len(weighed)
     if accept_rate is not None:
         index = int(np.abs(above - accept_rate).argmin())
         return round(index * _BAR_STEP - _BAR_RANGE, 4), accept_rate
     height = float(bar or 0.0)
-    index = int(np.clip(np.ceil((height + _BAR_RANGE) / _BAR_STEP), 0, bins - 1))
+    index = int(np.clip(np.ceil((height + _BAR_RANGE) / _BAR_STEP), 0, _BAR_BINS - 1))
     return height, float(above[index])
 
 

@@ -33,15 +33,17 @@ def each(
     *,
     workers: int = 1,
     advance: Callable[[int], None] | None = None,
+    light: bool = False,
 ) -> list[Result]:
     """`[function(item) for item in items]`, on `workers` processes where there is enough to do.
 
-    `advance(n)` is called as items are done. An interrupt ends the processes; nothing is left running.
+    `advance(n)` is called as items are done. An interrupt ends the processes; nothing is left running. Many
+    items are shared out at once unless they are `light`, and few ones only if they take long.
 
     >>> each(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    patience = inf if workers <= 1 else _PATIENCE if len(items) < _ENOUGH else 0.0
+    patience = inf if workers <= 1 else _PATIENCE if light or len(items) < _ENOUGH else 0.0
     done = list(_one_by_one(function, items, advance, patience))
     return [*done, *_shared(function, items[len(done) :], workers, advance)]
 

@@ -11,13 +11,14 @@ import typer
 
 from blindcal.cells import number_text
 from blindcal.checks import Array
-from blindcal.cli.console import note
+from blindcal.cli.console import note, progress
 from blindcal.conferences import Conference, PaperCase, Sources, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
 from blindcal.releases import Request, Truth
 from blindcal.reviews import Reviews
+from blindcal.workers import cores
 
 _LARGEST_GRID = 1000
 
@@ -77,14 +78,17 @@ class Files:
                 f"{self.pools} has pools for {unused:,} paper{'s' * (unused > 1)} without any review in "
                 f"{self.reviews}: left out"
             )
-        conference = prepare(
-            reviews,
-            calibration,
-            pools,
-            accept_rate=request.accept_rate if bar is None else None,
-            bar=request.bar if bar is None else bar,
-            sources=self._sources,
-        )
+        with progress("papers weighed", len(reviews.papers)) as advance:
+            conference = prepare(
+                reviews,
+                calibration,
+                pools,
+                accept_rate=request.accept_rate if bar is None else None,
+                bar=request.bar if bar is None else bar,
+                sources=self._sources,
+                workers=cores(),
+                advance=advance,
+            )
         who = true_reviewers(conference, reviews)
         return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
 
