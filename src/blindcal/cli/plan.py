@@ -116,6 +116,7 @@ def _print(
     if promise is not None:
         say(f"commitment: {promise}")
     if choices is None:
+        say_gap(facts["gap"])
         return
     say()
     rows = [
