@@ -130,7 +130,8 @@ def main() -> None:
             f"{papers:,} papers, pools of {one.pool}, {one.reviews} reviews, "
             f"{' '.join(one.options) or 'default'}: {seconds:.1f} s ({computing:.1f} s of computing), "
             f"{gibibytes:.2f} GiB; {one.papers:,} papers: {scaled * seconds:.0f} s "
-            f"({scaled * computing:.0f} s), promised {one.promised:.0f} s on two cores"
+            f"({scaled * computing:.0f} s)"
+            + (f", promised {one.promised:.0f} s on two cores" if one.promised < inf else "")
         )
 
 
