@@ -156,6 +156,7 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples(cr
             kept = _promises(adversary, guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
+        assert plan.figures.success_fully_calibrated >= float(plan.claim.success_scores_only) - 1e-9
         full = belief.weight @ np.minimum(belief.favor, 1 - belief.favor)
         assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=0.02)
 

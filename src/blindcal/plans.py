@@ -184,7 +184,8 @@ def figures(
         tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
     else:
         tuples = np.full(sample.favor.shape, 1 / sample.favor.size), sample.favor, accept[sample.entry]
-        full = _sampled_success(sample)
+        # A decision never makes the best guess less likely on average.
+        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
     mass, evidence_for, chance = tuples
     against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
     return Figures(
