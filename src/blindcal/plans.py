@@ -211,10 +211,9 @@ def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = No
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
-    alike = 1 if belief.alike is None else belief.alike
-    count = int(labels.max()) + 1
+    alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
     return np.array(
-        [sum((np.bincount(slot, side, count) / alike).max() for side in sides) for slot in labels]
+        [sum((np.bincount(slot, side, alike.size) / alike).max() for side in sides) for slot in labels]
     )
 
 
