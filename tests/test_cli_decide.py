@@ -716,7 +716,7 @@ def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
 
 
 def test_what_large_pools_cost_is_told(capsys) -> None:
-    say_gap(1e-6)
+    say_gap(1e-4)
     assert capsys.readouterr().out == ""
     say_gap(0.0123)
     assert "up to 1.23 % fewer decisions would be wrong" in " ".join(capsys.readouterr().out.split())

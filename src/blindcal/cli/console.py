@@ -24,8 +24,8 @@ from blindcal.startup import INTERRUPTED
 
 UNEXPECTED = 1
 _QUIET_SECONDS = 2.0
-# A share of wrong decisions below this is rounding.
-_NOTICEABLE = 1e-5
+# A share of wrong decisions below this is not worth a line.
+_NOTICEABLE = 5e-4
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 """The type of every command's `as_json` parameter."""
