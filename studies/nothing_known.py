@@ -18,7 +18,7 @@ import numpy as np
 from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import Law, simulate
+from blindcal.simulation import Law, Slopes, simulate
 from blindcal.workers import cores, each
 from menu import draw
 
@@ -34,10 +34,10 @@ NINETY = 1.6448536
 CHUNK = 40
 
 
-def errors(job: tuple[str, float, int, int]) -> Array:
+def errors(job: tuple[Slopes, float, int, int]) -> Array:
     """`[conference, k]`: Kendall-tau and messy middle of each method, then the share of papers covered."""
     slopes, noise, chunk, size = job
-    law = Law(slopes=slopes, offset=np.sqrt(0.5), noise=noise)  # type: ignore[arg-type]
+    law = Law(slopes=slopes, offset=np.sqrt(0.5), noise=noise)
     drawn = simulate(np.random.default_rng([51, chunk, round(1000 * noise)]), size, 100, 100, 3, law)
     found = []
     for method in METHODS.values():
@@ -82,7 +82,8 @@ def main() -> None:
     options = parser.parse_args()
     sizes = [min(CHUNK, options.conferences - start) for start in range(0, options.conferences, CHUNK)]
     run = partial(each, errors, workers=options.workers)
-    for slopes in ("exponential", "equal"):
+    laws: tuple[Slopes, ...] = ("exponential", "equal")
+    for slopes in laws:
         jobs = [(slopes, noise, chunk, size) for noise in NOISES for chunk, size in enumerate(sizes)]
         parts = run(jobs)
         by_noise = (parts[i : i + len(sizes)] for i in range(0, len(parts), len(sizes)))

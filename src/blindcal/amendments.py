@@ -22,10 +22,9 @@ from blindcal.certificates import table_epsilon
 from blindcal.checks import Integers
 from blindcal.conferences import PaperCase
 from blindcal.exact import Exact, ExactPolicy, integers
+from blindcal.pools import OUTSIDER
 from blindcal.records import Ledger, PaperRecord, Record
 from blindcal.rounding import upward
-
-OUTSIDER = "*"
 
 
 @dataclass(frozen=True)

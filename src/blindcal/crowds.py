@@ -1,13 +1,11 @@
-"""Pools too large to list their tuples: one accept probability for all tuples with like evidence and the same
+"""Pools too large to list their tuples: one accept probability for all tuples with like evidence and like
 heavy authors.
 
 Two things are known of each author in each slot: a whole number of *steps*, what its score says for
 accepting, and a *digit*, which of the slot's heavy authors it is or is like (0: none of them). A tuple's
-*address* is the sum of its authors' addresses, so sums over all tuples with one address are products of
-polynomials.
-Given the quality the slots are independent but for one rule: nobody wrote two of the reviews. That rule is
-brought in by inclusion and exclusion. Every author keeps its own chance in every slot and entry of the table:
-the promise is kept for each of them, and only optimality is at stake.
+*address* is the sum of its authors' addresses, so sums over all tuples with one address are coefficients of
+a polynomial (`sums`). Every author keeps its own chance in every slot and entry of the table: the promise is
+kept for each of them, and only optimality is at stake.
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ def significant(nodes: Nodes) -> Nodes | None:
         light = np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
         if len(nodes.peeled) >= _MOST_PEELED.get(len(nodes.slots), 4) or not light.size:
             return None
-        shares = nodes.likelihood[:, light, worst] / nodes.likelihood[:, light, worst].sum(axis=1)[:, None]
+        likely = nodes.likelihood[:, light, worst]
+        shares = likely / np.maximum(likely.sum(axis=1), np.finfo(float).tiny)[:, None]
         twice = np.sort(shares, axis=0)[-2]
         nodes = replace(nodes, peeled=(*nodes.peeled, int(light[twice.argmax()])))
     kept = mass > _LIGHTEST * most
