@@ -9,7 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.cli import run
+from blindcal.coins import Key
 from blindcal.conferences import Conference, prepare, true_reviewers
+from blindcal.histories import Past, Truth
+from blindcal.plans import PaperPlan
+from blindcal.records import Ledger, PaperRecord
+from blindcal.releases import Request, draft
 from blindcal.reviews import Reviews
 
 Rows = tuple[tuple[str, ...], ...]
@@ -82,6 +87,14 @@ def loaded(
         pools.setdefault(paper, {})[reviewer] = float(chance)
     conference = prepare(reviews, people, pools, accept_rate=accept_rate, bar=bar)
     return conference, true_reviewers(conference, reviews)
+
+
+def drawn(
+    key: Key, conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan]
+) -> tuple[PaperRecord, ...]:
+    """Every paper's coin under a key, without any file."""
+    nothing = Past(Ledger(Path(), key, ()))
+    return draft(conference, truth, request, nothing, lambda *_: (plans, None), "").record.papers
 
 
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:

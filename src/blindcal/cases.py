@@ -70,7 +70,22 @@ class PaperCase:
         return tuples_of(len(self.candidates), len(self.scores))
 
     @property
+    def settled(self) -> bool:
+        """Whether public information alone decides the paper."""
+        return False
+
+    @property
+    def entry(self) -> Integers | None:
+        """Which entry of the table each listed tuple takes; None: each its own."""
+        return None
+
+    @property
     def belief(self) -> Belief:
+        """What is believed before the decision: from the scores alone, unless decisions were made before."""
+        return self.scores_belief
+
+    @property
+    def scores_belief(self) -> Belief:
         """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for.
 
         Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
@@ -78,7 +93,7 @@ class PaperCase:
         if not self.listed:
             return self.crowd.belief
         log_weight, favor, _ = _posteriors(self, self.tuples)
-        return unchecked_belief(_normalized(log_weight), favor, self.tuples.T)
+        return unchecked_belief(_normalized(log_weight), favor, self.tuples.T, self.entry)
 
     @property
     def medians(self) -> tuple[Array, Array]:
@@ -129,6 +144,10 @@ class SettledCase(PaperCase):
     """
 
     told: float = 0.0
+
+    @property
+    def settled(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +310,7 @@ def _panels(case: PaperCase) -> tuple[Array, Array, int]:
 
 def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
-    are not listed, the entry of the table that it takes.
+    share accept probabilities, the entry of the table that it takes.
 
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
     >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
@@ -303,4 +322,5 @@ def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
         return int(case.layout.entries(np.array(wanted)))
-    return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
+    row = int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
+    return row if case.entry is None else int(case.entry[row])

@@ -112,12 +112,16 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
     """1 or 0 for secrets whose evidence is too strong to decide against, else -1."""
     if guarantee.never_against is None:
         return np.full(size, -1)
-    if belief.entry is not None:
+    if belief.alike is not None:
         raise CertificateError(
             "never-against needs a table with an entry for each tuple: pools are too large"
         )
-    sure = guarantee.never_against
-    return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+    favor, sure = belief.favor, guarantee.never_against
+    if belief.entry is not None:
+        # Tuples that differ by the order of equal scores have one favor.
+        favor = np.empty(size)
+        favor[belief.entry] = belief.favor
+    return np.where(favor >= sure, 1, np.where(1.0 - favor >= sure, 0, -1))
 
 
 def _rounded(table: Array, fixed: Integers) -> Integers:
@@ -221,8 +225,10 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
                 posterior = max(posterior, ceiling(best, total))
                 rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
     # An earlier decision counts in full: the odds have already moved by its likelihoods.
-    seen = 1 if factor is None else factor
-    ratios = [_ratio(seen * outcome) for outcome in (table, unit - table)]
+    ratios = [
+        _ratio(outcome if factor is None else factor * case.spread(outcome))
+        for outcome in (table, unit - table)
+    ]
     return Claim(
         reviews=len(case.top),
         success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),

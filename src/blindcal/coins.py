@@ -46,6 +46,15 @@ class Key:
         return hmac.new(self.secret, message, hashlib.sha256).digest()
 
 
+def fingerprint(key: Key) -> str:
+    """A number that tells one key from another, and nothing else of it.
+
+    >>> len(fingerprint(Key(bytes(32)))), fingerprint(Key(bytes(32))) == fingerprint(Key(b"1" * 32))
+    (16, False)
+    """
+    return key.stamp("fingerprint", {}).hex()[:16]
+
+
 def make_key(path: str | os.PathLike[str]) -> Key:
     """A new key in a new file that only its owner can read; an existing file is refused."""
     key = Key(secrets.token_bytes(KEY_BYTES))

@@ -101,6 +101,18 @@ def prepare(
         _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
         for paper, scores in _scores(reviews).items()
     ]
+    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
+
+
+def assemble(
+    cases: Sequence[PaperCase],
+    accept_rate: float | None,
+    bar: float | None,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Conference:
+    """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
     weighed = each(_places, cases, workers=workers, advance=advance, light=True)
     height, share = _bar(weighed, accept_rate, bar)
     cases = [replace(case, bar=height) for case in cases]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase, SettledCase
+from blindcal.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.guarantees import Guarantee
@@ -35,7 +35,7 @@ def program(
     case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
 ) -> PaperProgram | LumpedProgram | CrowdProgram:
     """The program of one paper: a column for each tuple, or lumped where they are more than that."""
-    if isinstance(case, SettledCase):
+    if case.settled:
         guarantee = Guarantee("public", epsilon=None)
     if not case.listed:
         return CrowdProgram(case, guarantee)

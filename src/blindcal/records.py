@@ -31,6 +31,8 @@ from blindcal.files import lock, read_bytes, write_bytes
 NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
 _LARGEST = 1 << 34
 _T = TypeVar("_T")
+Reference = tuple[str, int, str]
+"""A decision: conference, release, paper id."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,16 @@ class Release:
 class PaperRecord:
     """One paper of a record: what was public, who wrote what, and how it was decided.
 
-    `release` is the one that tossed the coin, `earlier` those that decided the paper before it, with a table
-    each. `probability` is the exact accept probability under the true reviewers, numerator and denominator in
-    hexadecimal: with it the coin can be tossed again by whoever holds the key.
+    `release` is the one that tossed the coin, `earlier` the decisions about its reviews before it, whatever
+    they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
+    the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
+    the coin can be tossed again by whoever holds the key.
     """
 
     paper: str
     release: int
-    earlier: tuple[int, ...]
+    earlier: tuple[Reference, ...]
+    price: float | None
     public: Mapping[str, Any]
     reviewers: tuple[str, ...]
     secret: int
@@ -68,6 +72,9 @@ class PaperRecord:
     weights: str
     figures: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))
+
 
 @dataclass(frozen=True)
 class Record:
@@ -76,7 +83,7 @@ class Record:
     conference: str
     release: int
     reason: str
-    version: str
+    made_with: str
     settings: Mapping[str, Any]
     bar: float
     price: float | None

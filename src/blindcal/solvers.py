@@ -75,14 +75,32 @@ class Orbits:
 
 def orbits(case: PaperCase, belief: Belief) -> Orbits:
     """Group the tuples of a case by what the public data can tell of them."""
+    if belief.entry is not None and belief.labels is not None:
+        return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
     group, kind = case.look_alikes
     found = _grouped(case.tuples, belief, group, kind)
     if found is None:
-        # Earlier decisions may tell apart what the parameters cannot.
-        found = _grouped(case.tuples, belief, np.arange(group.size), np.arange(kind.size))
-    if found is None:
-        raise CertificateError("tuples that are all distinct cannot be grouped")
+        raise CertificateError("tuples that look alike must have equal weights")
     return found
+
+
+def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> Orbits:
+    """Tuples with one accept probability as an orbit, whatever their weights; every author keeps its row."""
+    groups, size = len(labels), int(entry.max()) + 1
+    weight = np.bincount(entry, belief.weight, size).astype(np.float64)
+    # Where an orbit weighs nothing its tuples count alike.
+    part = np.where(weight[entry] > 0.0, belief.weight, 1.0)
+    part = part / np.bincount(entry, part, size)[entry]
+    row = np.arange(groups)[:, None] * kinds + labels
+    share = sparse.coo_array(
+        (np.broadcast_to(part, row.shape).ravel(), (row.ravel(), np.broadcast_to(entry, row.shape).ravel())),
+        shape=(groups * kinds, size),
+    ).tocsc()
+    mass = share @ weight
+    top = mass.reshape(groups, kinds).max(axis=1).repeat(kinds)
+    favor = np.bincount(entry, part * belief.favor, size).clip(0.0, 1.0)
+    slot, single = np.arange(groups).repeat(kinds), np.ones(groups, dtype=np.int64)
+    return Orbits(np.arange(size), weight, favor, share, mass, top, slot, single)
 
 
 def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits | None:

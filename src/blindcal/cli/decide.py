@@ -75,7 +75,7 @@ def decide(
     )
     request = request_of(asked, conference, accept_rate, bar)
     files = Files(reviews, reviewers, pools, levels(grid))
-    outcome, made = run(files, request, key, out, amend=amend, reason=reason)
+    outcome, made = run(files, request, key, out, amend=amend, reason=reason, may_leak=yes_leak)
     facts = _facts(outcome, made, key, out)
     if as_json:
         emit_json(facts)
@@ -84,7 +84,14 @@ def decide(
 
 
 def run(
-    files: Files, request: Request, key: Path, out: Path, *, amend: bool = False, reason: str = ""
+    files: Files,
+    request: Request,
+    key: Path,
+    out: Path,
+    *,
+    amend: bool = False,
+    reason: str = "",
+    may_leak: bool = False,
 ) -> tuple[Outcome, bool]:
     """Decide the conference in `files` and publish; also says whether the key was made."""
     frozen = None
@@ -116,6 +123,7 @@ def run(
             ),
             amend=amend,
             reason=reason,
+            may_leak=may_leak,
         )
     publish(outcome.record, out)
     return outcome, made
