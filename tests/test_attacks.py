@@ -22,6 +22,7 @@ from blindcal.histories import Past
 from blindcal.plans import PaperPlan, paired, plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, Truth, decide
+from blindcal.rounding import FINE
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import Check, report, verify
 from small_conferences import arguments, loaded, small_conference
@@ -332,3 +333,61 @@ def test_opposite_decisions_do_not_cancel() -> None:
     first, second = claim(belief, one), claim(belief, two, factor=one.outcome(True))
     assert second.epsilon == pytest.approx(np.log(4.4))
     assert paired([first], second, two, same_public_data=True).epsilon == pytest.approx(np.log(40.0))
+
+
+def test_papers_added_later_stay_within_the_budget(key: Path) -> None:
+    """Late papers at the frozen price would overdraw it: they get what is left."""
+    conference, truth = loaded(small_conference(seed=1, papers=24, pool=6))
+    limit = Fraction(0.004)
+    request = Request(Guarantee("average", float(limit), None), accept_rate=0.4)
+    early = assemble(conference.cases[:4], 0.4, None)
+    whole = assemble(conference.cases, None, early.bar)
+    first = decided(key, early, truth, request)
+    again, _ = plan_conference(only(whole, *range(4, 24)), request.guarantee, first.record.price)
+    reviews, added = sum(p.claim.reviews for p in again), sum((p.claim.added for p in again), Fraction(0))
+    assert added > Fraction(6, 5) * limit * reviews, "at the frozen price the late papers would add too much"
+    outcome = decided(key, whole, truth, request, amend=True)
+    assert outcome.certificate["added_success"] <= limit
+    assert outcome.certificate["added_success"] > 0.9 * limit, "and they use it"
+    prices = {paper.price for paper in outcome.record.papers}
+    assert len(prices) == 2
+    report(verified(whole, truth, request, key))
+
+
+def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
+    """What a second decision adds comes out of what the first ones left."""
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+    decided(key, conference, truth, request)
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    outcome = decided(key, conference, swapped, request, amend=True)
+    spent = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
+    assert 0 < spent <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
+    report(verified(conference, swapped, request, key))
+
+
+def test_whoever_spends_half_of_what_full_calibration_reveals_says_so(key: Path) -> None:
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    for budget, said in ((1.0, False), (1.0, True)):
+        request = Request(Guarantee("average", budget, None), accept_rate=0.4)
+        with open_ledger(key, Key(key.read_bytes())) as ledger:
+            if said:
+                outcome = decide(conference, truth, request, ledger, plan_conference, may_leak=True)
+                assert outcome.certificate["added_share_of_full"] == pytest.approx(1.0, abs=1e-6)
+            else:
+                with pytest.raises(InputError, match="100 % of what full calibration would reveal"):
+                    decide(conference, truth, request, ledger, plan_conference)
+                assert not ledger_of(key).releases
+    none = Request(Guarantee("none", epsilon=None), "full", accept_rate=0.4)
+    with (
+        open_ledger(key, Key(key.read_bytes())) as ledger,
+        pytest.raises(InputError, match="without a guarantee"),
+    ):
+        decide(*loaded(small_conference(seed=2)), none, ledger, plan_conference)
+
+
+def test_a_small_budget_needs_no_word_and_shows_its_share(key: Path) -> None:
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+    share = decided(key, conference, truth, request).certificate["added_share_of_full"]
+    assert 0 < share < 0.5

@@ -26,6 +26,8 @@ from blindcal.records import Ledger, PaperRecord, Record, Reference
 TOLERANCE, DIGITS = 0.01, 1e-6
 # Two conferences have the same scores under other names if chance would do that less often than this.
 BY_CHANCE, FEWEST = 1e-6, 8
+# The share of look-alikes among ours is an estimate: so many standard errors more may be found elsewhere.
+_SLACK = 5.0
 Truth = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
 
@@ -215,19 +217,21 @@ def _rounded(scores: Sequence[float], near: float) -> tuple[float, ...]:
 def same_scores(mine: Counter[tuple[float, ...]], theirs: Counter[tuple[float, ...]]) -> bool:
     """Whether two conferences have the same papers' scores more than chance would make it.
 
-    Either far more of ours are found there than would be if papers were as alike between the conferences as
-    within ours; or, on a coarse scale where every paper is found, the counts agree too well (chi-squared).
+    Either most of ours are found there, far more than would be if papers were as alike between the
+    conferences as within ours; or, on a coarse scale where every paper is found, the counts agree too well
+    (chi-squared).
     """
     ours, others = mine.total(), theirs.total()
     if ours < FEWEST or len(mine) < FEWEST:
         return False
     found = sum(count for scores, count in mine.items() if scores in theirs)
-    alike = sum(count for count in mine.values() if count > 1) / ours
-    chance = min(1.0, max(alike, 1 / ours) * max(1.0, others / ours))
+    alike = max(1, sum(count for count in mine.values() if count > 1)) / ours
+    chance = min(1.0, (alike + _SLACK * sqrt(alike * (1 - alike) / ours)) * max(1.0, others / ours))
     ratio = sqrt(others / ours)
     distance = sum(
         (mine[scores] * ratio - theirs[scores] / ratio) ** 2 / (mine[scores] + theirs[scores])
         for scores in mine.keys() | theirs.keys()
     )
     freedom = len(mine.keys() | theirs.keys()) - 1
-    return bool(bdtrc(found - 1, ours, chance) < BY_CHANCE or gammainc(freedom / 2, distance / 2) < BY_CHANCE)
+    contained = 2 * found >= ours and bdtrc(found - 1, ours, chance) < BY_CHANCE
+    return bool(contained or gammainc(freedom / 2, distance / 2) < BY_CHANCE)

@@ -192,8 +192,8 @@ def _refuse_unsaid(
         raise RefusedError(
             f"{len(changes.alike)} of {len(conference.cases)} papers have reviews that were decided before "
             "with this key, under another name. Deciding them again reveals more about their reviewers; to "
-            "do it, with what was revealed counted in, ask for an amendment and give a reason. Other papers "
-            "that only look alike need a key of their own"
+            "do it, with what was revealed counted in, give --amend --reason. Other papers that only look "
+            "alike need a key of their own"
         )
     fresh = [case for case in conference.cases if case.paper in set(changes.new) - set(changes.alike)]
     other = renamed(past, request.conference, fresh, nearness(conference.cases))
@@ -206,7 +206,7 @@ def _refuse_unsaid(
     if amend and not released and not changes.alike:
         raise InputError("there is no release to amend: this conference was not decided with this key")
     if amend and not reason.strip():
-        raise InputError("an amendment needs a reason for the record")
+        raise InputError("an amendment needs a --reason for the record")
 
 
 def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
@@ -215,13 +215,13 @@ def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
         return
     if guarantee.name == "none":
         raise InputError(
-            "without a guarantee every decision may reveal who reviewed the paper: say that it may leak"
+            "without a guarantee every decision may reveal who reviewed the paper: that needs --yes-leak"
         )
     share = json.loads(record.certificate)["added_share_of_full"]
     if guarantee.spends and share >= MOST_SPENT_UNSAID:
         raise InputError(
             f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
-            "reveal here: choose a smaller one, or say that it may leak"
+            "reveal here: choose a smaller one, or say so with --yes-leak"
         )
 
 
@@ -409,7 +409,7 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     return (
         f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of "
         f"{len(conference.cases)} papers ({told}). Deciding again reveals more about their reviewers; to do "
-        "it for these papers only, ask for an amendment, give a reason and a new output folder"
+        "it for these papers only, give --amend --reason and a new --out folder"
     )
 
 

@@ -60,8 +60,8 @@ def certificate_text(
             "note": "A paper decided again whose public data did not change tells that its reviewers were "
             "corrected. Its figures are for all decisions about its reviews together; success, largest_rise "
             "and largest_posterior are for somebody who takes its reviewers to be the same in all of them, "
-            "whichever old score a corrected one replaced. What earlier decisions told under other scores "
-            "counts in added_success, which may then exceed the limit.",
+            "whichever old score a corrected one replaced. They count what the earlier outcomes happened to "
+            "reveal, so added_success may exceed a limit that every decision keeps on average.",
         },
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,

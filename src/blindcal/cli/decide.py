@@ -32,9 +32,12 @@ from blindcal.coins import make_key, read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans import plan_conference
 from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
-from blindcal.releases import Outcome, Request, input_stamp
+from blindcal.releases import Changes, Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
 from blindcal.workers import cores
+
+# Of papers that changed, so many are named; all of them with --json.
+_SHOWN = 20
 
 KeyFile = Annotated[Path, typer.Option(help="The secret key; made if it does not exist.")]
 Out = Annotated[Path, typer.Option(help="Folder for the public files; never overwrites another result.")]
@@ -139,6 +142,7 @@ def _facts(outcome: Outcome, made: bool, key: Path, out: Path) -> dict[str, Any]
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
+        "changes": outcome.changes,
     }
 
 
@@ -146,10 +150,12 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     told = {
         "new": "decided",
         "stored": "decided before: the stored decisions are returned, nothing was tossed",
-        "amended": "amended: papers that did not change keep their decisions",
+        "amended": "amended",
     }
     certificate = facts["certificate"]
     say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    if outcome.how == "amended" or outcome.changes.alike:
+        _print_changes(outcome.changes, certificate["papers"])
     if facts["key_made"]:
         say(f"a new key was made: {facts['key']}. Keep it secret and back it up with {facts['sealed']}")
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
@@ -165,6 +171,32 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say_gap(certificate["gap"])
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
+
+
+def _print_changes(changes: Changes, papers: int) -> None:
+    """Which papers were decided now, and why; for the chair's eyes."""
+    kinds = (
+        ("new", changes.new),
+        ("scores, pools or calibration changed", changes.public),
+        ("reviewers changed", changes.reviewers),
+        ("back as they were, decision kept", changes.returned),
+        ("withdrawn", changes.withdrawn),
+        ("reviews decided before under another name: by public information alone", changes.alike),
+    )
+    say(
+        f"{count(len(changes.decided), 'paper')} decided now, {papers - len(changes.decided)} kept their "
+        "decisions"
+    )
+    for why, which in kinds:
+        if which:
+            shown = ", ".join(which[:_SHOWN]) + (
+                f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
+            )
+            say(f"  {why}: {shown}")
+
+
+def count(number_of: int, thing: str) -> str:
+    return f"{number_of:,} {thing}{'s' * (number_of != 1)}"
 
 
 def _percent(share: float) -> str:
