@@ -34,7 +34,10 @@ MENU = (
 
 
 class Oracle:
-    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays."""
+    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays.
+
+    A label below 0 is nobody: it may take mass, and is no guess.
+    """
 
     def __init__(self, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
         n = belief.weight.size
@@ -62,6 +65,10 @@ class Oracle:
             )
         for outcome in (True, False):
             self.p[outcome] = sum(self.slots[0][outcome].values(), Fraction(0))
+        for slot in self.slots:
+            for parts in slot.values():
+                parts.pop(-1, None)
+                parts[-2] = Fraction(0)
 
     @property
     def scores_only(self) -> Fraction:
@@ -206,7 +213,7 @@ def beliefs(draw: st.DrawFn) -> tuple[Belief, np.ndarray]:
     chance = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
     favor = draw(st.lists(chance, min_size=n, max_size=n))
     table = draw(st.lists(chance, min_size=n, max_size=n))
-    labels = draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3))
+    labels = draw(st.lists(st.lists(st.integers(-1, 3), min_size=n, max_size=n), min_size=1, max_size=3))
     weight = np.array(raw) / np.sum(raw)
     return Belief(weight, favor, np.array(labels)), np.array(table)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from math import perm
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -21,7 +21,7 @@ from blindcal.beliefs import Belief, unchecked_belief
 from blindcal.checks import Array, Integers
 from blindcal.crowds import Crowd, Layout, crowd, layout, sampled
 from blindcal.errors import InputError
-from blindcal.pools import OUTSIDER, log_odds, log_prior, tuples_of
+from blindcal.pools import NOBODY, OUTSIDER, copied, log_odds, log_prior, seats, tuple_count, tuples_of
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.rounded import Rounded
 from blindcal.sums import Nodes, significant
@@ -46,9 +46,10 @@ class PaperCase:
     """Everything public about one paper; the same whatever the true assignment.
 
     `scores` are sorted: slot l is the l-th lowest score. `candidates` are the sorted ids of the pool
-    (`*`: someone outside it), `inclusion` their probabilities of having reviewed the paper, `parameters`
-    their rows (slope, offset, noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores
-    that reviewers can give, None where scores are not rounded.
+    (`*`: anybody not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
+    expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
+    noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
+    where scores are not rounded.
     """
 
     paper: str
@@ -60,14 +61,19 @@ class PaperCase:
     grid: tuple[float, ...] | None = None
 
     @property
+    def outsider(self) -> int | None:
+        """Which of the candidates is `*`."""
+        return self.candidates.index(OUTSIDER) if OUTSIDER in self.candidates else None
+
+    @property
     def listed(self) -> bool:
         """Whether every tuple has an accept probability of its own."""
-        return perm(len(self.candidates), len(self.scores)) <= MOST_LISTED
+        return tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates) <= MOST_LISTED
 
     @property
     def tuples(self) -> Integers:
-        """`[n, k]`: the candidate index in each slot, for every tuple of distinct candidates."""
-        return tuples_of(len(self.candidates), len(self.scores))
+        """`[n, k]`: the candidate index in each slot, for every tuple; `*` alone may stand twice."""
+        return tuples_of(len(self.candidates), len(self.scores), self.outsider)
 
     @property
     def settled(self) -> bool:
@@ -86,14 +92,18 @@ class PaperCase:
 
     @property
     def scores_belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (`labels = tuples.T`), computed when asked for.
+        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed when asked for.
 
         Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
         """
         if not self.listed:
             return self.crowd.belief
         log_weight, favor, _ = _posteriors(self, self.tuples)
-        return unchecked_belief(_normalized(log_weight), favor, self.tuples.T, self.entry)
+        return unchecked_belief(_normalized(log_weight), favor, self.named(self.tuples).T, self.entry)
+
+    def named(self, rows: Integers) -> Integers:
+        """The candidates of some tuples as guesses: `*` is nobody."""
+        return rows if self.outsider is None else np.where(rows == self.outsider, NOBODY, rows)
 
     @property
     def medians(self) -> tuple[Array, Array]:
@@ -119,10 +129,14 @@ class PaperCase:
 
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
-        """The same number for slots with the same score, and for candidates with the same public data."""
+        """The same number for slots with the same score, and for candidates with the same public data; `*`,
+        who is nobody, is like none of them."""
         kinds: dict[object, int] = {}
         public = zip(self.inclusion, self.parameters, strict=True)
-        kind = [kinds.setdefault(one, len(kinds)) for one in public]
+        kind = [
+            NOBODY if who == OUTSIDER else kinds.setdefault(one, len(kinds))
+            for who, one in zip(self.candidates, public, strict=True)
+        ]
         return np.unique(self.scores, return_inverse=True)[1], np.array(kind, dtype=np.int64)
 
     @property
@@ -152,29 +166,36 @@ class SettledCase(PaperCase):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Tuples drawn from the belief: their candidates `rows[draw, slot]`, and the table's entry they take."""
+    """Tuples drawn from the belief: their candidates `rows[draw, slot]`, the same as guesses (`*` is nobody),
+    and the table's entry they take."""
 
     rows: Integers
+    named: Integers
     favor: Array
     entry: Integers
 
 
 @lru_cache(maxsize=4)
 def _crowd(case: PaperCase) -> Crowd:
-    return crowd(_nodes(case), _layout(case), case.look_alikes[1])
+    return crowd(_nodes(case), _layout(case), _seated(case, case.look_alikes[1]))
 
 
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
     tied, alike = case.look_alikes
-    return layout(_nodes(case), _lean(case), alike, tied)
+    return layout(_nodes(case), _seated(case, _lean(case)), _seated(case, alike), tied)
+
+
+def _seated(case: PaperCase, values: Any) -> Any:
+    """Values of candidates (along the last axis), with `*` once for each review: there none stands twice."""
+    return values[..., seats(len(case.candidates), len(case.scores), case.outsider)]
 
 
 @lru_cache(maxsize=4)
 def _sample(case: PaperCase) -> Sample:
     rows = _sample_rows(case)
     _, favor, _ = _posteriors(case, rows)
-    return Sample(rows, favor, case.layout.entries(rows))
+    return Sample(rows, case.named(rows), favor, case.layout.entries(rows))
 
 
 def _sample_rows(case: PaperCase) -> Integers:
@@ -182,16 +203,18 @@ def _sample_rows(case: PaperCase) -> Integers:
     rows = sampled(_nodes(case), np.random.default_rng(np.frombuffer(seed, dtype=np.uint32)))
     if rows is None:
         raise InputError(_UNWEIGHABLE.format(case.paper))
-    return rows
+    return seats(len(case.candidates), len(case.scores), case.outsider)[rows]
 
 
 @lru_cache(maxsize=4)
 def _nodes(case: PaperCase) -> Nodes:
     """Each review's likelihood at each node of a quadrature, odds counted in."""
     quality, log_rule, edge = _panels(case)
-    odds = np.asarray(log_odds(case.inclusion, len(case.scores)))
+    reviews = len(case.scores)
+    odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
     likelihood = np.stack([_by_candidate(case.reviewers, score, quality) for score in case.scores])
+    likelihood = likelihood[:, seats(len(case.candidates), reviews, case.outsider)]
     likelihood += np.where(forced, 0.0, odds)[:, None]
     top = likelihood.max(axis=1)
     log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
@@ -228,7 +251,7 @@ def _posteriors(case: PaperCase, rows: Integers) -> tuple[Array, Array, Array]:
             log_weight, favor, median = _gaussian(case, reviewers, rows)
         else:
             log_weight, favor, median = _integrated(case, reviewers, rows)
-    log_weight = log_weight + log_prior(case.inclusion, rows)
+    log_weight = log_weight + log_prior(case.inclusion, rows, case.outsider)
     if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
         raise InputError(_UNWEIGHABLE.format(case.paper))
     return log_weight, favor, median
@@ -315,6 +338,8 @@ def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
     >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
     [2, 0]
+
+    Whoever is not in the pool is `*`, if the pool has it.
     """
     place = {name: index for index, name in enumerate(case.candidates)}
     wanted = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]

@@ -230,7 +230,7 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
         for outcome in (table, unit - table)
     ]
     return Claim(
-        reviews=len(case.top),
+        reviews=case.reviews,
         success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
         success=Fraction(ceiling(reached, case.total * unit), FINE),
         added=Fraction(ceiling(reached - before, case.total * unit), FINE),

@@ -229,13 +229,21 @@ def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
 
 
 def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
-    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted."""
+    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted.
+
+    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
+    array([0.4])
+    """
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
     alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
+    named = [np.flatnonzero(slot >= 0) for slot in labels]
     return np.array(
-        [sum((np.bincount(slot, side, alike.size) / alike).max() for side in sides) for slot in labels]
+        [
+            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
+            for slot, who in zip(labels, named, strict=True)
+        ]
     )
 
 
@@ -244,13 +252,14 @@ def _sampled_success(sample: Sample) -> float:
     every other draw, and the rest says how often that is right."""
     full, total = sample.favor >= 0.5, 0.0
     for accepted in (full, ~full):
-        for slot in sample.rows.T:
+        for slot in sample.named.T:
+            seen = accepted & (slot >= 0)
             for learn, test in (
                 (slice(0, None, 2), slice(1, None, 2)),
                 (slice(1, None, 2), slice(0, None, 2)),
             ):
-                if accepted[learn].any():
-                    guess = np.bincount(slot[learn][accepted[learn]]).argmax()
+                if seen[learn].any():
+                    guess = np.bincount(slot[learn][seen[learn]]).argmax()
                     total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
     return total
 
