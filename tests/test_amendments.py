@@ -58,26 +58,21 @@ class Adversary:
     """Weighs every tuple of authors, one for each review, by the scores of now and all decisions."""
 
     def __init__(self, case: PaperCase, scores: Sequence[float], seen: Sequence[Decided]) -> None:
-        self.authors = list(permutations(case.candidates, len(scores)))
-        weight = dict(zip(map(tuple, case.tuples.tolist()), case.scores_belief.weight, strict=True))
-        order = np.argsort(scores, kind="stable")
-        index = {name: i for i, name in enumerate(case.candidates)}
-        alone = [weight[tuple(index[who[i]] for i in order)] for who in self.authors]
-        self.alone = np.array(alone) / sum(alone)
+        place = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
+        self.authors = [tuple(case.candidates[row[slot]] for slot in place) for row in case.tuples]
+        self.alone = case.scores_belief.weight
         after = self.alone * [
             float(np.prod([float(one.chance(who)) for one in seen])) for who in self.authors
         ]
         self.after = after / after.sum() if after.sum() > 0 else None
 
     def tops(self, weight: np.ndarray) -> np.ndarray:
-        """For each review the mass of its likeliest author."""
-        slots = zip(*self.authors, strict=True)
-        return np.array(
-            [
-                max(weight[[i for i, a in enumerate(slot) if a == who]].sum() for who in set(slot))
-                for slot in slots
-            ]
-        )
+        """For each review the mass of its likeliest author; somebody outside the pool is nobody."""
+        found = []
+        for slot in zip(*self.authors, strict=True):
+            names = set(slot) - {"*"}
+            found.append(max(weight[[author == who for author in slot]].sum() for who in names))
+        return np.array(found)
 
 
 def random_case(rng: np.random.Generator, reviews: int, grid: bool) -> PaperCase:
@@ -89,7 +84,7 @@ def random_case(rng: np.random.Generator, reviews: int, grid: bool) -> PaperCase
     return PaperCase(
         paper="p",
         scores=(0.0,) * reviews,
-        candidates=tuple(f"r{i}" for i in range(pool)),
+        candidates=("*" if rng.random() < 0.3 else "r0", *(f"r{i}" for i in range(1, pool))),
         inclusion=(reviews / pool,) * pool,
         parameters=parameters,
         bar=0.0,
