@@ -79,6 +79,7 @@ def certify(
         raise CertificateError("a decision that no secret allows cannot have been made")
     fixed = _fixed(belief, guarantee, accept.size)
     public = partial(_public, belief, case, fixed)
+    accept = _among_others(belief, accept)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
         policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
@@ -109,7 +110,7 @@ def _loss(belief: Belief, policy: ExactPolicy) -> float:
 
 
 def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
-    """1 or 0 for secrets whose evidence is too strong to decide against, else -1."""
+    """1 or 0 for secrets whose evidence is too strong to decide against, else -1, as where weight is 0."""
     if guarantee.never_against is None:
         return np.full(size, -1)
     if belief.entry is not None:
@@ -117,7 +118,17 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
             "never-against needs a table with an entry for each tuple: pools are too large"
         )
     sure = guarantee.never_against
-    return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+    fixed = np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+    return np.where(belief.weight > 0.0, fixed, -1)
+
+
+def _among_others(belief: Belief, accept: Array) -> Array:
+    """The table with every entry of weight 0 inside the range of the others.
+
+    A weight too small for a float is not 0 in truth: an outcome that only such a secret had would name it.
+    """
+    heavy = belief.by_entry(accept.size) > 0.0
+    return np.where(heavy, accept, np.clip(accept, accept[heavy].min(), accept[heavy].max()))
 
 
 def _rounded(table: Array, fixed: Integers) -> Integers:
