@@ -13,7 +13,7 @@ rational that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -23,7 +23,7 @@ from blindcal.beliefs import Belief
 from blindcal.checks import Array, Integers
 from blindcal.equations import on_equations
 from blindcal.errors import CertificateError
-from blindcal.exact import UNIT, Case, Exact, ExactPolicy, exact_case
+from blindcal.exact import BITS, UNIT, Case, Exact, ExactPolicy, exact_case
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 
@@ -79,10 +79,10 @@ def certify(
         raise CertificateError("a decision that no secret allows cannot have been made")
     fixed = _fixed(belief, guarantee, accept.size)
     public = partial(_public, belief, case, fixed)
-    accept = _among_others(belief, accept)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
         policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
+        policy = None if policy is None else _among_others(belief, policy)
         missed = None if policy is None else _missed(case, policy, guarantee)
         if policy is not None and missed is not None and not missed.size:
             if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
@@ -122,13 +122,17 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
     return np.where(belief.weight > 0.0, fixed, -1)
 
 
-def _among_others(belief: Belief, accept: Array) -> Array:
-    """The table with every entry of weight 0 inside the range of the others.
+def _among_others(belief: Belief, policy: ExactPolicy) -> ExactPolicy:
+    """The table with every entry of weight 0 inside the range of the others, or next to it.
 
     A weight too small for a float is not 0 in truth: an outcome that only such a secret had would name it.
     """
-    heavy = belief.by_entry(accept.size) > 0.0
-    return np.where(heavy, accept, np.clip(accept, accept[heavy].min(), accept[heavy].max()))
+    heavy = belief.by_entry(policy.numerator.size) > 0.0
+    if heavy.all():
+        return policy
+    held, step = policy.integers[heavy], policy.denominator >> BITS
+    inside = np.clip(policy.numerator, -(-int(held.min()) // step), int(held.max()) // step)
+    return replace(policy, numerator=np.where(heavy, policy.numerator, inside))
 
 
 def _rounded(table: Array, fixed: Integers) -> Integers:
