@@ -31,6 +31,12 @@ MOST_LISTED = 2_000_000
 # Panels are this many times the sharpest posterior's standard deviation wide.
 _PANEL, _NODES = 3.0, 12
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
+# More nodes would take more memory than is lent to one paper.
+_MOST_NODES = 12_000
+# No logarithm of a stored weight is off by more than this. A weight so many times below the heaviest one
+# counts as 0: floats near the least one have few digits.
+WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
+_ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
 _NEAR = 1e-3
 # As many tuples of a sample as the bar is chosen by.
@@ -38,6 +44,14 @@ _FEW = 4_000
 _UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
     "in floating-point numbers"
+)
+_TOO_PRECISE = (
+    "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.1g} of "
+    f"themselves, where {WEIGHT_ERROR:g} is allowed"
+)
+_TOO_FINE = (
+    "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
+    "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed"
 )
 
 
@@ -239,40 +253,68 @@ def _lean(case: PaperCase) -> Array:
 
 def _normalized(log_weight: Array) -> Array:
     weight = np.exp(log_weight - log_weight.max())
+    weight[weight < _LEAST_WEIGHT] = 0.0
     return np.asarray(weight / weight.sum())
 
 
 def _posteriors(case: PaperCase, rows: Integers) -> tuple[Array, Array, Array]:
     """For these tuples: log weight (up to a constant), favor, and the median of quality."""
-    reviewers = case.reviewers
+    reviewers, prior = case.reviewers, log_prior(case.inclusion, rows, case.outsider)
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if isinstance(reviewers, Affine) and reviewers.covariance is None:
-            log_weight, favor, median = _gaussian(case, reviewers, rows)
+            log_weight, favor, median = _gaussian(case, reviewers, rows, prior)
         else:
             log_weight, favor, median = _integrated(case, reviewers, rows)
-    log_weight = log_weight + log_prior(case.inclusion, rows, case.outsider)
+            log_weight += prior
     if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
         raise InputError(_UNWEIGHABLE.format(case.paper))
     return log_weight, favor, median
 
 
-def _gaussian(case: PaperCase, affine: Affine, rows: Integers) -> tuple[Array, Array, Array]:
-    """Closed form: with a, b, sigma of the tuple's reviewers and scores s,
+def _gaussian(case: PaperCase, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array, Array]:
+    """Closed form: with a, b, sigma of the tuple's reviewers, gain = a/sigma and gap = (s-b)/sigma,
 
-    precision = 1 + sum a^2/sigma^2,  mean = (sum a(s-b)/sigma^2)/precision,
-    log weight = log N(s; b, diag(sigma^2) + a a^T),  favor = Phi((mean-bar)*sqrt(precision))
+    precision = 1 + sum gain^2,  mean = (sum gain gap)/precision,  square = mean^2 + sum (gap - gain mean)^2,
+    log weight = log prior - (square + log precision)/2 - sum log sigma,
+    favor = Phi((mean-bar)*sqrt(precision))
+
+    The square is a sum of squares: no two large terms cancel, however small the noise.
     """
     slots = np.arange(len(case.scores))
-    deviation = np.array(case.scores)[:, None] - affine.offset
-    precision = 1.0 + _summed(
-        np.broadcast_to(affine.slope**2 / affine.noise**2, deviation.shape), rows, slots
-    )
-    pull = _summed(affine.slope * deviation / affine.noise**2, rows, slots)
-    alone = _summed(-0.5 * (deviation / affine.noise) ** 2 - np.log(affine.noise), rows, slots)
-    mean = pull / precision
-    log_weight = alone - 0.5 * np.log(precision) + 0.5 * pull * mean
+    gain, log_noise = affine.slope / affine.noise, np.log(affine.noise)
+    gap = (np.array(case.scores)[:, None] - affine.offset) / affine.noise
+    precision = 1.0 + _summed(np.broadcast_to(gain**2, gap.shape), rows, slots)
+    mean = _summed(gain * gap, rows, slots) / precision
+    square = mean**2
+    for slot in slots:
+        who = rows[:, slot]
+        square += (gap[slot][who] - gain[who] * mean) ** 2
+    constant = prior - _summed(np.broadcast_to(log_noise, gap.shape), rows, slots)
+    log_weight = constant - 0.5 * (square + np.log(precision))
+    _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(log_noise).max()))
     return log_weight, ndtr((mean - case.bar) * np.sqrt(precision)), mean
+
+
+def _check_precision(
+    case: PaperCase, log_weight: Array, square: Array, pulled: Array, log_noise: float
+) -> None:
+    """Refuse weights that could be off by more than `WEIGHT_ERROR`.
+
+    With u the unit roundoff, Q the square and B^2 = precision mean^2, a residual `gap - gain mean` is off by
+    3u(|gap| + |gain mean|) at most, all of them together by 3u(3 sqrt(Q) + 2B), and their squares by
+    6u sqrt(Q)(3 sqrt(Q) + 2B) up to u^2 terms. An error d of the mean, where Q is least, adds only
+    precision d^2. The other sums, of terms up to `size`, are off by u for each of their few terms.
+    """
+    counted = log_weight > log_weight.max() + np.log(_LEAST_WEIGHT)
+    if not counted.any():
+        return
+    k, u = len(case.scores), _ROUNDOFF
+    root, far = (float(np.sqrt(values[counted].max())) for values in (square, pulled))
+    size = root**2 + k * log_noise + float(np.abs(log_weight[counted]).max()) - 2.0 * np.log(_LEAST_WEIGHT)
+    error = u * (6.0 * root * far + (k + 20.0) * size) + ((2 * k + 16) * u * (root + far)) ** 2
+    if not error <= WEIGHT_ERROR:
+        raise InputError(_TOO_PRECISE.format(case.paper, error))
 
 
 def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
@@ -322,6 +364,9 @@ def _panels(case: PaperCase) -> tuple[Array, Array, int]:
     width = _PANEL / np.sqrt(1.0 + sharpest)
     far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
     reach = max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH))
+    needed = 2.0 * reach / width * _NODES
+    if not needed <= _MOST_NODES:
+        raise InputError(_TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
     edges = np.concatenate([low, high[1:]])
