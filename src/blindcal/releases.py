@@ -379,7 +379,6 @@ def _record(
         certificate=certificate_text(
             request.guarantee, request.conference, release, conference.bar, papers, promise
         ),
-        tables="",
     )
 
 
