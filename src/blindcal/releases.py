@@ -12,7 +12,7 @@ from typing import Any
 
 from blindcal.amendments import amended_case
 from blindcal.cases import PaperCase, secret_of
-from blindcal.coins import Key, commitment, fingerprint, toss
+from blindcal.coins import Key, commitment, toss
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, RefusedError
 from blindcal.exact import ExactPolicy
@@ -441,7 +441,6 @@ def _record(
         papers=tuple(papers),
         decisions="",
         certificate="",
-        tables="",
     )
     return with_texts(record, ledger)
 
@@ -455,8 +454,8 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         record.bar,
         record.papers,
         commitment=record.commitment,
-        key_fingerprint=fingerprint(ledger.key),
-        release_counter=len(ledger.releases) + 1,
+        key_fingerprint=ledger.fingerprint,
+        release_counter=ledger.counter + 1,
     )
     return replace(record, decisions=decisions_text(record.papers), certificate=text)
 
