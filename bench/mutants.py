@@ -157,8 +157,8 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return False, "out of time"
-    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return run.returncode == 0, failed[0][:120] if failed else f"exit code {run.returncode}"
+    lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  "))]
+    return run.returncode == 0, " | ".join(line[:120] for line in lines[:6]) or f"exit code {run.returncode}"
 
 
 def main() -> None:

@@ -11,10 +11,10 @@ import numpy as np
 from blindcal.cli import run
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference, prepare, true_reviewers
-from blindcal.histories import Past, Truth
+from blindcal.histories import Truth
 from blindcal.plans import PaperPlan
-from blindcal.records import Ledger, PaperRecord, sealed_folder
-from blindcal.releases import Request, draft
+from blindcal.records import PaperRecord, sealed_folder
+from blindcal.releases import Request, decide_paper
 from blindcal.reviews import Reviews
 from blindcal.seals import read_seal, sealed_name
 
@@ -94,8 +94,10 @@ def drawn(
     key: Key, conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan]
 ) -> tuple[PaperRecord, ...]:
     """Every paper's coin under a key, without any file."""
-    nothing = Past(Ledger(Path(), key, ()))
-    return draft(conference, truth, request, nothing, lambda *_: (plans, None), "").record.papers
+    return tuple(
+        decide_paper(key, request, 1, case, truth[case.paper], plan, raw, conference.bar, None)
+        for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
+    )
 
 
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:

@@ -241,7 +241,7 @@ def draft(
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         earlier = before.get(case.paper, ())
         whole = _together(past, plan, earlier, same_public_data=case.paper in changes.reviewers)
-        toss_of = partial(_decided, past.ledger.key, request, number, case, truth[case.paper])
+        toss_of = partial(decide_paper, past.ledger.key, request, number, case, truth[case.paper])
         spent = int(plan.claim.added * FINE)
         fresh[case.paper] = toss_of(whole, raw, conference.bar, price, earlier, spent)
     papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
@@ -342,7 +342,7 @@ def _together(
     return replace(plan, claim=paired(claims, plan.claim, plan.policy, same_public_data))
 
 
-def _decided(
+def decide_paper(
     key: Key,
     request: Request,
     release: int,
