@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from blindcal.audits import audit, guess, play, top_k_success
 from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase, secret_of
 from blindcal.certificates import Claim
+from blindcal.coins import Key
 from blindcal.conferences import Conference
 from blindcal.decks import solve_case
 from blindcal.exact import ExactPolicy
@@ -26,6 +27,7 @@ from blindcal.plans import plan_conference
 from blindcal.policies import Policy
 from blindcal.pools import inclusion, log_prior, tuples_of
 from blindcal.programs import solve
+from blindcal.releases import Request, true_secret
 from blindcal.safeguards import private_policy
 from sizes import count
 
@@ -325,3 +327,17 @@ def test_large_pools_keep_the_promise_over_named_people(
         assert before == pytest.approx(float(stated.success_scores_only), abs=1e-9)
         assert after == pytest.approx(float(stated.success), abs=1e-9)
         assert rise <= stated.largest_rise + 1e-8
+
+
+def test_every_order_of_tied_scores_is_equally_likely_with_several_outsiders() -> None:
+    """As the belief says of them: two outsiders and a named person, three orders, 300 keys."""
+    row = (1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0)
+    case = PaperCase("p", (1.0, 1.0, 1.0), ("*", "a"), inclusion([1.0, 0.5], 3, 0), (row, row), 0.4)
+    seen = Counter(
+        true_secret(Key(index.to_bytes(32)), Request(Guarantee(), bar=0.4), 1, case, ("*", "a", "*"))
+        for index in range(300)
+    )
+    orders = [secret_of(case, who) for who in (("a", "*", "*"), ("*", "a", "*"), ("*", "*", "a"))]
+    assert set(seen) == set(orders)
+    # 5 standard deviations: false alarm below 2e-6
+    assert all(abs(seen[order] - 100) < 5 * np.sqrt(300 * 2 / 9) for order in orders)

@@ -389,6 +389,9 @@ def true_secret(key: Key, request: Request, release: int, case: PaperCase, revie
             "paper": case.paper,
             "reviewer": reviewers[slot],
         }
+        if again := list(reviewers[:slot]).count(reviewers[slot]):
+            # Two who are not listed are two people: every order of a tie stays equally likely.
+            who["again"] = again
         return case.scores[slot], key.stamp("tie", who)
 
     order = sorted(range(len(reviewers)), key=place)
