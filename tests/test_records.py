@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 import stat
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -261,6 +264,40 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
         "decided": 0,
         "input": "s1",
     }
+
+
+def test_a_file_is_what_the_page_on_formats_says(key_path: Path) -> None:
+    """Written out, so that an auditor can check a file with any tool."""
+    key, path = read_key(key_path), several(key_path, 1)[0]
+    first, stamp, head, rest = path.read_bytes().split(b"\n", 3)
+    assert first == f"{NOTICE} blindcal sealed format 1".encode()
+    quoted = json.dumps(head.decode())
+    message = f'{{"content":{quoted},"purpose":"blindcal/sealed head","version":1}}'
+    assert stamp.decode() == hmac.new(key.secret, message.encode(), hashlib.sha256).hexdigest()
+    for part in json.loads(head)["parts"]:
+        data, rest = rest[: part["size"]], rest[part["size"] :]
+        assert hashlib.sha256(data).hexdigest() == part["sha256"]
+        if part["name"] == "record":
+            assert json.loads(data)["papers"][0]["reviewers"] == ["a", "b"]
+    assert rest == b""
+    index, blob = data.split(b"\n", 1)
+    assert json.loads(index) == [["p1", len(blob), [[1, "1", "3"]]]]
+    assert np.frombuffer(zlib.decompress(blob), "<i8").tolist() == [UNIT // 2, 0]
+
+
+def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
+    key_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several(key_path, 2)
+    key = read_key(key_path)
+    heads = [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())]
+    real = coins.Key.stamp
+    monkeypatch.setattr(
+        coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
+    )
+    assert key.stamp("coin", "x") != real(key, "coin", "x")
+    assert [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())] == heads
+    assert read_ledger(key_path, key).counter == 2
 
 
 def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
