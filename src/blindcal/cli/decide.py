@@ -136,7 +136,7 @@ def run(
             amend=amend,
             reason=reason,
         )
-    publish(outcome.record, out)
+        publish(outcome.record, out)
     return outcome
 
 
