@@ -9,15 +9,19 @@ import sys
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.cli import decide as decide_command
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
 from blindcal.coins import read_key
+from blindcal.errors import RefusedError
+from blindcal.records import open_ledger
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -669,6 +673,24 @@ def test_twenty_starts_at_once_toss_once(inputs: int, tmp_path: Path) -> None:
     assert seen["wrong"] == 0
     assert seen["done"] >= rounds
     assert seen["done"] + seen["refused"] == 20 * rounds
+
+
+def test_public_files_are_written_while_no_other_run_can_be(
+    small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs into one folder would otherwise refuse each other's files."""
+    key, real = tmp_path / "key.bin", decide_command.publish
+    held: list[bool] = []
+
+    def publish(*arguments_: Any) -> list[Path]:
+        with pytest.raises(RefusedError, match="another run"), open_ledger(key, read_key(key)):
+            pass
+        held.append(True)
+        return real(*arguments_)
+
+    monkeypatch.setattr(decide_command, "publish", publish)
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    assert held == [True]
 
 
 INTERRUPTED = """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 import stat
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -199,6 +202,7 @@ def test_a_row_of_files_that_is_not_whole_is_refused_with_how_to_restore_it(
 def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp_path: Path) -> None:
     """An older copy of the folder went on by itself: its files are stamped, and do not follow."""
     files = several(key_path)
+    before = read_ledger(key_path, read_key(key_path))
     other = tmp_path / "copy" / "key.bin"
     other.parent.mkdir()
     other.write_bytes(key_path.read_bytes())
@@ -207,6 +211,27 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
     files[0].write_bytes((sealed_folder(other) / "0001.sealed").read_bytes())
     with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
         read_ledger(key_path, read_key(key_path))
+    with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
+        before.record(before.releases[0])
+
+
+@pytest.mark.parametrize(
+    "content", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}, None]
+)
+def test_a_record_that_is_not_that_of_its_head_is_refused(
+    content: dict[str, object] | None, key_path: Path
+) -> None:
+    """Sealed with the key, but not by blindcal."""
+    sealed(key_path)
+    key, path = read_key(key_path), sealed_folder(key_path) / "0001.sealed"
+    seal = read_seal(path, key)
+    record = json.loads(seal.part("record"))
+    forged = b"no JSON" if content is None else json.dumps({**record, **content}).encode()
+    parts = {"record": forged, "tables": seal.part("tables")}
+    path.write_bytes(seals.sealed(key, seals.full_head(seal.head, parts), parts)[1])
+    ledger = read_ledger(key_path, key)
+    with pytest.raises(VerificationError, match="was changed"):
+        ledger.record(ledger.releases[0])
 
 
 @pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
@@ -262,6 +287,40 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
         "decided": 0,
         "input": "s1",
     }
+
+
+def test_a_file_is_what_the_page_on_formats_says(key_path: Path) -> None:
+    """Written out, so that an auditor can check a file with any tool."""
+    key, path = read_key(key_path), several(key_path, 1)[0]
+    first, stamp, head, rest = path.read_bytes().split(b"\n", 3)
+    assert first == f"{NOTICE} blindcal sealed format 1".encode()
+    quoted = json.dumps(head.decode())
+    message = f'{{"content":{quoted},"purpose":"blindcal/sealed head","version":1}}'
+    assert stamp.decode() == hmac.new(key.secret, message.encode(), hashlib.sha256).hexdigest()
+    for part in json.loads(head)["parts"]:
+        data, rest = rest[: part["size"]], rest[part["size"] :]
+        assert hashlib.sha256(data).hexdigest() == part["sha256"]
+        if part["name"] == "record":
+            assert json.loads(data)["papers"][0]["reviewers"] == ["a", "b"]
+    assert rest == b""
+    index, blob = data.split(b"\n", 1)
+    assert json.loads(index) == [["p1", len(blob), [[1, "1", "3"]]]]
+    assert np.frombuffer(zlib.decompress(blob), "<i8").tolist() == [UNIT // 2, 0]
+
+
+def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
+    key_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several(key_path, 2)
+    key = read_key(key_path)
+    heads = [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())]
+    real = coins.Key.stamp
+    monkeypatch.setattr(
+        coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
+    )
+    assert key.stamp("coin", "x") != real(key, "coin", "x")
+    assert [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())] == heads
+    assert read_ledger(key_path, key).counter == 2
 
 
 def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -487,6 +546,17 @@ def test_secrets_and_public_files_never_lie_in_one_folder(
 def test_a_folder_is_no_key(key: str) -> None:
     with pytest.raises(InputError, match="must be the name of a key file"):
         sealed_folder(key)
+
+
+def test_two_spellings_of_one_folder_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems do not tell capitals from small letters: the system is asked."""
+    for name in ("out", "OUT"):
+        (tmp_path / name).mkdir()
+    make_key(tmp_path / "out" / "key.bin")
+    check_apart(tmp_path / "out" / "key.bin", tmp_path / "OUT")
+    monkeypatch.setattr(Path, "samefile", lambda one, other: str(one).lower() == str(other).lower())
+    with pytest.raises(InputError, match="to be sent on"):
+        check_apart(tmp_path / "out" / "key.bin", tmp_path / "OUT")
 
 
 def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:

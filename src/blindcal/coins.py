@@ -36,14 +36,14 @@ class Key:
         if len(self.secret) != KEY_BYTES:
             raise InputError(f"a key must have {KEY_BYTES} bytes, found {len(self.secret)}")
 
-    def stamp(self, purpose: str, content: object) -> bytes:
-        """HMAC-SHA-256 of the canonical content; each purpose is a separate function of the key.
+    def stamp(self, purpose: str, content: object, version: int = COIN_FORMAT) -> bytes:
+        """HMAC-SHA-256 of the canonical content; each purpose and version is a separate function of the key.
 
         >>> key, facts = Key(bytes(32)), {"score": 3}
         >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
         True
         """
-        message = canonical({"purpose": f"blindcal/{purpose}", "version": COIN_FORMAT, "content": content})
+        message = canonical({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
         return hmac.new(self.secret, message, hashlib.sha256).digest()
 
     @property
@@ -53,7 +53,7 @@ class Key:
         >>> Key(bytes(32)).fingerprint
         'bf82c30b3a215fa2'
         """
-        return self.stamp("fingerprint", None).hex()[:16]
+        return self.stamp("fingerprint", None, version=1).hex()[:16]
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:

@@ -180,7 +180,7 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
 def _sealed_files(folder: Path) -> list[Path]:
     """The sealed files of a folder in their order, without a gap and with nothing between them."""
     # A name with a dot in front is a lock, a temporary file, or the system's own.
-    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.exists() else set()
+    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
     if strange := sorted(name for name in names if not _SEALED.fullmatch(name)):
         raise VerificationError(
             f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "

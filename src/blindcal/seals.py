@@ -80,7 +80,7 @@ def sealed(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tup
     text = json.dumps(head, sort_keys=True, allow_nan=False)
     if len(text) > _HEAD_LIMIT // 2:
         raise InputError(
-            "the name of the conference and the reason must be shorter: at most 5,000 characters"
+            "the name of the conference and the reason must be shorter: at most 2,500 characters"
         )
     stamp = _stamp(key, text)
     lines = f"{_OPENING}{SEALED_FORMAT}\n{stamp}\n{text}\n"
@@ -119,7 +119,7 @@ def restore(folder: Path) -> str:
 
 
 def _stamp(key: Key, text: str) -> str:
-    return key.stamp("sealed head", text).hex()
+    return key.stamp("sealed head", text, version=SEALED_FORMAT).hex()
 
 
 def _check_opening(path: Path, line: str) -> None:

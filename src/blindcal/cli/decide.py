@@ -141,7 +141,7 @@ def run(
             reason=reason,
             may_leak=may_leak,
         )
-    publish(outcome.record, out)
+        publish(outcome.record, out)
     return outcome
 
 
