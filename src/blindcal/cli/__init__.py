@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from blindcal.startup import INTERRUPTED, loaded, told
+from blindcal.startup import INTERRUPTED, finished, loaded, tell_interrupted
 
 _EXTRA = {"typer", "rich", "joblib"}
 
 
 def main() -> None:
     """Entry point of the `blindcal` script."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    finished()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -24,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
         loaded()
         return guarded(app, list(arguments))
     except KeyboardInterrupt:
-        print(told("--json" in arguments), file=sys.stderr)
+        tell_interrupted("--json" in arguments)
         return INTERRUPTED
     except ImportError as error:
         missing = error.name in _EXTRA

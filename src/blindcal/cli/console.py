@@ -20,7 +20,7 @@ from rich.text import Text
 
 from blindcal.errors import BlindcalError, InputError
 from blindcal.files import jsonable
-from blindcal.startup import INTERRUPTED
+from blindcal.startup import INTERRUPTED, tell_interrupted
 
 UNEXPECTED = 1
 _QUIET_SECONDS = 2.0
@@ -132,7 +132,9 @@ def _explain(error: BaseException, as_json: bool) -> int:
         # The reader went away; the interpreter's own last flush must not complain about it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
-    if as_json:
+    if code == INTERRUPTED:
+        tell_interrupted(as_json)
+    elif as_json:
         problems = error.problems if isinstance(error, InputError) else ()
         report = {"code": code, "message": message, "problems": problems}
         print(json.dumps(jsonable({"error": report}), indent=1, sort_keys=True), file=sys.stderr)
