@@ -178,7 +178,7 @@ def test_an_outsider_stands_for_one_reviewer_missing_from_the_pool():
     case = conference.cases[0]
     assert case.candidates == ("*", "a", "b")
     assert case.tuples[secret_of(case, ("b", "zed"))].tolist() == [2, 0]
-    with pytest.raises(InputError, match="2 missing"):
+    with pytest.raises(InputError, match="2 without a row"):
         prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
 
 
@@ -190,9 +190,10 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
         prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
     text = str(caught.value)
     for part in (
-        "beforehand), found 1 missing for paper 'p'",
+        "above 0 for every reviewer of a paper",
+        "beforehand), found 1 with 0 for paper 'p'",
         "as large as the reviews of a paper, found 1 for paper 'p'",
-        "beforehand), found 1 missing for paper 'q'",
+        "who must stand in its pool, too, found 1 without a row for paper 'q'",
         "a pool for a paper that has reviews, found none for paper 'r'",
         "row for every candidate",
     ):

@@ -100,7 +100,7 @@ def run(
         ledger = read_ledger(key, read_key(key))
         releases = ledger.of(request.conference)
         frozen = ledger.record(releases[-1]).bar if releases else None
-    conference, truth = files.load(request, bar=frozen)
+    conference, truth = files.load(request, bar=frozen, out=out)
     secret = make_key(key) if made else read_key(key)
     with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)

@@ -44,7 +44,7 @@ def verify(
         )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
-    loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
+    loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar, out=out)
     checks = verify_release(loaded, truth, request, ledger, out)
     stamp = input_stamp(ledger.key, loaded, truth, request)
     earlier = [release.number for release in past[:-1] if release.input == stamp]
