@@ -10,7 +10,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from math import fsum, perm
+from fractions import Fraction
+from math import perm
 
 import numpy as np
 
@@ -61,12 +62,16 @@ class Sources:
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: one case a paper, sorted by paper id, and the bar."""
+    """The public side of a conference: one case a paper, sorted by paper id, and the bar.
+
+    `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
+    at the line have the share of them that fits.
+    """
 
     cases: tuple[PaperCase, ...]
     bar: float
     accept_rate: float | None
-    raw_accept: tuple[bool, ...]
+    raw_accept: tuple[float, ...]
 
 
 def prepare(
@@ -170,11 +175,15 @@ def _bar(
     return height, float(above[index])
 
 
-def _raw(cases: Sequence[PaperCase], share: float) -> tuple[bool, ...]:
-    """The top share by mean score; ties by paper id."""
-    order = sorted(range(len(cases)), key=lambda i: (-fsum(cases[i].scores) / len(cases[i].scores), i))
-    accepted = set(order[: round(share * len(cases))])
-    return tuple(i in accepted for i in range(len(cases)))
+def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:
+    """The top share by mean score, the numbers taken as they are written; ties at the line stay ties."""
+    means = [sum(Fraction(str(score)) for score in case.scores) / len(case.scores) for case in cases]
+    places = round(share * len(cases))
+    line = sorted(means, reverse=True)[places - 1] if places else None
+    if line is None:
+        return (0.0,) * len(cases)
+    above, tied = sum(mean > line for mean in means), means.count(line)
+    return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
 
 
 def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None) -> None:

@@ -53,7 +53,8 @@ class PaperRecord:
 
     `release` is the one that tossed the coin, `earlier` those that decided the paper before it, with a table
     each. `probability` is the exact accept probability under the true reviewers, numerator and denominator in
-    hexadecimal: with it the coin can be tossed again by whoever holds the key.
+    hexadecimal: with it the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or at a
+    tie, the share of the tied papers that fits.
     """
 
     paper: str
@@ -64,7 +65,7 @@ class PaperRecord:
     secret: int
     probability: tuple[str, str]
     accepted: bool
-    raw_accepted: bool
+    raw_accepted: float
     weights: str
     figures: Mapping[str, Any]
 

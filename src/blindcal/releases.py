@@ -168,7 +168,7 @@ def _decided(
     case: PaperCase,
     reviewers: tuple[str, ...],
     plan: PaperPlan,
-    raw: bool,
+    raw: float,
     bar: float,
     price: float | None,
     earlier: tuple[int, ...] = (),

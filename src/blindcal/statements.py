@@ -18,15 +18,20 @@ from blindcal.tables import format_table
 
 
 def decisions_text(papers: Sequence[PaperRecord]) -> str:
-    """The public table: decision, raw decision, and the advice that leads from the second to the first."""
-    words = {True: "accept", False: "reject"}
-    advice = {(True, False): "raise", (False, True): "lower"}
+    """The public table: decision, raw decision, and the advice that leads from the second to the first.
+
+    A tie of mean scores is no decision: there the advice is the decision itself.
+    """
+    words = {1.0: "accept", 0.0: "reject"}
+    advice = {("accept", "reject"): "raise", ("reject", "accept"): "lower"}
+    advice |= {("accept", "tie"): "accept", ("reject", "tie"): "reject"}
+    pairs = [(words[p.accepted], words.get(p.raw_accepted, "tie")) for p in papers]
     return format_table(
         {
             "paper": [p.paper for p in papers],
-            "decision": [words[p.accepted] for p in papers],
-            "raw_decision": [words[p.raw_accepted] for p in papers],
-            "advice": [advice.get((p.accepted, p.raw_accepted), "leave") for p in papers],
+            "decision": [decision for decision, _ in pairs],
+            "raw_decision": [raw for _, raw in pairs],
+            "advice": [advice.get(pair, "leave") for pair in pairs],
         }
     ).decode()
 
