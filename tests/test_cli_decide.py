@@ -75,6 +75,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     assert certificate["largest_rise"] == 0
     assert certificate["added_success"] == 0
     assert 0 < float(str(certificate["epsilon"])) <= 2
+    assert round(float(str(certificate["epsilon"])), 6) == certificate["epsilon"]
     assert certificate["accepted"] == sum(row[1] == "accept" for row in rows[1:])
     assert sorted(file.name for file in out.iterdir()) == ["certificate.json", "decisions.csv"]
     for file in key.parent.rglob("*"):

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
@@ -141,7 +142,8 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         "amended": "amended: papers that did not change keep their decisions",
     }
     certificate = facts["certificate"]
-    say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    papers = count(certificate["papers"], "paper")
+    say(f"{papers}, {certificate['accepted']:,} accepted; {told[outcome.how]}")
     if facts["key_made"]:
         say(f"a new key was made: {facts['key']}. Keep it secret and back it up with {facts['sealed']}")
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
@@ -164,4 +166,4 @@ def _percent(share: float) -> str:
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else number(value, 3)
+    return value if isinstance(value, str) else number_text(value)
