@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from blindcal.startup import INTERRUPTED, finished, loaded, tell_interrupted
@@ -12,6 +13,9 @@ _EXTRA = {"typer", "rich", "joblib"}
 
 def main() -> None:
     """Entry point of the `blindcal` script."""
+    # Warnings of libraries are for programmers; a chair can do nothing about them.
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     code = run(sys.argv[1:])
     finished()
     sys.exit(code)

@@ -102,8 +102,9 @@ def run(
         releases = ledger.of(request.conference)
         frozen = ledger.record(releases[-1]).bar if releases else None
     conference, truth = files.load(request, bar=frozen, out=out)
-    secret = make_key(key) if made else read_key(key)
-    with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
+    secret, papers = make_key(key) if made else read_key(key), len(conference.cases)
+    work = f"deciding {count(papers, 'paper')}"
+    with open_ledger(key, secret) as ledger, progress(work, 2 * papers) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
         if (amend or not past) and all(release.input != stamp for release in past):
             check_vacant(out, None)

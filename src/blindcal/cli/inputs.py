@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cells import number_text
+from blindcal.cells import count, number_text
 from blindcal.checks import Array
 from blindcal.cli.console import note, progress
 from blindcal.cli.strangers import strangers_listed
@@ -81,10 +81,12 @@ class Files:
         pools = pools_of(self.pools, reviews.papers, calibration)
         if unused := len(pools.keys() - set(reviews.papers)):
             note(
-                f"{self.pools} has pools for {unused:,} paper{'s' * (unused > 1)} without any review in "
+                f"{self.pools} has pools for {count(unused, 'paper')} without any review in "
                 f"{self.reviews}: left out"
             )
-        with strangers_listed(self.reviews, out), progress("papers weighed", len(reviews.papers)) as advance:
+        papers = len(reviews.papers)
+        work = f"weighing {count(papers, 'paper')}"
+        with strangers_listed(self.reviews, out), progress(work, papers) as advance:
             conference = prepare(
                 reviews,
                 calibration,

@@ -88,7 +88,8 @@ def plan(
     request = request_of(asked, conference, accept_rate, bar)
     loaded, truth = Files(reviews, reviewers, pools, levels(grid)).load(request)
     promise = None if key is None else commit_to(read_key(key), loaded, truth, request)
-    with progress("papers", len(loaded.cases) * (2 + (0 if only else len(MENU)))) as advance:
+    papers, steps = len(loaded.cases), 2 + (0 if only else len(MENU))
+    with progress(f"planning {count(papers, 'paper')}", papers * steps) as advance:
         plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
         choices = None if only else menu(loaded, workers=cores(), advance=advance)
     facts = {
