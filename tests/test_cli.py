@@ -227,7 +227,7 @@ def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_coun
     assert later[-1] == "blindcal: weighing 500 papers is 91 % done, about 20 seconds left"
     assert len(later) == 9
     # Never more than a line in ten seconds, and nothing for what is soon done.
-    assert len(_log(monkeypatch, 100, 0.3)) == 3
+    assert len(_log(monkeypatch, 100, 0.4)) == 4
     assert _log(monkeypatch, 100, 0.1) == []
 
 

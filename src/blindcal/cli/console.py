@@ -27,7 +27,7 @@ from blindcal.startup import INTERRUPTED, tell_interrupted
 
 UNEXPECTED = 1
 # Work that takes so long is worth a line on how long, after a few steps; the next lines come with a pause.
-_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 20.0, 10.0, 3
+_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 30.0, 10.0, 3
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
 
@@ -120,27 +120,29 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 class _Lines:
-    """Progress for a log."""
+    """Progress for a log. Time is taken from the first steps on: starting processes is no measure of them."""
 
     def __init__(self, description: str, total: int) -> None:
         self.description, self.total, self.done = description, total, 0
-        self.began = self.last = time.monotonic()
-        self.told: int | None = None
+        self.first: tuple[float, int] | None = None
+        self.last: tuple[float, int] | None = None
 
     def __call__(self, steps: int) -> None:
         self.done += steps
-        spent, left = time.monotonic() - self.began, self.total - self.done
-        if not left or self.done < min(_FEW, left) or spent < _QUIET_SECONDS:
+        now, left = time.monotonic(), self.total - self.done
+        self.first = self.first or (now, self.done)
+        spent, made = now - self.first[0], self.done - self.first[1]
+        if not left or made < min(_FEW, left) or spent < _QUIET_SECONDS:
             return
-        seconds = spent * left / self.done
-        if self.told is None:
-            if spent + seconds >= _LONG_SECONDS:
-                self._tell(f"takes {about(spent + seconds)}")
-        elif 10 * (self.done - self.told) >= self.total and time.monotonic() - self.last >= _PAUSE_SECONDS:
-            self._tell(f"is {100 * self.done // self.total} % done, {about(seconds)} left")
+        seconds = spent * left / made
+        if self.last is None:
+            if seconds >= _LONG_SECONDS:
+                self._tell(now, f"takes {about(seconds)}")
+        elif 10 * (self.done - self.last[1]) >= self.total and now - self.last[0] >= _PAUSE_SECONDS:
+            self._tell(now, f"is {100 * self.done // self.total} % done, {about(seconds)} left")
 
-    def _tell(self, text: str) -> None:
-        self.told, self.last = self.done, time.monotonic()
+    def _tell(self, now: float, text: str) -> None:
+        self.last = now, self.done
         note(f"{self.description} {text}")
 
 
