@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from bad_files import FAMILIES, Bad, good_rows, write
 from blindcal import files
-from blindcal.cells import escape, unescape
+from blindcal.cells import escape, natural, unescape
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.files import (
     Column,
@@ -327,13 +327,35 @@ def test_a_written_table_reads_back_equal(rows: list[tuple[str, float]]) -> None
     rows = [(text.replace("\0", ""), value) for text, value in rows]
     data = format_table({"text": [t for t, _ in rows], "value": [v for _, v in rows]})
     table = parse_table(data, "t.csv", [Column("text", empty=True), Column("value", "number")])
-    assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == sorted(rows)
+    expected = sorted(rows, key=lambda row: (natural(row[0]), row[1]))
+    assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == expected
 
 
-@given(st.lists(st.text("ab'=\n\r", max_size=3), min_size=1, max_size=5))
-def test_a_single_column_with_empty_cells_reads_back_equal(cells: list[str]) -> None:
-    table = parse_table(format_table({"t": cells}), "t.csv", [Column("t", empty=True)])
-    assert list(table.text("t")) == sorted(cells)
+@given(st.lists(st.text("ab'=\n\r \t", max_size=3), min_size=1, max_size=5))
+def test_columns_with_empty_cells_read_back_equal(cells: list[str]) -> None:
+    for width in (1, 3):
+        names = [f"t{i}" for i in range(width)]
+        written = format_table(dict.fromkeys(names, cells))
+        table = parse_table(written, "t.csv", [Column(name, empty=True) for name in names])
+        assert all(list(table.text(name)) == sorted(cells) for name in names)
+
+
+@pytest.mark.parametrize("end", ["", "\n\n\n", ",,\n", "\r\n , ,\r\n", "\n\t\n", ",,,,,,\n,\n"])
+def test_blank_lines_at_the_end_are_harmless_and_elsewhere_are_not(end: str) -> None:
+    columns = [Column("a"), Column("b"), Column("c", empty=True)]
+    table = parse_table(f"a,b,c\n1,2,\n{end}".encode(), "t.csv", columns)
+    assert (len(table), table.text("b")) == (1, ("2",))
+    if end:
+        with pytest.raises(InputError, match="row 3"):
+            parse_table(f"a,b,c\n1,2,\n{end.rstrip()}\n3,4,5\n".encode(), "t.csv", columns)
+
+
+def test_rows_stand_in_natural_order() -> None:
+    """2 before 10, and ids that differ only in leading zeros stay two, always in one order."""
+    ids = ["p10", "p2", "p1", "P2", "p02", "10", "9", "p", "p2-10", "p2-9"]
+    expected = ["9", "10", "P2", "p", "p1", "p02", "p2", "p2-9", "p2-10", "p10"]
+    for order in (ids, ids[::-1]):
+        assert format_table({"paper": order}).decode().split() == ["paper", *expected]
 
 
 def test_tables_are_written_sorted_with_missing_and_infinite_numbers() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.posteriors import chance_better, greater
@@ -43,7 +44,7 @@ class Belief:
             raise InputError(f"weight and favor must have one shape [..., n], found {w.shape} and {f.shape}")
         if (np.abs(w.sum(axis=-1) - 1.0) > _SUM_TOLERANCE).any():
             worst = w.sum(axis=-1).flat[int(np.argmax(np.abs(w.sum(axis=-1) - 1.0)))]
-            raise InputError(f"weight must sum to 1 over the secrets, found {worst:.17g}")
+            raise InputError(f"weight must sum to 1 over the secrets, found {number_text(worst)}")
         object.__setattr__(self, "weight", w)
         object.__setattr__(self, "favor", f)
         object.__setattr__(self, "labels", None if labels is None else _labels(labels, w.shape))
@@ -151,7 +152,7 @@ def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
         bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
         raise InputError(
             "scores must have a positive, finite density under some assignment, "
-            f"found {bad[0]:.17g}, {bad[1]:.17g}"
+            f"found {number_text(bad[0])}, {number_text(bad[1])}"
         )
     return ratio
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.beliefs import Belief
+from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers
 from blindcal.errors import InputError
 from blindcal.frontiers import Frontier, frontier
@@ -166,7 +167,9 @@ def _pair(belief: Belief) -> Belief:
 def _noiseless(belief: Belief) -> Belief:
     odd = ~np.isin(_pair(belief).favor, (0.0, 0.5, 1.0))
     if odd.any():
-        raise InputError(f"without noise favor must be 0, 1/2 or 1, found {belief.favor[odd].flat[0]:.17g}")
+        raise InputError(
+            f"without noise favor must be 0, 1/2 or 1, found {number_text(belief.favor[odd].flat[0])}"
+        )
     return belief
 
 

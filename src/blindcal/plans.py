@@ -78,7 +78,7 @@ class PaperPlan:
 def plan_paper(
     belief: Belief,
     accept: Array,
-    raw_accept: bool,
+    raw_accept: float,
     guarantee: Guarantee,
     *,
     factor: Exact | None = None,
@@ -119,7 +119,7 @@ def plan_conference(
         mixed, tell = max(_LEAST_MIX, 8 * mixed), None
 
 
-def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
+def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
     case, accept, raw, bound = job
     if isinstance(case, AmendedCase):
         return _certified_again(case, accept, raw, guarantee, mixed, bound)
@@ -130,7 +130,7 @@ def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, 
 
 
 def _certified_again(
-    case: AmendedCase, accept: Array, raw: bool, guarantee: Guarantee, mixed: float, bound: float
+    case: AmendedCase, accept: Array, raw: float, guarantee: Guarantee, mixed: float, bound: float
 ) -> PaperPlan:
     """A table that keeps its promise however the past is read, or the public decision; what is claimed is the
     worst over all readings."""
@@ -182,17 +182,18 @@ def at_most(stated: Claim, told: float) -> Claim:
 def figures(
     belief: Belief,
     accept: Array,
-    raw_accept: bool,
+    raw_accept: float,
     factor: Exact | None = None,
     *,
     sample: Sample | None = None,
     bound: float = inf,
 ) -> Figures:
     """The errors of a table and of its alternatives; what single tuples tell comes from a `sample` of them
-    where they are not listed. `bound` is an error that no table can beat.
+    where they are not listed. `bound` is an error that no table can beat. `raw_accept` is 1 or 0, or at a tie
+    of mean scores the share of the tied papers that fits.
 
     >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
-    >>> figures(belief, np.array([1.0, 0.0]), raw_accept=True)
+    >>> figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
     Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
             success_fully_calibrated=1.0, gap=0.0)
     """
@@ -212,7 +213,7 @@ def figures(
     against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
     return Figures(
         wrong=wrong,
-        wrong_raw=1 - right if raw_accept else right,
+        wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
         wrong_public=min(right, 1 - right),
         wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
         against=float(mass @ against),

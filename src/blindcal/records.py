@@ -51,7 +51,8 @@ class PaperRecord:
     `release` is the one that tossed the coin, `earlier` the decisions about its reviews before it, whatever
     they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
     the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
-    the coin can be tossed again by whoever holds the key.
+    the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or, at a tie, the share of
+    the tied papers that fits.
     """
 
     paper: str
@@ -63,7 +64,7 @@ class PaperRecord:
     secret: int
     probability: tuple[str, str]
     accepted: bool
-    raw_accepted: bool
+    raw_accepted: float
     weights: str
     figures: Mapping[str, Any]
 

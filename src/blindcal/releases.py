@@ -349,7 +349,7 @@ def decide_paper(
     case: PaperCase,
     reviewers: tuple[str, ...],
     plan: PaperPlan,
-    raw: bool,
+    raw: float,
     bar: float,
     price: float | None,
     earlier: tuple[Reference, ...] = (),

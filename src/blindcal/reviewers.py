@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
 from blindcal.quadrature import Rows, log_evidence
@@ -283,5 +284,7 @@ def _covariance(value: ArrayLike) -> Array:
     trace = np.trace(c, axis1=-2, axis2=-1)
     least = np.linalg.eigvalsh(c)[..., 0]
     if (least < -_PSD_TOLERANCE * np.abs(trace)).any():
-        raise InputError(f"covariance must be positive semidefinite, found eigenvalue {least.min():.17g}")
+        raise InputError(
+            f"covariance must be positive semidefinite, found eigenvalue {number_text(least.min())}"
+        )
     return c

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from blindcal.cells import Broken, Column, cell_problem, cell_value, escape, number_text
+from blindcal.cells import Broken, Column, cell_problem, cell_value, count, escape, natural, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 
@@ -129,7 +129,7 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
         alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
     lines = [line for group in alike.values() for line in _shown(group)]
     if more:
-        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{more:,} more problem{'s' * (more > 1)}")
+        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{count(more, 'more problem')}")
     return InputError("\n".join(lines), problems)
 
 
@@ -263,7 +263,7 @@ def _records(text: str, log: Problems, start: int) -> Iterator[list[str]]:
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    text = text.rstrip("\r\n")
+    text = _without_blank_end(text)
     position, row, size = 0, 0, len(text)
     while position < size and log.torn is None:
         row += 1
@@ -279,6 +279,18 @@ def _records(text: str, log: Problems, start: int) -> Iterator[list[str]]:
             log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters a cell")
         if log.torn is None:
             yield cells
+
+
+def _without_blank_end(text: str) -> str:
+    """The text without blank lines at its end; a line of empty cells is blank, as spreadsheets write it.
+
+    >>> _without_blank_end("a,b\\n1,\\n , \\r\\n,\\n\\n")
+    'a,b\\n1,'
+    """
+    end = len(text)
+    while not text[(start := text.rfind("\n", 0, end) + 1) : end].strip(" \t\r,") and start:
+        end = start - 1
+    return text[:end].rstrip("\r")
 
 
 def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
@@ -322,8 +334,7 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     if len(set(map(len, values))) != 1:
         raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
     rows = sorted(zip(*values, strict=True), key=_order)
-    lines = [",".join(map(_cell, row)) or '""' for row in [tuple(columns), *rows]]
-    return encoded("\n".join(lines) + "\n")
+    return encoded("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
 def encoded(text: str) -> bytes:
@@ -342,9 +353,16 @@ def _values(name: str, column: Sequence[object] | Array) -> list[str | int | flo
     return [value for value in plain if isinstance(value, str | int | float)]
 
 
-def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, str]]:
-    """Missing numbers, numbers by value, then text by its code points."""
-    return [(2, 0.0, v) if isinstance(v, str) else (0, 0.0, "") if v != v else (1, v, "") for v in row]
+def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
+    """Missing numbers, numbers by value, then text in its natural order."""
+    return [(2, 0.0, natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row]
+
+
+def _line(row: tuple[str | int | float, ...]) -> str:
+    first, *rest = map(_cell, row)
+    # A row with nothing in it would count as a blank line.
+    blank = not "".join((first, *rest)).strip()
+    return ",".join([f'"{first}"' if blank else first, *rest])
 
 
 def _cell(value: str | int | float) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
@@ -124,8 +125,9 @@ def run(
         check_published(ledger, certificate)
     if releases := ledger.of(request.conference):
         frozen = ledger.record(releases[-1]).bar
-    conference, truth = files.load(request, bar=frozen)
-    with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
+    conference, truth = files.load(request, bar=frozen, out=out)
+    work = f"deciding {count(len(conference.cases), 'paper')}"
+    with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
         if (amend or not past) and all(release.input != stamp for release in past):
             check_vacant(out, None)
@@ -192,7 +194,8 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         "amended": "amended",
     }
     certificate = facts["certificate"]
-    say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    papers = count(certificate["papers"], "paper")
+    say(f"{papers}, {certificate['accepted']:,} accepted; {told[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
@@ -232,13 +235,9 @@ def _print_changes(changes: Changes, papers: int) -> None:
             say(f"  {why}: {shown}")
 
 
-def count(number_of: int, thing: str) -> str:
-    return f"{number_of:,} {thing}{'s' * (number_of != 1)}"
-
-
 def _percent(share: float) -> str:
     return f"{number(100 * share, 1)} %"
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else number(value, 3)
+    return value if isinstance(value, str) else number_text(value)

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cells import number_text
+from blindcal.cells import count, number_text
 from blindcal.checks import Array
 from blindcal.cli.console import note, progress
+from blindcal.cli.strangers import strangers_listed
 from blindcal.conferences import Conference, PaperCase, Sources, prepare, read_reviewers, true_reviewers
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
@@ -63,8 +64,13 @@ class Files:
     pools: Path
     grid: Sequence[float] | None
 
-    def load(self, request: Request, *, bar: float | None = None) -> tuple[Conference, Truth]:
-        """The public conference and the true reviewers of each paper; `bar` where it is frozen."""
+    def load(
+        self, request: Request, *, bar: float | None = None, out: Path | None = None
+    ) -> tuple[Conference, Truth]:
+        """The public conference and the true reviewers of each paper; `bar` where it is frozen.
+
+        Nothing confidential is written to `out`.
+        """
         reviews = Reviews.read(self.reviews, grid=self.grid)
         if reviews.grid is not None and not reviews.grid_declared:
             note(
@@ -75,10 +81,12 @@ class Files:
         pools = pools_of(self.pools, reviews.papers, calibration)
         if unused := len(pools.keys() - set(reviews.papers)):
             note(
-                f"{self.pools} has pools for {unused:,} paper{'s' * (unused > 1)} without any review in "
+                f"{self.pools} has pools for {count(unused, 'paper')} without any review in "
                 f"{self.reviews}: left out"
             )
-        with progress("papers weighed", len(reviews.papers)) as advance:
+        papers = len(reviews.papers)
+        work = f"weighing {count(papers, 'paper')}"
+        with strangers_listed(self.reviews, out), progress(work, papers) as advance:
             conference = prepare(
                 reviews,
                 calibration,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap, table
 from blindcal.cli.inputs import (
     Added,
@@ -34,6 +35,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.menus import KNOWN, MENU, Menu, menu
 from blindcal.plans import plan_conference, summary
 from blindcal.releases import commit_to
+from blindcal.statements import stated_epsilon
 from blindcal.workers import cores
 
 _WORDS = {
@@ -86,11 +88,13 @@ def plan(
     request = request_of(asked, conference, accept_rate, bar)
     loaded, truth = Files(reviews, reviewers, pools, levels(grid)).load(request)
     promise = None if key is None else commit_to(read_key(key), loaded, truth, request)
-    with progress("papers", len(loaded.cases) * (2 + (0 if only else len(MENU)))) as advance:
+    papers, steps = len(loaded.cases), 2 + (0 if only else len(MENU))
+    with progress(f"planning {count(papers, 'paper')}", papers * steps) as advance:
         plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
         choices = None if only else menu(loaded, workers=cores(), advance=advance)
     facts = {
         **summary([one.claim for one in plans], [one.figures for one in plans]),
+        "epsilon": stated_epsilon(max(one.claim.epsilon for one in plans), asked.epsilon),
         "guarantee": asked,
         "bar": loaded.bar,
         "price": price,
@@ -106,7 +110,7 @@ def plan(
 def _print(
     facts: dict[str, Any], loaded: Conference, asked: Guarantee, choices: Menu | None, promise: str | None
 ) -> None:
-    say(f"{facts['papers']} papers, {facts['reviews']} reviews; nothing was tossed")
+    say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; nothing was tossed")
     say(f"bar: quality {loaded.bar:g}, in standard deviations of papers (quality is N(0,1) over papers)")
     say(
         f"asked: {shown(asked)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cells import number_text
+from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
@@ -50,9 +50,9 @@ def verify(
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
     # The bar of a first release is derived again.
     loaded, truth = Files(reviews, reviewers, pools, grid).load(
-        request, bar=record.bar if record.release > 1 else None
+        request, bar=record.bar if record.release > 1 else None, out=out
     )
-    with progress("papers", 2 * len(loaded.cases)) as advance:
+    with progress(f"verifying {count(len(loaded.cases), 'paper')}", 2 * len(loaded.cases)) as advance:
         checks = verify_release(
             loaded,
             truth,
