@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from blindcal.agreements import agreement
 from blindcal.amendments import amended_case, history
 from blindcal.coins import Key, commitment, toss
 from blindcal.conferences import Conference, PaperCase, secret_of
@@ -32,18 +33,20 @@ class Request:
     conference: str = "conference"
     accept_rate: float | None = None
     bar: float | None = None
+    better: str = "high"
 
     @property
     def settings(self) -> dict[str, Any]:
         """As it enters the coins."""
-        return {**asdict(self.guarantee), "accept_rate": self.accept_rate, "bar": self.bar}
+        settings = {**asdict(self.guarantee), "accept_rate": self.accept_rate, "bar": self.bar}
+        return {**settings, "better": self.better}
 
     @classmethod
     def recorded(cls, record: Record) -> Request:
         """The request that a record was made for."""
-        limits = {k: v for k, v in record.settings.items() if k not in ("accept_rate", "bar")}
+        limits = {k: v for k, v in record.settings.items() if k not in ("accept_rate", "bar", "better")}
         rate, bar = record.settings["accept_rate"], record.settings["bar"]
-        return cls(Guarantee(**limits), record.conference, rate, bar)
+        return cls(Guarantee(**limits), record.conference, rate, bar, record.settings.get("better", "high"))
 
 
 @dataclass(frozen=True)
@@ -377,7 +380,14 @@ def _record(
         papers=tuple(papers),
         decisions=decisions_text(papers),
         certificate=certificate_text(
-            request.guarantee, request.conference, release, conference.bar, papers, promise
+            request.guarantee,
+            request.conference,
+            release,
+            conference.bar,
+            papers,
+            promise,
+            request.better,
+            agreement(conference.cases, request.better),
         ),
         tables="",
     )

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from blindcal.agreements import Agreement
 from blindcal.certificates import Claim
 from blindcal.files import jsonable
 from blindcal.guarantees import Guarantee
@@ -38,6 +39,8 @@ def certificate_text(
     bar: float,
     papers: Sequence[PaperRecord],
     promise: str,
+    better: str,
+    fit: Agreement,
 ) -> str:
     """The public certificate: a function of scores, decisions and tables, and the keyed commitment."""
     claims = [claim_of(paper) for paper in papers]
@@ -49,6 +52,8 @@ def certificate_text(
         "release": release,
         "accepted": sum(paper.accepted for paper in papers),
         "bar": bar,
+        "better": better,
+        "calibration_fit": fit.public,
         "guarantee": guarantee.name,
         "limits": {k: v for k, v in asdict(guarantee).items() if k != "name"},
         "decided_again": {

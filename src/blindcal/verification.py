@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from blindcal.agreements import agreement
 from blindcal.amendments import AmendedCase, Earlier, amended_case, history, recorded_case
 from blindcal.cases import SettledCase
 from blindcal.certificates import Claim, claim, keeps
@@ -167,6 +168,8 @@ def _texts(request: Request, record: Record) -> Check:
                 record.bar,
                 record.papers,
                 record.commitment,
+                request.better,
+                agreement([recorded_case(paper, record.bar) for paper in record.papers], request.better),
             ),
             record.certificate,
         ),

@@ -7,16 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
+from blindcal.agreements import agreement
+from blindcal.cli.console import Json, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
     Bar,
+    Better,
     Cap,
     ConferenceName,
     Epsilon,
     Files,
     Grid,
     Leak,
+    Misfit,
     Multiplier,
     Name,
     Never,
@@ -26,6 +29,7 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
+    refuse_misfit,
     request_of,
 )
 from blindcal.coins import make_key, read_key
@@ -34,6 +38,7 @@ from blindcal.plans import plan_conference
 from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
+from blindcal.remarks import plan_remarks
 from blindcal.workers import cores
 
 KeyFile = Annotated[Path, typer.Option(help="The secret key; made if it does not exist.")]
@@ -49,6 +54,7 @@ def decide(
     accept_rate: Rate = None,
     bar: Bar = None,
     grid: Grid = None,
+    better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
     epsilon: Epsilon = "2",
@@ -59,6 +65,7 @@ def decide(
     amend: Annotated[bool, typer.Option("--amend", help="Decide again the papers that changed.")] = False,
     reason: Annotated[str, typer.Option(help="Why, for the sealed record; with --amend.")] = "",
     yes_leak: Leak = False,
+    despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
     """Decide every paper, privately: accept or reject, and advice relative to the raw decision.
@@ -73,20 +80,33 @@ def decide(
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar)
+    request = request_of(asked, conference, accept_rate, bar, better)
     files = Files(reviews, reviewers, pools, levels(grid))
-    outcome, made = run(files, request, key, out, amend=amend, reason=reason)
-    facts = _facts(outcome, made, key, out)
+    outcome, made, remarks = run(
+        files, request, key, out, amend=amend, reason=reason, despite_misfit=despite_misfit
+    )
+    remarks = [*remarks, *plan_remarks(outcome.certificate, never_against)]
+    facts = {**_facts(outcome, made, key, out), "notes": remarks}
     if as_json:
         emit_json(facts)
     else:
         _print(outcome, facts)
+        for remark in remarks:
+            note(remark)
 
 
 def run(
-    files: Files, request: Request, key: Path, out: Path, *, amend: bool = False, reason: str = ""
-) -> tuple[Outcome, bool]:
-    """Decide the conference in `files` and publish; also says whether the key was made."""
+    files: Files,
+    request: Request,
+    key: Path,
+    out: Path,
+    *,
+    amend: bool = False,
+    reason: str = "",
+    despite_misfit: bool = False,
+) -> tuple[Outcome, bool, list[str]]:
+    """Decide the conference in `files` and publish; also says whether the key was made, and what the chair
+    should know."""
     frozen = None
     if out.resolve() in sealed_folder(key).resolve().parents:
         raise InputError("--key must not lie in the --out folder, which is there to be sent on")
@@ -101,6 +121,9 @@ def run(
         releases = ledger.of(request.conference)
         frozen = ledger.record(releases[-1]).bar if releases else None
     conference, truth = files.load(request, bar=frozen)
+    fit = agreement(conference.cases, request.better)
+    # What was decided once is returned, and corrected, whatever it was decided from.
+    refuse_misfit(fit, despite_misfit or frozen is not None)
     secret = make_key(key) if made else read_key(key)
     with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
@@ -118,7 +141,7 @@ def run(
             reason=reason,
         )
     publish(outcome.record, out)
-    return outcome, made
+    return outcome, made, [*files.remarks(conference, request), *fit.notes]
 
 
 def _facts(outcome: Outcome, made: bool, key: Path, out: Path) -> dict[str, Any]:
@@ -144,6 +167,7 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
     if facts["key_made"]:
         say(f"a new key was made: {facts['key']}. Keep it secret and back it up with {facts['sealed']}")
+    say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
     say(
         f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "

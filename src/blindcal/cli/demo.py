@@ -39,7 +39,7 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     _write_inputs(drawn, inputs)
     files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
-    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), secret / "key.bin", public)
+    outcome, *_ = run(files, request_of(Guarantee(), "demo", _RATE, None), secret / "key.bin", public)
     counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})

@@ -13,6 +13,7 @@ from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
 from blindcal.errors import InputError, VerificationError
+from blindcal.orientations import as_given
 from blindcal.records import read_ledger, sealed_folder
 from blindcal.releases import Request, input_stamp
 from blindcal.verification import Check, report
@@ -44,6 +45,7 @@ def verify(
         )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
+    grid = None if grid is None else as_given(grid, request.better)
     loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
     checks = verify_release(loaded, truth, request, ledger, out)
     stamp = input_stamp(ledger.key, loaded, truth, request)
