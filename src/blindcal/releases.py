@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from blindcal.agreements import agreement
 from blindcal.amendments import amended_case
 from blindcal.cases import PaperCase, secret_of
 from blindcal.coins import Key, commitment, toss
@@ -17,7 +18,7 @@ from blindcal.conferences import Conference
 from blindcal.errors import InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.histories import Past, look_up, nearness, renamed
+from blindcal.histories import Past, look_up, nearness, recorded_case, renamed
 from blindcal.histories import Truth as Truth
 from blindcal.plans import PaperPlan, paired
 from blindcal.records import Ledger, PaperRecord, Record, Reference, commit
@@ -50,19 +51,20 @@ class Request:
     conference: str = "conference"
     accept_rate: float | None = None
     bar: float | None = None
+    better: str = "high"
 
     @property
     def settings(self) -> dict[str, Any]:
         """As it enters the coins and the record, under names that never change."""
         limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar}
+        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
 
     @classmethod
     def recorded(cls, record: Record) -> Request:
         """The request that a record was made for."""
         limits = {name: record.settings[wire] for name, wire in _WIRE.items()}
         rate, bar = record.settings["accept_rate"], record.settings["bar"]
-        return cls(Guarantee(**limits), record.conference, rate, bar)
+        return cls(Guarantee(**limits), record.conference, rate, bar, record.settings["better"])
 
 
 @dataclass(frozen=True)
@@ -450,12 +452,16 @@ def _record(
 
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the public files that follow from it, after those releases."""
+    request = Request.recorded(record)
+    cases = [recorded_case(paper, record.bar) for paper in record.papers]
     text = certificate_text(
-        Request.recorded(record).guarantee,
+        request.guarantee,
         record.conference,
         record.release,
         record.bar,
         record.papers,
+        better=request.better,
+        fit=agreement(cases, request.better),
         commitment=record.commitment,
         key_fingerprint=ledger.fingerprint,
         release_counter=ledger.counter + 1,

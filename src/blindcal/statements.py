@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
+from blindcal.agreements import Agreement
 from blindcal.certificates import Claim
 from blindcal.files import jsonable
 from blindcal.guarantees import Guarantee
@@ -46,6 +47,8 @@ def certificate_text(
     bar: float,
     papers: Sequence[PaperRecord],
     *,
+    better: str,
+    fit: Agreement,
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
@@ -61,6 +64,8 @@ def certificate_text(
         "release": release,
         "accepted": sum(paper.accepted for paper in papers),
         "bar": bar,
+        "better": better,
+        "calibration_fit": fit.public,
         "guarantee": guarantee.name,
         "limits": {k: v for k, v in asdict(guarantee).items() if k != "name"},
         "decided_again": {

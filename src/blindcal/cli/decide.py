@@ -8,17 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.agreements import agreement
 from blindcal.cells import count, number_text
-from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
+from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
     Bar,
+    Better,
     Cap,
     ConferenceName,
     Epsilon,
     Files,
     Grid,
     Leak,
+    Misfit,
     Multiplier,
     Name,
     Never,
@@ -28,6 +31,7 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
+    refuse_misfit,
     request_of,
 )
 from blindcal.coins import Key, read_key
@@ -47,6 +51,7 @@ from blindcal.records import (
 )
 from blindcal.releases import Changes, Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
+from blindcal.remarks import plan_remarks
 from blindcal.workers import cores
 
 # Of papers that changed, so many are named; all of them with --json.
@@ -65,6 +70,7 @@ def decide(
     accept_rate: Rate = None,
     bar: Bar = None,
     grid: Grid = None,
+    better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
     epsilon: Epsilon = "2",
@@ -81,6 +87,7 @@ def decide(
         ),
     ] = None,
     yes_leak: Leak = False,
+    despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
     """Decide every paper, privately: accept or reject, and advice relative to the raw decision.
@@ -95,14 +102,26 @@ def decide(
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar)
+    request = request_of(asked, conference, accept_rate, bar, better)
     files = Files(reviews, reviewers, pools, levels(grid))
-    outcome = run(files, request, key, out, published or (), amend=amend, reason=reason, may_leak=yes_leak)
+    outcome, remarks = run(
+        files,
+        request,
+        key,
+        out,
+        published or (),
+        amend=amend,
+        reason=reason,
+        may_leak=yes_leak,
+        despite_misfit=despite_misfit,
+    )
     facts = _facts(outcome, key, out)
+    if not as_json:
+        _print(outcome, facts)
+    for remark in (*remarks, *plan_remarks(outcome.certificate, never_against)):
+        note(remark)
     if as_json:
         emit_json(facts)
-    else:
-        _print(outcome, facts)
 
 
 def run(
@@ -115,8 +134,9 @@ def run(
     amend: bool = False,
     reason: str = "",
     may_leak: bool = False,
-) -> Outcome:
-    """Decide the conference in `files` and publish."""
+    despite_misfit: bool = False,
+) -> tuple[Outcome, list[str]]:
+    """Decide the conference in `files` and publish; also what the chair should know."""
     secret, frozen = _key(key, out), None
     # What was published is read before the ledger, which can only have grown in between.
     seen = [*_seen(published), read_published(out)]
@@ -126,6 +146,9 @@ def run(
     if releases := ledger.of(request.conference):
         frozen = ledger.record(releases[-1]).bar
     conference, truth = files.load(request, bar=frozen, out=out)
+    fit = agreement(conference.cases, request.better)
+    # What was decided once is returned, and corrected, whatever it was decided from.
+    refuse_misfit(fit, despite_misfit or frozen is not None)
     work = f"deciding {count(len(conference.cases), 'paper')}"
     with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
@@ -144,7 +167,7 @@ def run(
             may_leak=may_leak,
         )
         publish(outcome.record, out)
-    return outcome
+    return outcome, [*files.remarks(conference, request), *fit.notes]
 
 
 def _key(path: Path, out: Path) -> Key:
@@ -184,6 +207,7 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
         "changes": outcome.changes,
+        "notes": [],
     }
 
 
@@ -198,11 +222,14 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"{papers}, {certificate['accepted']:,} accepted; {told[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
+    say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
     say(
         f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
         f"{_percent(certificate['success'])} with the decisions"
     )
+    if certificate["limits"]["added_success"]:
+        say(budget_line(certificate["added_share_of_full"]))
     say(
         f"wrong decisions expected: {_percent(certificate['expected_wrong'])} "
         f"(raw {_percent(certificate['expected_wrong_raw'])}, "
@@ -229,10 +256,8 @@ def _print_changes(changes: Changes, papers: int) -> None:
     )
     for why, which in kinds:
         if which:
-            shown = ", ".join(which[:_SHOWN]) + (
-                f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
-            )
-            say(f"  {why}: {shown}")
+            more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
+            say(f"  {why}: {', '.join(which[:_SHOWN])}{more}")
 
 
 def _percent(share: float) -> str:

@@ -42,7 +42,7 @@ def demo(
     files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
     if not (key := secret / "key.bin").exists():
         new_key(key)
-    outcome = run(files, request_of(Guarantee(), "demo", _RATE, None), key, public)
+    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), key, public)
     counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})

@@ -15,6 +15,7 @@ from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile,
 from blindcal.coins import read_key
 from blindcal.conferences import assemble
 from blindcal.errors import InputError, VerificationError
+from blindcal.orientations import as_given
 from blindcal.plans import plan_conference
 from blindcal.records import read_ledger, sealed_folder
 from blindcal.releases import Request, input_stamp
@@ -48,6 +49,7 @@ def verify(
         )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
+    grid = None if grid is None else as_given(grid, request.better)
     # The bar of a first release is derived again.
     loaded, truth = Files(reviews, reviewers, pools, grid).load(
         request, bar=record.bar if record.release > 1 else None, out=out
