@@ -11,10 +11,13 @@ from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.posteriors import chance_better, greater
+from blindcal.posteriors import chance_better
 from blindcal.reviewers import Affine, Booleans, Reviewer
 
 _SUM_TOLERANCE = 1e-9
+# A difference of two qualities this small beside what it was subtracted from is a tie: scores that should tie
+# are themselves rounded, and some twenty roundings follow. It moves no favor by more than rounding might.
+_TIE = 64.0 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,9 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
 
         weight ∝ (prior f_1(s1) f_2(s2),  (1 - prior) f_2(s1) f_1(s2)),     favor = P(quality 1 > quality 2)
 
-    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape.
+    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape. Where the two
+    qualities are equally likely to be the larger one, but for rounding (64 units of it beside the size of
+    scores and offsets in closed form, 1e-12 where integrals are taken), favor is exactly 1/2: a tie.
 
     >>> lenient, strict = Affine(1.0, 1.0), Affine(1.0, -1.0)
     >>> belief = pair_belief((lenient, strict), [0.5, 0.0])
@@ -165,19 +170,23 @@ def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tup
     # The differences of squares are factored: no cancellation far out.
     slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
     weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
+    size1, size2, known = np.abs(s[..., 0]), np.abs(s[..., 1]), variance <= 0.0
+    far1, far2 = np.abs(one.offset), np.abs(two.offset)
     favor = np.empty_like(weight)
-    ndtr(x1 * gain1 - (x2 - shift) * gain2, out=favor[..., 0])
-    ndtr((x1 - shift) * gain2 - x2 * gain1, out=favor[..., 1])
-    if not (variance > 0.0).all():
-        _compare_where(variance <= 0.0, one, two, s, favor)
+    lead = x1 * gain1 - (x2 - shift) * gain2
+    favor[..., 0] = _favor(lead, (size1 + far1) * gain1 + (size2 + far2) * gain2, known)
+    lead = (x1 - shift) * gain2 - x2 * gain1
+    favor[..., 1] = _favor(lead, (size1 + far2) * gain2 + (size2 + far1) * gain1, known)
     return unchecked_belief(weight, favor)
 
 
-def _compare_where(sure: Booleans, one: Affine, two: Affine, s: Array, favor: Array) -> None:
-    """Where neither reviewer has noise the qualities are known: 1, 0, or 1/2 at a tie."""
-    for secret, (first, second) in enumerate(((one, two), (two, one))):
-        known = greater(first.quality(s[..., 0]), second.quality(s[..., 1]))
-        favor[..., secret] = np.where(sure, known, favor[..., secret])
+def _favor(lead: Array, size: Array, known: Booleans) -> Array:
+    """P(paper 1 is better) where its quality leads by so many deviations; 1/2 where rounding alone leads.
+
+    `size` is that of the terms whose difference `lead` is; without noise the qualities themselves are known.
+    """
+    tie = np.abs(lead) <= _TIE * size
+    return np.where(tie, 0.5, np.where(known, (lead > 0.0).astype(np.float64), ndtr(lead)))
 
 
 def _total(reviewer: Affine) -> Array:
