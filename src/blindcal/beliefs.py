@@ -170,23 +170,31 @@ def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tup
     # The differences of squares are factored: no cancellation far out.
     slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
     weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
-    size1, size2, known = np.abs(s[..., 0]), np.abs(s[..., 1]), variance <= 0.0
-    far1, far2 = np.abs(one.offset), np.abs(two.offset)
+    leads = x1 * gain1 - (x2 - shift) * gain2, (x1 - shift) * gain2 - x2 * gain1
+    readings = ((gain1, one.offset), (gain2, two.offset))
     favor = np.empty_like(weight)
-    lead = x1 * gain1 - (x2 - shift) * gain2
-    favor[..., 0] = _favor(lead, (size1 + far1) * gain1 + (size2 + far2) * gain2, known)
-    lead = (x1 - shift) * gain2 - x2 * gain1
-    favor[..., 1] = _favor(lead, (size1 + far2) * gain2 + (size2 + far1) * gain1, known)
+    for secret, (lead, (first, second)) in enumerate(zip(leads, (readings, readings[::-1]), strict=True)):
+        favor[..., secret] = _favor(_without_rounding(lead, s, first, second), variance <= 0.0)
     return unchecked_belief(weight, favor)
 
 
-def _favor(lead: Array, size: Array, known: Booleans) -> Array:
-    """P(paper 1 is better) where its quality leads by so many deviations; 1/2 where rounding alone leads.
+def _favor(lead: Array, known: Booleans) -> Array:
+    """P(paper 1 is better) where its quality leads by so many deviations; known for certain without noise."""
+    chance = np.asarray(ndtr(lead))
+    return np.where(known, 0.5 * (1.0 + np.sign(lead)), chance) if known.any() else chance
 
-    `size` is that of the terms whose difference `lead` is; without noise the qualities themselves are known.
-    """
-    tie = np.abs(lead) <= _TIE * size
-    return np.where(tie, 0.5, np.where(known, (lead > 0.0).astype(np.float64), ndtr(lead)))
+
+def _without_rounding(
+    lead: Array, s: Array, first: tuple[Array, Array], second: tuple[Array, Array]
+) -> Array:
+    """`lead` with 0 where rounding alone leads: at a tie. `first` and `second` are (gain, offset)."""
+    (gain1, offset1), (gain2, offset2) = first, second
+    most = sum(np.abs(part).max(initial=0.0) for part in (s, offset1, offset2))
+    # Ties are rare where scores are not whole numbers: one comparison then settles it.
+    if not (np.abs(lead) <= _TIE * most * (gain1 + gain2).max(initial=0.0)).any():
+        return lead
+    size = (np.abs(s[..., 0]) + np.abs(offset1)) * gain1 + (np.abs(s[..., 1]) + np.abs(offset2)) * gain2
+    return np.where(np.abs(lead) <= _TIE * size, 0.0, lead)
 
 
 def _total(reviewer: Affine) -> Array:
