@@ -5,8 +5,9 @@
 As many reviewers as papers, one review each, every matching equally likely: if somebody reviewed one paper
 they reviewed no other. The library plans each paper as it always does, with everybody in every pool. The
 adversary knows that the reviewers form a matching and goes through all of them and all outcomes of all
-papers, so every number is exact for its conference and only the conferences are sampled. Writes
-docs/numbers/matchings.json and the table of docs/limitations.md.
+papers, so every number is exact for its conference and only the conferences are sampled. With 1,000
+conferences or more, which takes minutes, writes docs/numbers/matchings.json and the table of
+docs/limitations.md; else prints.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from blindcal.workers import cores, each
 from stated import keep
 
 UPPER_QUARTILE = round(float(ndtri(0.75)), 4)
+WORTH_KEEPING = 1000
 GUARANTEES = {
     "steady, epsilon 2 (default)": bc.Guarantee(),
     "average, epsilon 2": bc.Guarantee("average"),
@@ -236,8 +238,9 @@ def main() -> None:
     }
     lines, told = table(found), sentences(found)
     print("\n".join([*lines, *(one for page in told.values() for one in page)]))
-    command = f"python studies/matchings.py --conferences {options.conferences}"
-    keep("matchings", command, {"docs/limitations.md": {"matchings": lines}}, told)
+    if options.conferences >= WORTH_KEEPING:
+        command = f"python studies/matchings.py --conferences {options.conferences}"
+        keep("matchings", command, {"docs/limitations.md": {"matchings": lines}}, told)
 
 
 if __name__ == "__main__":
