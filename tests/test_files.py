@@ -27,11 +27,14 @@ from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.files import (
     Column,
     canonical,
+    clear_stale,
     digest,
     jsonable,
     lock,
+    make_folder,
     read_bytes,
     read_json,
+    read_part,
     read_table,
     write_bytes,
     write_json,
@@ -40,6 +43,7 @@ from blindcal.files import (
 from blindcal.reviews import Reviews
 from blindcal.tables import format_table, parse_table
 from sizes import count
+from stress import stress
 
 HERE = Path(__file__).parent
 FIXTURES = sorted((HERE / "vectors" / "reviews").glob("*.csv"))
@@ -407,23 +411,13 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         write_bytes(tmp_path / "nowhere" / "x", b"")
 
 
-def stress(experiment: str, folder: Path, **numbers: int) -> dict[str, int]:
-    """Run one experiment of crashes.py: a small process of its own, which forks and kills."""
-    command = [sys.executable, str(HERE / "crashes.py"), experiment, str(folder), json.dumps(numbers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
-
-
 @pytest.mark.parametrize("replace", [0, 1])
-def test_killed_writers_leave_the_old_file_or_the_new_one(replace: int, tmp_path: Path) -> None:
-    seen = stress("random_kills", tmp_path, kills=count(150, 300), seed=7, replace=replace)
-    assert seen["torn"] == 0
-    assert seen["temporaries_after_the_next_write"] == 0
-    # A new file never has a temporary name; a replacement has one between two system calls.
-    assert seen["temporaries"] <= (5 if replace else 0)
-    assert seen["old"] > 0
-    assert seen["new"] > 0
+@pytest.mark.parametrize("named", [0, 1])
+def test_writers_killed_while_they_write_leave_the_old_file(replace: int, named: int, tmp_path: Path) -> None:
+    """The system kills them at one byte after another; what is left under a temporary name can be cleared."""
+    kills = count(40, 300)
+    seen = stress("kill_within_the_write", tmp_path, kills=kills, replace=replace, named=named)
+    assert seen == {"torn": 0, "temporaries": kills * named, "temporaries_after_clearing": 0}
 
 
 @pytest.mark.parametrize("replace", [0, 1])
@@ -433,6 +427,7 @@ def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, named:
     assert seen["torn"] == 0
     assert seen["calls"] >= 10
     assert seen["temporaries_after_the_next_write"] == 0
+    assert min(seen["old"], seen["new"]) > 0
     if not named and not replace:
         assert seen["temporaries"] == 0
 
@@ -466,6 +461,70 @@ def test_locks_exclude_and_are_freed_by_a_kill(tmp_path: Path) -> None:
     assert seen["two_holders"] == 0
     assert seen["held_after_a_kill"] == 0
     assert seen["held"] > 0
+
+
+def test_only_temporaries_that_nobody_holds_are_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = tmp_path / ".out.csv.0123456789abcdef.blindcal-new"
+    others = [".out.csv.blindcal-new", ".out.csv.0123456789ABCDEF.blindcal-new", "out.csv", ".x.lock"]
+    for name in (stale.name, *others):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / ".linked.0123456789abcdef.blindcal-new").symlink_to("out.csv")
+    (tmp_path / ".folder.0123456789abcdef.blindcal-new").mkdir()
+    descriptor, named = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    if not named:
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+        os.close(descriptor)
+        descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    clear_stale(tmp_path)
+    kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "folder", "held"))}
+    assert set(os.listdir(tmp_path)) == kept
+    os.close(descriptor)
+    clear_stale(tmp_path)
+    assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
+    clear_stale(tmp_path / "nowhere")
+    clear_stale(tmp_path / "out.csv")
+
+
+def test_parts_of_files(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"0123456789")
+    assert [read_part(tmp_path / "x", *at) for at in ((0, 3), (8, 3), (20, 3))] == [b"012", b"89", b""]
+    with pytest.raises(InputError, match="regular file"):
+        read_part(tmp_path, 0, 1)
+
+
+def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    for name in ("open", "new"):
+        make_folder(tmp_path / name)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in ("file", "dangling"):
+        with pytest.raises(InputError, match=f"{name} must be a folder"):
+            make_folder(tmp_path / name)
+
+
+def test_a_system_without_file_locks_can_import_and_read_but_not_write(tmp_path: Path) -> None:
+    program = """
+import os, sys
+sys.modules["fcntl"] = None
+for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_TMPFILE"):
+    delattr(os, name)
+import blindcal as bc
+from blindcal.files import read_bytes, write_bytes
+assert read_bytes(sys.argv[1]) == b"x"
+try:
+    write_bytes(sys.argv[1] + "2", b"y")
+except bc.InputError as error:
+    print(error)
+"""
+    (tmp_path / "x").write_bytes(b"x")
+    command = [sys.executable, "-c", program, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Linux and macOS have and this system lacks" in done.stdout, done.stderr
+    assert os.listdir(tmp_path) == ["x"]
 
 
 # Canonical content

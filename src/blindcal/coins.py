@@ -21,7 +21,8 @@ from blindcal.errors import InputError
 from blindcal.files import canonical, read_bytes, write_bytes
 
 KEY_BYTES = 32
-VERSION = 1
+COIN_FORMAT = 1
+"""The version of the bytes that a coin is derived from; docs/formats.md says what each version holds."""
 _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 
@@ -42,8 +43,17 @@ class Key:
         >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
         True
         """
-        message = canonical({"purpose": f"blindcal/{purpose}", "version": VERSION, "content": content})
+        message = canonical({"purpose": f"blindcal/{purpose}", "version": COIN_FORMAT, "content": content})
         return hmac.new(self.secret, message, hashlib.sha256).digest()
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that may be published: they tell keys apart, and nothing of the key.
+
+        >>> Key(bytes(32)).fingerprint
+        'bf82c30b3a215fa2'
+        """
+        return self.stamp("fingerprint", None).hex()[:16]
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:

@@ -13,6 +13,7 @@ import typer
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.decide import run
 from blindcal.cli.inputs import Files, request_of
+from blindcal.cli.key import new_key
 from blindcal.errors import RefusedError
 from blindcal.files import write_bytes
 from blindcal.guarantees import Guarantee
@@ -39,7 +40,9 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     _write_inputs(drawn, inputs)
     files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
-    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), secret / "key.bin", public)
+    if not (key := secret / "key.bin").exists():
+        new_key(key)
+    outcome = run(files, request_of(Guarantee(), "demo", _RATE, None), key, public)
     counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})
