@@ -201,6 +201,9 @@ def _spread(one: Reviewer, two: Reviewer, prior: float) -> Spread:
             )
         if isinstance(reviewer, Affine) and reviewer.covariance is not None:
             raise InputError("the average case needs known slopes and offsets, found a covariance")
+        if not reviewer.even:
+            kind = type(reviewer).__name__
+            raise InputError(f"the average case needs one noise at every quality, {kind} has its own spread")
     if isinstance(one, Affine) and isinstance(two, Affine):
         return affine_spread(one, two, prior)
     certain = bool(one.certain), bool(two.certain)

@@ -113,7 +113,7 @@ def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str
         "success_scores_only": "chance to name a review's author from the scores alone",
         "success": "... with the decisions too",
         "largest_rise": "most that any decision can raise it for a review",
-        "epsilon": "log of the largest change of odds, whatever somebody knows",
+        "epsilon": "log of the most that one decision can change anyone's odds",
         "expected_wrong_raw": "share of wrong decisions expected: by raw mean scores",
         "expected_wrong": "... decided by blindcal",
         "expected_wrong_fully_calibrated": "... fully calibrated, which would give reviewers away",

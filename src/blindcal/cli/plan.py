@@ -115,7 +115,7 @@ def plan(
         plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
         choices = None if only else menu(loaded, workers=cores(), advance=advance)
     figures = summary([one.claim for one in plans], [one.figures for one in plans])
-    facts = {
+    facts: dict[str, Any] = {
         **figures,
         "epsilon": stated_epsilon(max(one.claim.epsilon for one in plans), asked.epsilon),
         "guarantee": asked,
