@@ -567,3 +567,24 @@ def test_codes_tell_nothing_about_the_order() -> None:
     draws = [new_codes("abcd", {})["a"] for _ in range(400)]
     for code in ("R001", "R002", "R003", "R004"):
         assert abs(draws.count(code) - 100) < 5.2 * (400 * 0.25 * 0.75) ** 0.5
+
+
+# Workbooks against another reader
+
+
+@pytest.mark.parametrize("name", [export.name for export in EXPORTS if export.name.endswith(".xlsx")])
+def test_workbooks_are_read_as_openpyxl_reads_them(name: str) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    data = BY_NAME[name].data
+    book = openpyxl.load_workbook(io.BytesIO(data))
+    for ours in opening.open_export(data, "x").sheets:
+        found = {
+            (row, place): text for row, cells in ours.rows for place, text in enumerate(cells, 1) if text
+        }
+        theirs = {
+            (cell.row, cell.column): str(cell.value)
+            for line in book[ours.name].iter_rows()
+            for cell in line
+            if cell.value is not None
+        }
+        assert found == theirs
