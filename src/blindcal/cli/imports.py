@@ -170,6 +170,7 @@ def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None
         "reviewers": len(reviews.reviewers),
         "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
         "warnings": list(imported.warnings),
+        "columns": list(imported.columns()),
         "wrote": list(tables),
         "codes": codes,
         "warning": WARNING,
@@ -187,6 +188,6 @@ def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None)
         say(f"dropped: {item}")
     for line in imported.warnings:
         say(f"note: {line}")
-    for path in tables:
-        say(f"wrote {path}")
+    for path, table in tables.items():
+        say(f"wrote {path} ({', '.join(table)})")
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")

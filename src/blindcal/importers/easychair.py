@@ -45,6 +45,10 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(
             opened.file, "must be EasyChair's table of reviews: a header with submission # and scores"
         )
+    if "member name" not in table:
+        raise refusal(
+            table.file, "must have the column member name, to say who the reviewers are", row=table.row
+        )
     answers, problems = _answers(table)
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
@@ -70,11 +74,23 @@ def read(opened: Opened, choices: Choices) -> Found:
         titles=titles,
         tracks=tracks,
         committee=_committee(opened),
-        said=subs,
+        said=(*subs, _go_by(authors)),
         dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
         problems=(*table.problems, *problems, *broken, *table.repeated(["submission #", "scores"])),
-        warnings=_namesakes(authors),
+        warnings=(*_numberless(table), *_namesakes(authors)),
     )
+
+
+def _check_names(table: Headed) -> None:
+    """Refuse a table whose names are not whole: half a name may be another person's."""
+    first = table.first("reviewer first name", "subreviewer first name")
+    last = table.first("reviewer last name", "subreviewer last name")
+    missing = [name for name in ("member name",) if name not in table]
+    missing += ["reviewer first name"] if last and not first else []
+    missing += ["reviewer last name"] if first and not last else []
+    if missing:
+        rule = f"must have the column {missing[0]}, to say who the reviewers are"
+        raise refusal(table.file, rule, row=table.row)
 
 
 def _reviews(opened: Opened) -> Headed | None:
@@ -221,6 +237,19 @@ def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, .
         [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
     )
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+
+
+def _go_by(authors: Sequence[tuple[str, str]]) -> str:
+    """How reviewers are told apart."""
+    ids = {who.strip() for who, _ in authors}
+    emails = sum("@" in who for who in ids)
+    return f"{counted(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
+
+
+def _numberless(table: Headed) -> tuple[str, ...]:
+    if "member #" in table:
+        return ()
+    return ("there are no member numbers: members of one name are taken as one person",)
 
 
 def _namesakes(authors: Sequence[tuple[str, str]]) -> tuple[str, ...]:
