@@ -94,7 +94,7 @@ def test_a_file_cut_short_is_refused_or_loses_only_its_end(export: Export) -> No
     whole = rows(export.read())
     for _ in range(CUTS):
         left = attempt(export, data[: rng.randrange(len(data))])
-        if left is not None:
+        if left is not None and rows(left) != whole:
             assert export in DELIMITED or export.name.endswith((".tsv", ".export", ".jsonl")), export.name
             # Only the last review that is left can be cut within.
             assert sum(row not in whole for row in rows(left)) <= 1

@@ -45,10 +45,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(
             opened.file, "must be EasyChair's table of reviews: a header with submission # and scores"
         )
-    if "member name" not in table:
-        raise refusal(
-            table.file, "must have the column member name, to say who the reviewers are", row=table.row
-        )
+    _check_names(table)
     answers, problems = _answers(table)
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
