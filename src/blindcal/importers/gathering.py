@@ -69,7 +69,8 @@ def gather(found: Found, choices: Choices) -> Imported:
     sure = _confidences(rows, found, log)
     tracks = _tracks(rows, found)
     _check_pairs(rows, tracks, found, log)
-    rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
+    if tracks:
+        rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
     _check_ids(rows, found, log)
     if not rows:
         log.add(None, None, "must have at least one review with a score", "none")
@@ -127,8 +128,10 @@ def _clean(text: str) -> str:
 
 def _phrase(text: str) -> str:
     """A title or a name on one line, without characters that cannot be seen."""
-    seen = "".join(character if character.isprintable() else " " for character in text)
-    return unicodedata.normalize("NFC", " ".join(seen.split()))
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else " " for character in text)
+    text = " ".join(text.split())
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _person(reviewer: str, people: Mapping[str, str]) -> str:
@@ -136,12 +139,9 @@ def _person(reviewer: str, people: Mapping[str, str]) -> str:
 
 
 def _cleaned(row: Row, people: Mapping[str, str]) -> Row:
-    return row._replace(
-        paper=_clean(row.paper),
-        reviewer=_person(_clean(row.reviewer), people),
-        track=_clean(row.track),
-        round=_clean(row.round),
-    )
+    number, paper, reviewer, score, sure, track, stage, title, name, file = row
+    person = _person(_clean(reviewer), people)
+    return Row(number, _clean(paper), person, score, sure, _clean(track), _clean(stage), title, name, file)
 
 
 class _Numbers(NamedTuple):

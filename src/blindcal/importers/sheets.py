@@ -45,10 +45,31 @@ class Headed:
     """
 
     sheet: Sheet
+    place: int
     row: int
     names: tuple[str, ...]
-    rows: Sequence[tuple[int, Cells]]
-    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def _under(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
+        """The rows that fit the header, and a problem for each that does not."""
+        width, fitting, problems = len(self.names), [], []
+        for number, cells in self.sheet.rows[self.place + 1 :]:
+            if self.sheet.workbook and len(cells) != width:
+                cells = _fitted(cells, width)
+            if len(cells) != width:
+                rule = f"must have {width} cells like the header"
+                problems.append(Problem(self.file, number, None, rule, f"{len(cells)}"))
+            elif any(cells) or not self.sheet.workbook:
+                fitting.append((number, cells))
+        return fitting, tuple(problems)
+
+    @property
+    def rows(self) -> Sequence[tuple[int, Cells]]:
+        return self._under[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self._under[1]
 
     @property
     def file(self) -> str:
@@ -86,25 +107,14 @@ def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | N
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
-            return _under(sheet, row, _trimmed(names) if sheet.workbook else names, sheet.rows[place + 1 :])
+            return Headed(sheet, place, row, _trimmed(names) if sheet.workbook else names)
     return None
 
 
-def _under(sheet: Sheet, row: int, names: tuple[str, ...], rows: Sequence[tuple[int, Cells]]) -> Headed:
-    """The rows that fit the header, and a problem for each that does not."""
-    width, fitting, problems = len(names), [], []
-    for number, cells in rows:
-        if sheet.workbook:
-            if not any(cells):
-                continue
-            cells = [*_trimmed(cells), *[""] * (width - len(cells))] if len(cells) != width else cells
-            cells = [*cells, *[""] * (width - len(cells))]
-        if len(cells) == width:
-            fitting.append((number, cells))
-        else:
-            rule = f"must have {width} cells like the header"
-            problems.append(Problem(sheet.file, number, None, rule, f"{len(cells)}"))
-    return Headed(sheet, row, names, fitting, tuple(problems))
+def _fitted(cells: Cells, width: int) -> Cells:
+    """The cells of a workbook's row up to the last that is filled, and at least `width` of them."""
+    kept = _trimmed(cells)
+    return [*kept, *[""] * (width - len(kept))]
 
 
 def _trimmed(cells: Cells) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from posixpath import normpath
 from xml.parsers import expat
 
@@ -256,10 +257,7 @@ class _New(_Rows):
         match = _PLACE.fullmatch(place or "")
         if match is None or int(match[2]) != self.row:
             raise self.bad("must name its cells like B3", row=self.row)
-        number = 0
-        for letter in match[1]:
-            number = 26 * number + ord(letter) - ord("A") + 1
-        return number
+        return _column_number(match[1])
 
     def _text(self) -> str:
         if self.kind == "s" and self.value:
@@ -269,6 +267,17 @@ class _New(_Rows):
         if self.kind == "e":
             raise self.bad("must not hold the error of a formula", row=self.row)
         return _plain_number(self.value) if self.kind == "n" else _unescaped(self.value)
+
+
+@cache
+def _column_number(letters: str) -> int:
+    """The number of a column.
+
+    >>> _column_number("A"), _column_number("Z"), _column_number("AA")
+    (1, 26, 27)
+    """
+    before = _column_number(letters[:-1]) if len(letters) > 1 else 0
+    return 26 * before + ord(letters[-1]) - ord("A") + 1
 
 
 def _plain_number(text: str) -> str:
