@@ -33,6 +33,7 @@ __all__ = [
     "jsonable",
     "lock",
     "make_folder",
+    "parse_json",
     "read_bytes",
     "read_json",
     "read_part",
@@ -82,7 +83,11 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra
 def read_json(path: str | os.PathLike[str]) -> object:
     """What a JSON file holds; double keys, `NaN`, `Infinity` and numbers beyond a float are refused."""
     name = os.fspath(path)
-    text = decode(read_bytes(path), name)
+    return parse_json(decode(read_bytes(path), name), name)
+
+
+def parse_json(text: str, name: str) -> object:
+    """What the JSON text of the file `name` holds (see `read_json`)."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
     except json.JSONDecodeError as error:
