@@ -11,7 +11,10 @@ import numpy as np
 from blindcal.cli import run
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference, prepare, true_reviewers
-from blindcal.records import sealed_folder
+from blindcal.histories import Past, Truth
+from blindcal.plans import PaperPlan
+from blindcal.records import Ledger, PaperRecord, sealed_folder
+from blindcal.releases import Request, draft
 from blindcal.reviews import Reviews
 from blindcal.seals import read_seal, sealed_name
 
@@ -85,6 +88,14 @@ def loaded(
         pools.setdefault(paper, {})[reviewer] = float(chance)
     conference = prepare(reviews, people, pools, accept_rate=accept_rate, bar=bar)
     return conference, true_reviewers(conference, reviews)
+
+
+def drawn(
+    key: Key, conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan]
+) -> tuple[PaperRecord, ...]:
+    """Every paper's coin under a key, without any file."""
+    nothing = Past(Ledger(Path(), key, ()))
+    return draft(conference, truth, request, nothing, lambda *_: (plans, None), "").record.papers
 
 
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:

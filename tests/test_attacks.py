@@ -11,19 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.amendments import history
 from blindcal.beliefs import Belief
 from blindcal.certificates import claim, keeps, table_epsilon
 from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference
+from blindcal.conferences import Conference, assemble
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
+from blindcal.histories import Past
 from blindcal.plans import PaperPlan, paired, plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.releases import Outcome, Request, Truth, decide
-from blindcal.statements import claim_of
-from blindcal.verification import report, verify
+from blindcal.rounding import FINE
+from blindcal.statements import claim_of, probability_of
+from blindcal.verification import Check, report, verify
 from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
@@ -39,6 +40,10 @@ OTHERS = (
 def key(tmp_path: Path) -> Path:
     make_key(tmp_path / "key.bin")
     return tmp_path / "key.bin"
+
+
+def verified(conference: Conference, truth: Truth, request: Request, key: Path) -> list[Check]:
+    return verify(conference, truth, request, ledger_of(key), plan_conference, assemble)
 
 
 def ledger_of(key: Path) -> Ledger:
@@ -68,7 +73,7 @@ def record_of(outcome: Outcome, paper: str) -> PaperRecord:
 def test_another_name_tosses_no_paper_again_whatever_the_settings(key: Path, other: Request) -> None:
     conference, truth = loaded(small_conference(papers=4))
     decided(key, conference, truth)
-    with pytest.raises(RefusedError, match="4 of 4 papers were decided as conference 'conference'"):
+    with pytest.raises(RefusedError, match="4 of 4 papers have reviews that were decided before"):
         decided(key, conference, truth, other)
     with pytest.raises(RefusedError, match="1 of 1 papers"):
         decided(key, only(conference, 2), truth, other)
@@ -81,7 +86,7 @@ def test_another_name_is_no_way_round_by_pool_or_amendment(key: Path) -> None:
     paper, other = conference.cases[0].paper, OTHERS[1]
     decided(key, conference, truth)
     blurred = {**truth, paper: ("*", truth[paper][1])}
-    with pytest.raises(RefusedError, match="another name"):
+    with pytest.raises(RefusedError, match="under another name"):
         decided(key, only(conference, 0), blurred, other)
     strangers, theirs = loaded(small_conference(seed=2, papers=3))
     decided(key, strangers, theirs, other)
@@ -90,10 +95,12 @@ def test_another_name_is_no_way_round_by_pool_or_amendment(key: Path) -> None:
         cases=(*strangers.cases, replace(conference.cases[3], bar=strangers.bar)),
         raw_accept=(*strangers.raw_accept, False),
     )
-    with pytest.raises(RefusedError, match="1 of 1 papers were decided as conference 'conference'"):
-        decided(
-            key, brought, {**theirs, **{p: truth[p] for p in truth if p not in theirs}}, other, amend=True
-        )
+    everyone = {**theirs, **{p: truth[p] for p in truth if p not in theirs}}
+    outcome = decided(key, brought, everyone, other, amend=True)
+    assert outcome.changes.alike == ("p03",)
+    again = record_of(outcome, "p03")
+    assert again.earlier == (("conference", 1, "p03"),)
+    assert probability_of(again) in (0, 1), "what came back is decided by public information alone"
 
 
 def test_a_paper_withdrawn_and_brought_back_keeps_its_decision(key: Path) -> None:
@@ -115,9 +122,9 @@ def test_a_paper_brought_back_with_a_correction_is_charged_for_its_first_decisio
     decided(key, only(conference, 1, 2), truth, amend=True)
     corrected = {**truth, paper: truth[paper][::-1]}
     back = decided(key, conference, corrected, amend=True)
-    assert record_of(back, paper).earlier == (1,)
+    assert record_of(back, paper).earlier == (("conference", 1, paper),)
     assert back.certificate["decided_again"]["papers"] == 1
-    report(verify(conference, corrected, REQUEST, ledger_of(key)))
+    report(verified(conference, corrected, REQUEST, key))
 
 
 def test_there_and_back_is_charged_every_time(key: Path) -> None:
@@ -126,18 +133,21 @@ def test_there_and_back_is_charged_every_time(key: Path) -> None:
     swapped = {**truth, paper: truth[paper][::-1]}
     for number, now in enumerate((truth, swapped, truth, swapped), start=1):
         outcome = decided(key, conference, now, amend=number > 1)
-        assert record_of(outcome, paper).earlier == tuple(range(1, number))
+        assert record_of(outcome, paper).earlier == tuple(("conference", n, paper) for n in range(1, number))
         assert outcome.certificate["largest_rise"] == 0
     assert decided(key, conference, truth).record.release == 3, "stored, not tossed"
 
 
-def test_a_decided_paper_under_a_new_id_is_refused(key: Path) -> None:
+def test_a_decided_paper_under_a_new_id_is_never_tossed_again(key: Path) -> None:
     conference, truth = loaded(small_conference(papers=3))
     decided(key, conference, truth)
     old = conference.cases[0]
     renamed = replace(conference, cases=(replace(old, paper="new"), *conference.cases[1:]))
-    with pytest.raises(RefusedError, match="under another id"):
-        decided(key, renamed, {**truth, "new": truth[old.paper]}, amend=True)
+    outcome = decided(key, renamed, {**truth, "new": truth[old.paper]}, amend=True)
+    assert outcome.changes.alike == ("new",)
+    assert record_of(outcome, "new").earlier == (("conference", 1, old.paper),)
+    assert probability_of(record_of(outcome, "new")) in (0, 1)
+    report(verified(renamed, {**truth, "new": truth[old.paper]}, REQUEST, key))
 
 
 def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> None:
@@ -180,7 +190,7 @@ def test_a_release_after_a_change_of_the_grid_alone_verifies(key: Path) -> None:
     with pytest.raises(RefusedError, match="grid of scores is not that of release 1"):
         decided(key, gridded, truth)
     decided(key, gridded, truth, amend=True)
-    report(verify(gridded, truth, REQUEST, ledger_of(key)))
+    report(verified(gridded, truth, REQUEST, key))
 
 
 def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: Path) -> None:
@@ -215,13 +225,16 @@ def test_the_epsilons_of_a_corrected_paper_add_up(tmp_path: Path) -> None:
     swapped = {paper: who[::-1] for paper, who in truth.items()}
     decided(key, conference, truth, request)
     outcome = decided(key, conference, swapped, request, amend=True)
-    every = history(ledger_of(key), outcome.record, set(truth))
-    alone = {paper: [table_epsilon(one.policy) for one in past] for paper, past in every.items()}
+    past = Past(ledger_of(key))
+    alone: dict[str, list[float]] = {paper: [] for paper in truth}
+    for index in range(2):
+        for paper, table in past.tables(index).items():
+            alone[paper].append(table_epsilon(table))
     assert sum(min(both) > 0 for both in alone.values()) >= 2, "some papers must tell something twice"
     for paper, both in alone.items():
         assert len(both) == 2
         assert claim_of(record_of(outcome, paper)).epsilon >= sum(map(Fraction, both))
-    report(verify(conference, swapped, request, ledger_of(key)))
+    report(verified(conference, swapped, request, key))
 
 
 @pytest.mark.edge
@@ -261,9 +274,9 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
 
     with open_ledger(key, Key(key.read_bytes())) as ledger:
         decide(conference, truth, REQUEST, ledger, loose)
-    checks = verify(conference, truth, REQUEST, ledger_of(key))
-    assert [check.name for check in checks if check.failed] == ["limits of each table"]
-    with pytest.raises(VerificationError, match="limits of each table"):
+    checks = verified(conference, truth, REQUEST, key)
+    assert "release 1: tables" in [check.name for check in checks if check.failed]
+    with pytest.raises(VerificationError, match="release 1: tables"):
         report(checks)
 
 
@@ -317,4 +330,62 @@ def test_opposite_decisions_do_not_cancel() -> None:
     one, two = (ExactPolicy(np.array([int(p * UNIT) for p in table])) for table in ((0.2, 0.8), (0.9, 0.99)))
     first, second = claim(belief, one), claim(belief, two, factor=one.outcome(True))
     assert second.epsilon == pytest.approx(np.log(4.4))
-    assert paired(first, second, two, same_public_data=True).epsilon == pytest.approx(np.log(40.0))
+    assert paired([first], second, two, same_public_data=True).epsilon == pytest.approx(np.log(40.0))
+
+
+def test_papers_added_later_stay_within_the_budget(key: Path) -> None:
+    """Late papers at the frozen price would overdraw it: they get what is left."""
+    conference, truth = loaded(small_conference(seed=1, papers=24, pool=6))
+    limit = Fraction(0.004)
+    request = Request(Guarantee("average", float(limit), None), accept_rate=0.4)
+    early = assemble(conference.cases[:4], 0.4, None)
+    whole = assemble(conference.cases, None, early.bar)
+    first = decided(key, early, truth, request)
+    again, _ = plan_conference(only(whole, *range(4, 24)), request.guarantee, first.record.price)
+    reviews, added = sum(p.claim.reviews for p in again), sum((p.claim.added for p in again), Fraction(0))
+    assert added > Fraction(6, 5) * limit * reviews, "at the frozen price the late papers would add too much"
+    outcome = decided(key, whole, truth, request, amend=True)
+    assert outcome.certificate["added_success"] <= limit
+    assert outcome.certificate["added_success"] > 0.9 * limit, "and they use it"
+    prices = {paper.price for paper in outcome.record.papers}
+    assert len(prices) == 2
+    report(verified(whole, truth, request, key))
+
+
+def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
+    """What a second decision adds comes out of what the first ones left."""
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+    decided(key, conference, truth, request)
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    outcome = decided(key, conference, swapped, request, amend=True)
+    spent = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
+    assert 0 < spent <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
+    report(verified(conference, swapped, request, key))
+
+
+def test_whoever_spends_half_of_what_full_calibration_reveals_says_so(key: Path) -> None:
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    for budget, said in ((1.0, False), (1.0, True)):
+        request = Request(Guarantee("average", budget, None), accept_rate=0.4)
+        with open_ledger(key, Key(key.read_bytes())) as ledger:
+            if said:
+                outcome = decide(conference, truth, request, ledger, plan_conference, may_leak=True)
+                assert outcome.certificate["added_share_of_full"] == pytest.approx(1.0, abs=1e-6)
+            else:
+                with pytest.raises(InputError, match="100 % of what full calibration would reveal"):
+                    decide(conference, truth, request, ledger, plan_conference)
+                assert not ledger_of(key).releases
+    none = Request(Guarantee("none", epsilon=None), "full", accept_rate=0.4)
+    with (
+        open_ledger(key, Key(key.read_bytes())) as ledger,
+        pytest.raises(InputError, match="without a guarantee"),
+    ):
+        decide(*loaded(small_conference(seed=2)), none, ledger, plan_conference)
+
+
+def test_a_small_budget_needs_no_word_and_shows_its_share(key: Path) -> None:
+    conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
+    request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+    share = decided(key, conference, truth, request).certificate["added_share_of_full"]
+    assert 0 < share < 0.5

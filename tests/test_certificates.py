@@ -33,8 +33,15 @@ MENU = (
 )
 
 
+STEADY_ALONE = Guarantee("steady", epsilon=None)
+PARTS = (0.0, 1e-308, 1e-301, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0)
+
+
 class Oracle:
-    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays."""
+    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays.
+
+    A label below 0 is nobody: it may take mass, and is no guess.
+    """
 
     def __init__(self, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
         n = belief.weight.size
@@ -62,6 +69,10 @@ class Oracle:
             )
         for outcome in (True, False):
             self.p[outcome] = sum(self.slots[0][outcome].values(), Fraction(0))
+        for slot in self.slots:
+            for parts in slot.values():
+                parts.pop(-1, None)
+                parts[-2] = Fraction(0)
 
     @property
     def scores_only(self) -> Fraction:
@@ -201,12 +212,12 @@ def test_steady_needs_an_exact_rational_and_gets_it() -> None:
 def beliefs(draw: st.DrawFn) -> tuple[Belief, np.ndarray]:
     """Skewed, tied and zero weights, favors of 1/2, shared labels, and any table."""
     n = draw(st.integers(2, 8))
-    raw = draw(st.lists(st.sampled_from([0.0, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0]), min_size=n, max_size=n))
+    raw = draw(st.lists(st.sampled_from(PARTS), min_size=n, max_size=n))
     raw[0] = 1.0
-    chance = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
+    chance = st.one_of(st.sampled_from([0.0, 5e-324, 1e-9, 0.5, 1.0]), st.floats(0, 1))
     favor = draw(st.lists(chance, min_size=n, max_size=n))
     table = draw(st.lists(chance, min_size=n, max_size=n))
-    labels = draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3))
+    labels = draw(st.lists(st.lists(st.integers(-1, 3), min_size=n, max_size=n), min_size=1, max_size=3))
     weight = np.array(raw) / np.sum(raw)
     return Belief(weight, favor, np.array(labels)), np.array(table)
 
@@ -217,6 +228,17 @@ def test_any_table_is_made_to_keep_its_promise(case: tuple[Belief, np.ndarray], 
     policy, stated = certify(belief, table, guarantee)
     keeps(guarantee, belief, policy)
     agree(stated, Oracle(belief, policy))
+
+
+def test_entries_with_next_to_no_weight_are_not_asked_to_mend_the_rest() -> None:
+    """All the weight is decided for sure: only entries of 1e-301 and less have room, far too little."""
+    weight = [0.8333333333333333, 8.3e-309, 0.08333333333333333, 0.08333333333333333, 8.3e-309, 8.3e-302]
+    labels = [[2, 4, 2, 1, 0, 2], [1, 1, 0, 2, 4, 3], [0, 1, 4, 4, 4, 0]]
+    belief = Belief(weight, [0.3, 0.9, 1.0, 0.0, 0.5, 0.5], labels)
+    table = np.array([1.0, 1e-9, 0.0, 1.0, 1e-9, 5e-324])
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=3.0), STEADY_ALONE):
+        policy, stated = certify(belief, table, guarantee)
+        agree(stated, keeps(guarantee, belief, policy))
 
 
 @given(beliefs())

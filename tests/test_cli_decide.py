@@ -798,7 +798,6 @@ def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
     assert not (tmp_path / "key.bin.sealed").exists()
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="certificates do not name key and release yet")
 def test_certificates_name_their_key_and_release_and_a_run_makes_sure_of_both(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

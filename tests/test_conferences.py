@@ -171,15 +171,28 @@ def test_row_order_does_not_matter():
     assert prepare(_reviews(shuffled), parameters, backwards, accept_rate=0.3) == one
 
 
-def test_an_outsider_stands_for_one_reviewer_missing_from_the_pool():
+def test_an_outsider_stands_for_everybody_missing_from_the_pool():
     pools = {"p": {"a": 1.0, "b": 1.0, "*": 0.2}}
     parameters = {"a": _row(1, 0, 0.5), "b": _row(1, 1, 0.5), "*": _row(1, 0, 1)}
     conference = prepare(_reviews([("p", "b", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
     case = conference.cases[0]
     assert case.candidates == ("*", "a", "b")
     assert case.tuples[secret_of(case, ("b", "zed"))].tolist() == [2, 0]
+    assert case.tuples[secret_of(case, ("y", "zed"))].tolist() == [0, 0]
+    assert prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0) == conference
+    del pools["p"]["*"]
     with pytest.raises(InputError, match="2 missing"):
         prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+
+
+def test_a_candidate_without_a_row_takes_that_of_anybody():
+    pools = {"p": {"a": 0.9, "b": 0.6, "c": 0.5}}
+    parameters = {"a": _row(1, 0, 0.5), "*": _row(1, 0.3, 1)}
+    reviews = _reviews([("p", "a", 0.0), ("p", "c", 1.0)])
+    case = prepare(reviews, parameters, pools, bar=0.0).cases[0]
+    assert case.parameters == (_row(1, 0, 0.5), _row(1, 0.3, 1), _row(1, 0.3, 1))
+    with pytest.raises(InputError, match="for those without one, found 2 missing"):
+        prepare(reviews, {"a": parameters["a"]}, pools, bar=0.0)
 
 
 def test_every_problem_is_listed_at_once_and_no_reviewer_named():

@@ -14,7 +14,7 @@ from blindcal.amendments import Earlier, amended_case
 from blindcal.cases import PaperCase, SettledCase, secret_of
 from blindcal.certificates import keeps
 from blindcal.coins import Key
-from blindcal.conferences import MOST_REVIEWS, Conference, prepare, true_reviewers
+from blindcal.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decks import explore
 from blindcal.errors import CertificateError, InputError
 from blindcal.exact import UNIT, ExactPolicy
@@ -24,11 +24,12 @@ from blindcal.menus import menu
 from blindcal.plans import PaperPlan, plan_conference, plan_paper
 from blindcal.pools import everyone
 from blindcal.records import open_ledger
-from blindcal.releases import Request, decide, draw
+from blindcal.releases import Request, decide
 from blindcal.reviews import Reviews
 from blindcal.statements import claim_of
 from blindcal.verification import report, verify
 from sizes import count
+from small_conferences import drawn
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
 
 LISTED = cases.MOST_LISTED
@@ -257,7 +258,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         outcome = decide(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         again = decide(conference, truth, request, ledger, plan_conference)
-        checks = verify(conference, truth, request, ledger)
+        checks = verify(conference, truth, request, ledger, plan_conference, assemble)
     report(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -297,7 +298,7 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(crowde
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            report(verify(conference, truth, request, ledger))
+            report(verify(conference, truth, request, ledger, plan_conference, assemble))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})
@@ -326,7 +327,7 @@ def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused(c
     case = random_case(np.random.default_rng(47), 8, 3)
     table = np.full(case.crowd.weight.size, UNIT // 2)
     table[::2] = UNIT // 4
-    settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)], case.bar)
+    settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)])
     assert isinstance(settled, SettledCase)
     assert settled.told == pytest.approx(np.log(2))
     tight = float(max(np.bincount(slot, case.belief.weight).max() for slot in case.belief.labels))
@@ -370,10 +371,10 @@ def test_decisions_follow_the_entry_of_the_true_tuple(crowded):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, bar=0.2)
     truth, request = true_reviewers(conference, reviews), Request(Guarantee("none", epsilon=1.0), bar=0.2)
-    plans, price = plan_conference(conference, request.guarantee)
+    plans, _ = plan_conference(conference, request.guarantee)
     accepted, keys = np.zeros(len(plans)), 2000
     for number in range(keys):
-        papers = draw(Key(number.to_bytes(32)), conference, truth, request, plans, price)
+        papers = drawn(Key(number.to_bytes(32)), conference, truth, request, plans)
         accepted += [paper.accepted for paper in papers]
     chances = [
         float(plan.policy.probability(secret_of(case, truth[case.paper])))

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matched_slots
+from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
 from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference, secret_of
+from blindcal.conferences import Conference, assemble, secret_of
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, plan_conference, summary
 from blindcal.records import open_ledger
-from blindcal.releases import Outcome, Request, Truth, decide, draw, true_secret
+from blindcal.releases import Outcome, Request, Truth, decide, true_secret
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import report, verify
 from sizes import count
-from small_conferences import loaded, small_conference
+from small_conferences import drawn, loaded, small_conference
 
 FALSE_ALARM = 1e-6
 REQUEST = Request(Guarantee(), accept_rate=0.4)
@@ -53,7 +53,7 @@ def test_frequencies_with_a_fixed_assignment(planned: tuple[Conference, Truth, l
     draws = count(2_000, 20_000)
     hits = np.zeros(len(plans), dtype=int)
     for key in keys(1, draws):
-        papers = draw(key, conference, truth, REQUEST, plans, None)
+        papers = drawn(key, conference, truth, REQUEST, plans)
         hits += [paper.accepted for paper in papers]
     for paper, accepted in zip(papers, hits, strict=True):
         assert within(int(accepted), draws, float(probability_of(paper)), tests=len(plans))
@@ -74,7 +74,7 @@ def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[Pape
             case.paper: tuple(case.candidates[i] for i in case.tuples[secret[index]])
             for case, secret in zip(conference.cases, secrets, strict=True)
         }
-        for i, paper in enumerate(draw(key, conference, truth, REQUEST, plans, None)):
+        for i, paper in enumerate(drawn(key, conference, truth, REQUEST, plans)):
             case = conference.cases[i]
             right[i] += guesses[i][paper.accepted] == case.tuples[paper.secret]
             good = rng.random() < beliefs[i].favor[paper.secret]
@@ -162,9 +162,9 @@ def test_a_steady_paper_decided_many_times_stays_steady(tmp_path: Path) -> None:
         assert outcome.certificate["largest_rise"] == 0
         assert outcome.certificate["added_success"] == 0
     found = next(p for p in outcome.record.papers if p.paper == paper)
-    assert found.earlier == (1, 2, 3, 4, 5)
+    assert found.earlier == tuple(("conference", number, paper) for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        report(verify(conference, truth, REQUEST, ledger))
+        report(verify(conference, truth, REQUEST, ledger, plan_conference, assemble))
 
 
 def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
@@ -179,19 +179,21 @@ def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
 
 
 def test_tied_slots_are_ordered_by_the_key_and_evenly() -> None:
-    """Two equal scores: either order is half as likely as both, and neither changes with the release."""
+    """Two equal scores: either order is half as likely as both, anew in each release."""
     conference, truth = loaded(small_conference())
     case = replace(conference.cases[0], scores=(1.0, 1.0))
     who = truth[case.paper]
     draws = count(2_000, 20_000)
-    found = [true_secret(key, REQUEST, case, who) for key in keys(5, draws)]
+    found = [true_secret(key, REQUEST, 1, case, who) for key in keys(5, draws)]
     first = sum(secret == secret_of(case, who) for secret in found)
     assert set(found) == {secret_of(case, who), secret_of(case, who[::-1])}
     assert within(first, draws, 0.5, tests=1)
-    again = [true_secret(key, REQUEST, case, who[::-1]) for key in keys(5, 20)]
+    again = [true_secret(key, REQUEST, 1, case, who[::-1]) for key in keys(5, 20)]
     assert again == found[:20]
+    later = [true_secret(key, REQUEST, 2, case, who) for key in keys(5, draws)]
+    assert within(sum(one == two for one, two in zip(found, later, strict=True)), draws, 0.5, tests=1)
     untied = replace(case, scores=(1.0, 2.0))
-    assert {true_secret(key, REQUEST, untied, who) for key in keys(5, 20)} == {secret_of(untied, who)}
+    assert {true_secret(key, REQUEST, 1, untied, who) for key in keys(5, 20)} == {secret_of(untied, who)}
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
@@ -217,10 +219,12 @@ def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
         decided(tmp_path / "key.bin", conference, swapped(truth, "p00"), amend=True, reason=" ")
 
 
-def test_matched_slots_by_hand() -> None:
-    assert matched_slots((1.0, 2.0, 3.0), (2.0, 3.0)) == [(1, 0), (2, 1)]
-    assert matched_slots((1.0, 5.0), (1.0, 4.0, 6.0)) == [(0, 0), (1, 1)]
-    assert matched_slots((2.0, 2.0), (2.0, 3.0)) == [(0, 0), (1, 1)]
+def test_matchings_by_hand() -> None:
+    assert matchings((1.0, 2.0, 3.0), (2.0, 3.0)) == [((1, 0), (2, 1))]
+    assert matchings((1.0, 5.0), (1.0, 4.0, 6.0)) == [((0, 0), (1, 1)), ((0, 0), (1, 2))]
+    assert matchings((2.0, 2.0), (2.0, 3.0)) == [((0, 0), (1, 1))]
+    assert matchings((5.0, 5.0), (3.0, 5.0)) == [((0, 1), (1, 0))]
+    assert matchings((5.0, 5.0), (3.0, 3.0)) == [((0, 0), (1, 1))]
 
 
 def test_likelihood_of_an_earlier_decision() -> None:
@@ -229,11 +233,12 @@ def test_likelihood_of_an_earlier_decision() -> None:
     case, rng = conference.cases[0], np.random.default_rng(1)
     policy = ExactPolicy(rng.integers(0, 1 << 53, len(case.tuples)), ((3, Fraction(1, 3)),))
     seen = Earlier(case, policy, True)
-    assert likelihood(case, seen).tolist() == policy.integers.tolist()
-    rejected = likelihood(case, Earlier(case, policy, False))
-    assert (rejected + likelihood(case, seen) == policy.denominator).all()
+    both, scale = ((0, 0), (1, 1)), policy.denominator << 256
+    assert likelihood(case, seen, both).tolist() == (policy.integers << 256).tolist()
+    rejected = likelihood(case, Earlier(case, policy, False), both)
+    assert (rejected + likelihood(case, seen, both) == scale).all()
     renamed = replace(case, candidates=(*case.candidates[:-1], "~newcomer"))
-    found = likelihood(renamed, seen) / policy.denominator
+    found = likelihood(renamed, seen, both) / scale
     chance = float(case.belief.weight @ policy.accept)
     unknown = (case.tuples == len(case.candidates) - 1).any(axis=1)
     assert found[unknown].astype(float) == pytest.approx(chance)
@@ -241,16 +246,16 @@ def test_likelihood_of_an_earlier_decision() -> None:
     longer = replace(case, scores=tuple(sorted((*case.scores, 9.0))), inclusion=(0.75,) * 4)
     at = {tuple(row): index for index, row in enumerate(case.tuples.tolist())}
     expected = [policy.accept[at[tuple(row[:2])]] for row in longer.tuples.tolist()]
-    assert (likelihood(longer, seen) / policy.denominator).astype(float) == pytest.approx(expected)
+    assert (likelihood(longer, seen, both) / scale).astype(float) == pytest.approx(expected)
 
 
 def test_the_posterior_after_a_decision_is_the_prior_of_the_next() -> None:
     conference, _ = loaded(small_conference())
     case = conference.cases[0]
     policy = ExactPolicy(np.random.default_rng(2).integers(0, 1 << 53, len(case.tuples)))
-    amended = amended_case(case, [Earlier(case, policy, False)], case.bar)
+    amended = amended_case(case, [Earlier(case, policy, False)])
     assert isinstance(amended, AmendedCase)
     expected = case.belief.weight * (1 - policy.accept)
     assert amended.belief.weight == pytest.approx(expected / expected.sum())
     assert amended.scores_belief.weight.tolist() == case.belief.weight.tolist()
-    assert amended_case(case, [], case.bar) is case
+    assert amended_case(case, []) is case

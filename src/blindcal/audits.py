@@ -174,7 +174,7 @@ def play(belief: Belief, policy: Policy, games: int, rng: np.random.Generator) -
         truth = np.take_along_axis(np.broadcast_to(labels, (count, *labels.shape)), secret[..., None], -1)[
             ..., 0
         ]
-        wins += (guessed == truth).sum(axis=0)
+        wins += ((guessed == truth) & (truth >= 0)).sum(axis=0)
     return Games(wins, games)
 
 
@@ -229,11 +229,11 @@ def _up(value: Array, steps: int) -> Array:
 
 
 def _ranked(mass: Array, labels: Integers) -> LabelSums:
-    """Mass by label, in each row from the most likely label to the least; `labels` are the belief's."""
+    """Chances to be right, in each row from the best guess to the worst; `labels` are the belief's."""
     sums = label_sums(mass, labels[..., None, :, :])
     row = np.repeat(np.arange(sums.first.size), _counts(sums))
-    order = np.lexsort((-sums.mass, row))
-    return LabelSums(sums.mass[order], sums.label[order], sums.first, sums.shape)
+    order = np.lexsort((sums.label < 0, -sums.guesses, row))
+    return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
 
 
 def _counts(sums: LabelSums) -> Integers:

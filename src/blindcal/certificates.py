@@ -13,7 +13,7 @@ rational that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -23,7 +23,7 @@ from blindcal.beliefs import Belief
 from blindcal.checks import Array, Integers
 from blindcal.equations import on_equations
 from blindcal.errors import CertificateError
-from blindcal.exact import UNIT, Case, Exact, ExactPolicy, exact_case
+from blindcal.exact import BITS, UNIT, Case, Exact, ExactPolicy, exact_case
 from blindcal.guarantees import Guarantee
 from blindcal.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 
@@ -82,6 +82,7 @@ def certify(
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
     while mixed < 1:
         policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
+        policy = None if policy is None else _among_others(belief, policy)
         missed = None if policy is None else _missed(case, policy, guarantee)
         if policy is not None and missed is not None and not missed.size:
             if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
@@ -109,15 +110,33 @@ def _loss(belief: Belief, policy: ExactPolicy) -> float:
 
 
 def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
-    """1 or 0 for secrets whose evidence is too strong to decide against, else -1."""
+    """1 or 0 for secrets whose evidence is too strong to decide against, else -1, as where weight is 0."""
     if guarantee.never_against is None:
         return np.full(size, -1)
-    if belief.entry is not None:
+    if belief.alike is not None:
         raise CertificateError(
             "never-against needs a table with an entry for each tuple: pools are too large"
         )
-    sure = guarantee.never_against
-    return np.where(belief.favor >= sure, 1, np.where(1.0 - belief.favor >= sure, 0, -1))
+    favor, sure = belief.favor, guarantee.never_against
+    if belief.entry is not None:
+        # Tuples that differ by the order of equal scores have one favor.
+        favor = np.empty(size)
+        favor[belief.entry] = belief.favor
+    fixed = np.where(favor >= sure, 1, np.where(1.0 - favor >= sure, 0, -1))
+    return np.where(belief.by_entry(size) > 0.0, fixed, -1)
+
+
+def _among_others(belief: Belief, policy: ExactPolicy) -> ExactPolicy:
+    """The table with every entry of weight 0 inside the range of the others, or next to it.
+
+    A weight too small for a float is not 0 in truth: an outcome that only such a secret had would name it.
+    """
+    heavy = belief.by_entry(policy.numerator.size) > 0.0
+    if heavy.all():
+        return policy
+    held, step = policy.integers[heavy], policy.denominator >> BITS
+    inside = np.clip(policy.numerator, -(-int(held.min()) // step), int(held.max()) // step)
+    return replace(policy, numerator=np.where(heavy, policy.numerator, inside))
 
 
 def _rounded(table: Array, fixed: Integers) -> Integers:
@@ -221,10 +240,12 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
                 posterior = max(posterior, ceiling(best, total))
                 rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
     # An earlier decision counts in full: the odds have already moved by its likelihoods.
-    seen = 1 if factor is None else factor
-    ratios = [_ratio(seen * outcome) for outcome in (table, unit - table)]
+    ratios = [
+        _ratio(outcome if factor is None else factor * case.spread(outcome))
+        for outcome in (table, unit - table)
+    ]
     return Claim(
-        reviews=len(case.top),
+        reviews=case.reviews,
         success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
         success=Fraction(ceiling(reached, case.total * unit), FINE),
         added=Fraction(ceiling(reached - before, case.total * unit), FINE),

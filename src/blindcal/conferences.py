@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, perm
+from math import fsum
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from blindcal.cells import Column
 from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
-from blindcal.pools import OUTSIDER, Pools, first_row, inclusion, read_pools
+from blindcal.pools import OUTSIDER, Pools, first_row, inclusion, read_pools, tuple_count
 from blindcal.reviews import Reviews
 from blindcal.tables import refuse
 from blindcal.workers import each
@@ -40,7 +40,7 @@ __all__ = [
 MOST_REVIEWS = 6
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
-"""For each reviewer (and `*`, the population) the numbers of `FIELDS`."""
+"""For each reviewer (and `*`, anybody without a row) the numbers of `FIELDS`."""
 
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
@@ -101,6 +101,18 @@ def prepare(
         _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
         for paper, scores in _scores(reviews).items()
     ]
+    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
+
+
+def assemble(
+    cases: Sequence[PaperCase],
+    accept_rate: float | None,
+    bar: float | None,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Conference:
+    """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
     weighed = each(_places, cases, workers=workers, advance=advance, light=True)
     height, share = _bar(weighed, accept_rate, bar)
     cases = [replace(case, bar=height) for case in cases]
@@ -136,15 +148,16 @@ def _case(
     bar: float,
     grid: tuple[float, ...] | None,
 ) -> PaperCase:
-    names = tuple(sorted(pool))
-    chances = inclusion([pool[name] for name in names], len(scores))
+    names = sorted(pool)
+    outsider = names.index(OUTSIDER) if OUTSIDER in names else None
+    chances = inclusion([pool[name] for name in names], len(scores), outsider)
     kept = [(name, chance) for name, chance in zip(names, chances, strict=True) if chance > 0.0]
     return PaperCase(
         paper=paper,
         scores=scores,
         candidates=tuple(name for name, _ in kept),
         inclusion=tuple(chance for _, chance in kept),
-        parameters=tuple(parameters[name] for name, _ in kept),
+        parameters=tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
         bar=bar,
         grid=grid,
     )
@@ -194,12 +207,12 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
             for rule, found in _pool_problems(who, pools.get(paper))
         ]
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
-    if without := needed - set(parameters):
+    if OUTSIDER not in parameters and (without := needed - set(parameters)):
         found = f"{len(without)} missing"
         if sources is not None and (row := first_row(sources.pools, without)) is not None:
             found += f", the first in {sources.pools}, row {row}"
-        found += " (among them *, someone outside the pools)" if OUTSIDER in without else ""
-        rule = "must have a row for every candidate of the pools"
+        found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
+        rule = "must have a row for every candidate of the pools, or a row * for those without one"
         problems.append(Problem(named.reviewers, None, None, rule, found))
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
@@ -212,11 +225,12 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
     missing = [name for name in who if name not in positive]
-    if len(missing) > (OUTSIDER in positive):
+    outside = OUTSIDER in positive
+    if missing and not outside:
         problems.append((_WHOLE, f"{len(missing)} missing"))
-    if len(positive) < len(who):
+    if len(positive) < len(who) and not outside:
         problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
-    elif len(who) > MOST_REVIEWS and perm(len(positive), len(who)) > MOST_LISTED:
+    elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
         problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
 
@@ -231,7 +245,7 @@ def _first_rows(reviews: Reviews) -> dict[str, int]:
 def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
     """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
 
-    One row a reviewer, and optionally `*`, the population, for someone outside the pools.
+    One row a reviewer, and optionally `*`, for anybody without a row of their own.
     """
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]

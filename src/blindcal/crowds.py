@@ -61,8 +61,8 @@ def layout(nodes: Nodes, lean: Array, alike: Integers, tied: Integers) -> Layout
     """The entries of a pool's table, by public data alone.
 
     `lean[slot, candidate]`: what the score would say for accepting if the candidate wrote it; `alike`: the
-    same number for candidates whom public data cannot tell apart; `tied`: the same number for slots with the
-    same score.
+    same number for candidates whom public data cannot tell apart (-1: nobody); `tied`: the same number for
+    slots with the same score.
     """
     slots, pool, _ = nodes.likelihood.shape
     chance = _chances(nodes)
@@ -86,7 +86,7 @@ def crowd(nodes: Nodes, layout: Layout, alike: Integers) -> Crowd:
     above = (count[:, None] * sums.by_author(0, first, layout.lookup, size, high)).sum(axis=0)
     favor = np.clip(above / np.where(weight > 0.0, weight, 1.0), 0.0, 1.0)
     entry, labels, part = _matched(masses, weight / weight.sum())
-    belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count)
+    belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count[kinds >= 0])
     return Crowd(belief, weight / weight.sum(), favor)
 
 
@@ -117,6 +117,7 @@ def _most_heavy(slots: int, pool: int) -> int:
 def _digits(chance: Array, alike: Integers, most: int) -> Integers:
     """1, 2, ... `most` for heavy candidates, 0 for light ones: those likeliest to have written the slot have
     a digit each, the next likeliest share the rest, each of which stands for about the same chance."""
+    alike = np.unique(alike, return_inverse=True)[1]
     largest = np.zeros(int(alike.max()) + 1)
     np.maximum.at(largest, alike, chance)
     order = np.argsort(-largest, kind="stable")

@@ -88,12 +88,14 @@ def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
         pull = (whole / case.total) * (group == label) / alike[label]
         pull -= (prior / case.total) * (1.0 if other is None else (group == other) / alike[other])
         line[:] = np.bincount(entry, weight * pull, accept.size) / np.where(shared > 0.0, shared, 1.0)
-    weight = shared
-    residual = matrix @ (weight * accept)
-    if np.abs(residual).max() < _ROUNDING:
-        return numerator
+    residual = matrix @ (shared * accept)
     share = np.minimum(accept, 1.0 - accept)
-    step = np.linalg.lstsq((matrix * (share * weight)) @ matrix.T, -residual, rcond=1e-12)[0]
+    room = shared * share
+    most, miss = float(room.max()), float(np.abs(residual).max())
+    # What has less room than is missing cannot make up for it, and the step would be infinite.
+    if miss < _ROUNDING or miss > room.sum():
+        return numerator
+    step = np.linalg.lstsq((matrix * (room / most)) @ matrix.T, -residual / most, rcond=1e-12)[0]
     moved: Array = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
     return np.rint(moved * UNIT).astype(np.int64)
 

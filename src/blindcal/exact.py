@@ -65,7 +65,8 @@ class ExactPolicy:
 class Case:
     """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
     table each secret takes (None: its own). `alike[slot][label]` guesses share a label's mass equally; all
-    weights are multiples of them."""
+    weights are multiples of them. In `group` nobody is -1; of all `reviews`, slots in which there is only
+    nobody are left out."""
 
     weight: Exact
     order: tuple[Integers, ...]
@@ -73,6 +74,7 @@ class Case:
     group: tuple[Integers, ...]
     alike: tuple[Exact, ...]
     entry: Integers | None
+    reviews: int
 
     @cached_property
     def total(self) -> int:
@@ -135,13 +137,15 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
     )
     weight = weight * lcm(*alike.tolist())
     order, start, group, counts = [], [], [], []
-    for row in labels:
-        names, inverse = np.unique(row, return_inverse=True)
-        counts.append(alike[names])
-        by_group = np.argsort(inverse, kind="stable")
+    for row in labels[(labels >= 0).any(axis=1)]:
+        names, inverse = np.unique(np.maximum(row, -1), return_inverse=True)
+        # Nobody comes first where there is nobody.
+        nobody = int(names[0] < 0)
+        counts.append(alike[names[nobody:]])
+        by_group = np.argsort(inverse, kind="stable")[np.count_nonzero(row < 0) :]
         order.append(by_group)
-        start.append(np.searchsorted(inverse[by_group], np.arange(names.size)))
-        group.append(inverse)
+        group.append(inverse - nobody)
+        start.append(np.searchsorted(group[-1][by_group], np.arange(names.size - nobody)))
     return Case(
         weight if factor is None else weight * factor,
         tuple(order),
@@ -149,4 +153,5 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
         tuple(group),
         tuple(counts),
         belief.entry,
+        len(labels),
     )

@@ -154,7 +154,8 @@ def _follow(other_lean: Array, other_weight: Array) -> Array:
 
 def _distinct(labels: Integers) -> bool:
     """Whether the labels are one slot that names the secret."""
-    return labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
+    apart = labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
+    return apart and bool((labels >= 0).all())
 
 
 def _traced(belief: Belief, labels: Integers) -> Frontier:

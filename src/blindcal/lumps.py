@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase, SettledCase
+from blindcal.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.guarantees import Guarantee
@@ -35,7 +35,7 @@ def program(
     case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
 ) -> PaperProgram | LumpedProgram | CrowdProgram:
     """The program of one paper: a column for each tuple, or lumped where they are more than that."""
-    if isinstance(case, SettledCase):
+    if case.settled:
         guarantee = Guarantee("public", epsilon=None)
     if not case.listed:
         return CrowdProgram(case, guarantee)
@@ -135,8 +135,10 @@ class CrowdProgram:
 def _priced(case: PaperCase, dual: Dual, rows: Integers) -> Array:
     """The rows' prices for tuples of candidates `[draw, slot]`."""
     group, kind = case.look_alikes
-    share = np.bincount(group)[group][:, None] * np.bincount(kind)[kind]
-    price = dual.price.reshape(int(group.max()) + 1, -1)[group][:, kind] / share
+    share = np.bincount(group)[group][:, None] * np.bincount(kind + 1)[kind + 1]
+    prices = dual.price.reshape(int(group.max()) + 1, -1)
+    # Nobody is priced at nothing.
+    price = np.pad(prices, ((0, 0), (1, 0)))[group][:, kind + 1] / share
     return np.asarray(price[np.arange(group.size), rows].sum(axis=1))
 
 
@@ -147,17 +149,17 @@ def crowd_orbits(case: PaperCase) -> Orbits:
     if belief.labels is None or belief.entry is None:
         raise CertificateError("a crowd has labels and entries")
     groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
-    look = belief.labels
+    look, named = belief.labels, belief.labels >= 0
     row = group[:, None] * kinds + look
     weight = belief.by_entry(one.weight.size)
     share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]
-    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind)[look])
+    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind + 1)[look + 1])
     column = np.broadcast_to(belief.entry, row.shape)
     shares = sparse.coo_array(
-        (value.ravel(), (row.ravel(), column.ravel())), shape=(groups * kinds, weight.size)
+        (value[named], (row[named], column[named])), shape=(groups * kinds, weight.size)
     ).tocsc()
     mass = shares @ weight
-    top = mass.reshape(groups, kinds).max(axis=1).repeat(kinds)
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
     slot = np.arange(groups).repeat(kinds)
     return Orbits(np.arange(weight.size), weight, one.favor, shares, mass, top, slot, np.bincount(group))
 

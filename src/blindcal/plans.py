@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
-from math import fsum, inf
+from math import fsum, inf, prod
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from blindcal.amendments import AmendedCase
 from blindcal.beliefs import Belief
 from blindcal.cases import Sample, SettledCase
-from blindcal.certificates import Claim, certify, table_epsilon
+from blindcal.certificates import Claim, certify, claim, keeps, table_epsilon
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase
 from blindcal.decks import tables
@@ -43,6 +43,8 @@ ASSUMPTIONS = (
 
 
 _LEAST_MIX = 2.0**-40
+# Full calibration that adds less success than this adds none: a difference of rounded sums.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -119,19 +121,39 @@ def plan_conference(
 
 def _certified(job: tuple[PaperCase, Array, bool, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
     case, accept, raw, bound = job
-    belief, factor = (
-        (case.scores_belief, case.factor) if isinstance(case, AmendedCase) else (case.belief, None)
-    )
-    plan = plan_paper(
-        belief, accept, raw, guarantee, factor=factor, mixed=mixed, sample=case.sample, bound=bound
-    )
+    if isinstance(case, AmendedCase):
+        return _certified_again(case, accept, raw, guarantee, mixed, bound)
+    plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
     if not isinstance(case, SettledCase):
         return plan
-    stated = at_most(plan.claim, case.told)
+    return replace(plan, claim=_within_cap(at_most(plan.claim, case.told), guarantee))
+
+
+def _certified_again(
+    case: AmendedCase, accept: Array, raw: bool, guarantee: Guarantee, mixed: float, bound: float
+) -> PaperPlan:
+    """A table that keeps its promise however the past is read, or the public decision; what is claimed is the
+    worst over all readings."""
+    belief, plainest = case.scores_belief, case.readings[0]
+    policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=mixed)
+    if not all(keeps(belief, policy, guarantee, factor=one) for one in case.readings[1:]):
+        policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=1.0)
+    claims = [claim(belief, policy, factor=one, mixed=stated.mixed) for one in case.readings]
+    told = figures(belief, policy.accept, raw, plainest, bound=bound)
+    return PaperPlan(policy, _within_cap(worst(claims), guarantee), told, weights_digest(belief))
+
+
+def _within_cap(stated: Claim, guarantee: Guarantee) -> Claim:
     cap = guarantee.posterior_cap
     if cap is not None and stated.largest_posterior > cap:
         raise CertificateError("the posterior cap cannot be shown to be kept after the earlier decisions")
-    return replace(plan, claim=stated)
+    return stated
+
+
+def worst(claims: Sequence[Claim]) -> Claim:
+    """In every number the worst of several claims about one table."""
+    names = ("success", "added", "largest_rise", "epsilon", "multiplier", "largest_posterior")
+    return replace(claims[0], **{name: max(getattr(one, name) for one in claims) for name in names})
 
 
 def at_most(stated: Claim, told: float) -> Claim:
@@ -207,13 +229,21 @@ def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
 
 
 def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
-    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted."""
+    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted.
+
+    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
+    array([0.4])
+    """
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
     alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
+    named = [np.flatnonzero(slot >= 0) for slot in labels]
     return np.array(
-        [sum((np.bincount(slot, side, alike.size) / alike).max() for side in sides) for slot in labels]
+        [
+            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
+            for slot, who in zip(labels, named, strict=True)
+        ]
     )
 
 
@@ -222,13 +252,14 @@ def _sampled_success(sample: Sample) -> float:
     every other draw, and the rest says how often that is right."""
     full, total = sample.favor >= 0.5, 0.0
     for accepted in (full, ~full):
-        for slot in sample.rows.T:
+        for slot in sample.named.T:
+            seen = accepted & (slot >= 0)
             for learn, test in (
                 (slice(0, None, 2), slice(1, None, 2)),
                 (slice(1, None, 2), slice(0, None, 2)),
             ):
-                if accepted[learn].any():
-                    guess = np.bincount(slot[learn][accepted[learn]]).argmax()
+                if seen[learn].any():
+                    guess = np.bincount(slot[learn][seen[learn]]).argmax()
                     total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
     return total
 
@@ -246,17 +277,18 @@ def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
     return sum((c.added for c in claims), Fraction(0)) <= Fraction(guarantee.added_success) * reviews
 
 
-def paired(first: Claim, second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:
-    """What two decisions on one paper promise together; `second` was claimed with the first counted in.
+def paired(first: Sequence[Claim], second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:
+    """What several decisions on one paper promise together; `second` was claimed with the `first` counted in.
 
-    Where the public data are the same, what the second decision adds comes on top of the success of the
-    first; where they changed, the success given the first decision is stated. Epsilons and multipliers of
-    the tables compose: they must hold for somebody who knows that the reviewers were corrected in between.
+    Success is that given the earlier decisions or, where the public data are the same, what the second one
+    adds on top of the success of the first; whichever is more. Epsilons and multipliers of the tables
+    compose: they must hold for somebody who knows that the reviewers were corrected in between.
     """
     before = second.success_scores_only
-    success = first.success + second.added if same_public_data else max(before, second.success)
-    multiplier = upward(Fraction(first.multiplier) * Fraction(second.multiplier))
-    apart = first.epsilon, table_epsilon(policy)
+    on_top = [one.success + second.added for one in first if same_public_data]
+    success = max(before, second.success, *on_top)
+    multiplier = upward(prod((Fraction(one.multiplier) for one in (*first, second)), start=Fraction(1)))
+    apart = *(one.epsilon for one in first), table_epsilon(policy)
     composed = inf if inf in apart else upward(sum(map(Fraction, apart), Fraction(0)))
     epsilon = max(second.epsilon, composed)
     return replace(second, success=success, added=success - before, epsilon=epsilon, multiplier=multiplier)
@@ -272,13 +304,19 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
     def mean(name: str) -> float:
         return fsum(getattr(figure, name) for figure in numbers) / papers
 
+    added, full = (
+        share([c.added for c in claims]),
+        fsum(f.success_fully_calibrated for f in numbers) / reviews,
+    )
+    would_add = full - share([c.success_scores_only for c in claims])
     return {
         "papers": papers,
         "reviews": reviews,
         "success_scores_only": share([c.success_scores_only for c in claims]),
         "success": share([c.success for c in claims]),
-        "added_success": share([c.added for c in claims]),
-        "success_fully_calibrated": fsum(figure.success_fully_calibrated for figure in numbers) / reviews,
+        "added_success": added,
+        "added_share_of_full": min(1.0, added / would_add) if would_add > _NOTHING else 0.0,
+        "success_fully_calibrated": full,
         "largest_rise": max(c.largest_rise for c in claims),
         "epsilon": max(c.epsilon for c in claims),
         "multiplier": max(c.multiplier for c in claims),

@@ -202,15 +202,15 @@ def proposition_strategy(belief: Belief, g: Policy) -> Policy:
 
 
 def label_tops(mass: Array, labels: Integers | None) -> Array:
-    """`max_y sum_{r: label[l,r]=y} mass[r]` for each slot l: shape [..., slot].
+    """`max_y sum_{r: label[l,r]=y} mass[r]` for each slot l: shape [..., slot]; labels below 0 are nobody.
 
-    >>> label_tops(np.array([0.5, 0.3, 0.2]), np.array([[0, 1, 1], [5, 5, 7]]))
-    array([0.5, 0.8])
+    >>> label_tops(np.array([0.5, 0.3, 0.2]), np.array([[0, 1, 1], [5, 5, 7], [-1, 0, 1]]))
+    array([0.5, 0.8, 0.3])
     """
     if labels is None:
         return np.asarray(mass.max(axis=-1, keepdims=True))
     sums = label_sums(mass, labels)
-    return np.maximum.reduceat(sums.mass, sums.first).reshape(sums.shape)
+    return np.maximum.reduceat(sums.guesses, sums.first).reshape(sums.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +221,11 @@ class LabelSums:
     label: Integers
     first: Integers
     shape: tuple[int, ...]
+
+    @property
+    def guesses(self) -> Array:
+        """The chance that each label is a right guess: a label below 0 is nobody."""
+        return np.where(self.label < 0, 0.0, self.mass)
 
 
 def label_sums(mass: Array, labels: Integers) -> LabelSums:

@@ -5,6 +5,10 @@ chances the one that assumes least is *conditional Poisson*: a set of reviewers 
 the product of its members' odds, and every order of writing them into the slots is equally likely. Plain
 products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate
 would be too good.
+
+`*` is anybody not listed by name, and may have written several of the reviews. It counts as one more
+candidate for each review, all of them alike; its number is how many reviews they are expected to have
+written together.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from math import comb, perm
 
 import numpy as np
 
@@ -22,6 +27,8 @@ from blindcal.files import read_table
 from blindcal.tables import refuse
 
 OUTSIDER = "*"
+NOBODY = -1
+"""The label of `*`, who is nobody to be named: never a right guess."""
 EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their chances, before scaling."""
@@ -35,7 +42,7 @@ _CLOSE = 1e-9
 def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     """The pools in a table `paper,reviewer[,probability]`; without the last column all are alike.
 
-    A candidate `*` stands for someone outside the pool.
+    A candidate `*` stands for everybody who is not listed.
     """
     columns = [
         Column("paper", "id"),
@@ -114,12 +121,38 @@ def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> in
     return next((row for row, name in zip(table.rows, names, strict=False) if name in candidates), None)
 
 
-def inclusion(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
-    """The chances scaled to sum to the number of reviews, each at most 1.
+def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
+    """The chances scaled to sum to the number of reviews, each at most 1; that of the candidate `outsider`,
+    who may have written all of them, at most their number.
 
     >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
     (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
+    >>> inclusion([1.0, 0.1, 0.1], 2, outsider=0)
+    (1.6666666666666665, 0.16666666666666666, 0.16666666666666666)
     """
+    scaled = _scaled(copied(chances, reviews, outsider), reviews)
+    if outsider is None:
+        return scaled
+    return (*scaled[:outsider], reviews * scaled[outsider], *scaled[outsider + 1 : len(chances)])
+
+
+def seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
+    """Candidates by index, the outsider once for each review: its further seats come last.
+
+    >>> seats(3, 2, 0).tolist(), seats(3, 2, None).tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    more = [] if outsider is None else [outsider] * (reviews - 1)
+    return np.array([*range(candidates), *more], dtype=np.int64)
+
+
+def copied(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
+    """The chance of each seat: the outsider's is shared by all of its own."""
+    each = [p / reviews if index == outsider else p for index, p in enumerate(chances)]
+    return tuple(each[index] for index in seats(len(each), reviews, outsider))
+
+
+def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
     chance = nonnegative("probability", np.asarray(chances))
     if np.count_nonzero(chance) < reviews:
         raise InputError(
@@ -213,27 +246,51 @@ def _elementary_sums(o: Array, size: int) -> Array:
     return sums
 
 
+def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
+    """How many tuples there are: of distinct candidates, but for the outsider among them.
+
+    >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
+    (6, 7)
+    """
+    if not outsider:
+        return perm(candidates, reviews)
+    return sum(comb(reviews, named) * perm(candidates - 1, named) for named in range(reviews + 1))
+
+
 @lru_cache(maxsize=16)
-def tuples_of(candidates: int, reviews: int) -> Integers:
-    """`[n, k]`: every tuple of distinct candidates, in lexicographic order.
+def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
+    """`[n, k]`: every tuple of candidates, distinct but for the outsider, in lexicographic order.
 
     >>> tuples_of(3, 2).tolist()
     [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
+    >>> tuples_of(2, 2, outsider=0).tolist()
+    [[0, 0], [0, 1], [1, 0]]
     """
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(reviews):
         free = np.ones((len(rows), candidates), dtype=bool)
         np.put_along_axis(free, rows, False, axis=1)
+        if outsider is not None:
+            free[:, outsider] = True
         which, new = np.nonzero(free)
         rows = np.column_stack([rows[which], new])
     rows.setflags(write=False)
     return rows
 
 
-def log_prior(chances: tuple[float, ...], rows: Integers) -> Array:
-    """log P(tuple) up to a constant; -inf for tuples that the chances forbid."""
-    odds = np.asarray(log_odds(chances, rows.shape[1]))
+def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
+    """log P(tuple) up to a constant; -inf for tuples that the chances forbid.
+
+    A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
+    """
+    reviews = rows.shape[1]
+    odds = np.asarray(log_odds(copied(chances, reviews, outsider), reviews))[: len(chances)]
     forced = np.isposinf(odds)
     prior = np.where(forced, 0.0, odds)[rows].sum(axis=1)
+    if outsider is not None:
+        ways = np.log([float(perm(reviews, j)) for j in range(reviews + 1)])
+        prior += ways[(rows == outsider).sum(axis=1)]
+        # Where all are outsiders for sure, the others have no chance at all.
+        forced[outsider] = False
     missing = forced[rows].sum(axis=1) < np.count_nonzero(forced)
     return np.where(missing, -np.inf, prior)

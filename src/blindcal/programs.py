@@ -190,12 +190,13 @@ def _model(program: Program) -> tuple[Array, Array, Array, _Rows]:
     caps = _posterior_caps(program)
     for slot, labels in enumerate(program.labels):
         count = int(labels.max()) + 1
-        row = labels[:, None] * decisions + d
+        named = labels >= 0
+        row, mass = labels[named][:, None] * decisions + d, x[named]
         every = np.arange(count)[:, None] * decisions + d
-        rows.add(-free, np.zeros(count * decisions), (row, x, 1.0), (every, t[slot], -1.0))
+        rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), (every, t[slot], -1.0))
         if caps is not None:
             ceiling = (every, at.outcome() + d, -caps[slot])
-            rows.add(-free, np.zeros(count * decisions), (row, x, 1.0), ceiling)
+            rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), ceiling)
     _add_box(rows, program, x)
     upper = np.full(at.count(), 1.0)
     upper[x] = w[:, None]
@@ -304,7 +305,8 @@ def _between(program: Program, left: Solution, right: Solution) -> Solution | No
 
 
 def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
-    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot; by default one slot, the secret itself."""
+    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody; by default one slot, the
+    secret itself."""
     if labels is None:
         return np.arange(secrets, dtype=np.int64)[None, :]
     array = np.asarray(labels)
@@ -312,7 +314,8 @@ def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
         raise InputError(
             f"labels must be integers [slot, secret] for {secrets} secrets, found {array.dtype} {array.shape}"
         )
-    return np.stack([np.unique(slot, return_inverse=True)[1] for slot in array]).astype(np.int64)
+    slots = [np.unique(np.maximum(slot, -1), return_inverse=True)[1] - (slot < 0).any() for slot in array]
+    return np.stack(slots).astype(np.int64)
 
 
 def _achievable(limits: Limits, tops: Array) -> None:

@@ -26,6 +26,8 @@ from blindcal.seals import Seal, changed, full_head, pack, read_seal, restore, s
 
 _SEALED = re.compile(r"[0-9]{4,}\.sealed")
 _T = TypeVar("_T")
+Reference = tuple[str, int, str]
+"""A decision: conference, release, paper id."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,16 @@ class Release:
 class PaperRecord:
     """One paper of a record: what was public, who wrote what, and how it was decided.
 
-    `release` is the one that tossed the coin, `earlier` those that decided the paper before it, with a table
-    each. `probability` is the exact accept probability under the true reviewers, numerator and denominator in
-    hexadecimal: with it the coin can be tossed again by whoever holds the key.
+    `release` is the one that tossed the coin, `earlier` the decisions about its reviews before it, whatever
+    they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
+    the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
+    the coin can be tossed again by whoever holds the key.
     """
 
     paper: str
     release: int
-    earlier: tuple[int, ...]
+    earlier: tuple[Reference, ...]
+    price: float | None
     public: Mapping[str, Any]
     reviewers: tuple[str, ...]
     secret: int
@@ -63,6 +67,9 @@ class PaperRecord:
     weights: str
     figures: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))
+
 
 @dataclass(frozen=True)
 class Record:
@@ -71,7 +78,7 @@ class Record:
     conference: str
     release: int
     reason: str
-    version: str
+    made_with: str
     settings: Mapping[str, Any]
     bar: float
     price: float | None

@@ -232,8 +232,10 @@ def _repaired(weight: Array, chance: Array, labels: Integers | None, limits: Lim
     if limits.posterior_cap is not None:
         caps = np.minimum(caps, max(limits.posterior_cap, float(tops.max())))
     for slot, cap in zip(slots, caps, strict=True):
-        _, label = np.unique(slot, return_inverse=True)
-        mass, prior, total = np.bincount(label, weight * chance), np.bincount(label, weight), weight @ chance
+        named = np.flatnonzero(slot >= 0)
+        _, label = np.unique(slot[named], return_inverse=True)
+        mass, prior = np.bincount(label, (weight * chance)[named]), np.bincount(label, weight[named])
+        total = weight @ chance
         over = mass - cap * total
         broken = over > 1e-12 * total
         if broken.any():

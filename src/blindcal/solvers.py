@@ -75,39 +75,55 @@ class Orbits:
 
 def orbits(case: PaperCase, belief: Belief) -> Orbits:
     """Group the tuples of a case by what the public data can tell of them."""
+    if belief.entry is not None and belief.labels is not None:
+        return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
     group, kind = case.look_alikes
     found = _grouped(case.tuples, belief, group, kind)
     if found is None:
-        # Earlier decisions may tell apart what the parameters cannot.
-        found = _grouped(case.tuples, belief, np.arange(group.size), np.arange(kind.size))
-    if found is None:
-        raise CertificateError("tuples that are all distinct cannot be grouped")
+        raise CertificateError("tuples that look alike must have equal weights")
     return found
 
 
+def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> Orbits:
+    """Tuples with one accept probability as an orbit, whatever their weights; every author keeps its row."""
+    groups, size = len(labels), int(entry.max()) + 1
+    weight = np.bincount(entry, belief.weight, size).astype(np.float64)
+    # Where an orbit weighs nothing its tuples count alike.
+    part = np.where(weight[entry] > 0.0, belief.weight, 1.0)
+    part = part / np.bincount(entry, part, size)[entry]
+    row, named = np.arange(groups)[:, None] * kinds + labels, labels >= 0
+    value, column = (np.broadcast_to(each, labels.shape)[named] for each in (part, entry))
+    share = sparse.coo_array((value, (row[named], column)), shape=(groups * kinds, size)).tocsc()
+    mass = share @ weight
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
+    favor = np.bincount(entry, part * belief.favor, size).clip(0.0, 1.0)
+    slot, single = np.arange(groups).repeat(kinds), np.ones(groups, dtype=np.int64)
+    return Orbits(np.arange(size), weight, favor, share, mass, top, slot, single)
+
+
 def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits | None:
-    """None if some orbit has unequal weights."""
+    """None if some orbit has unequal weights. Kind -1 is nobody, who has no row."""
     kinds, groups = int(kind.max()) + 1, int(group.max()) + 1
     looks = kind[rows]
     for g in range(groups):
         looks[:, group == g] = np.sort(looks[:, group == g], axis=1)
     key = np.zeros(len(rows), dtype=np.int64)
     for column in looks.T:
-        key = key * kinds + column
+        key = key * (kinds + 1) + column + 1
     _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     weight = np.bincount(of, belief.weight).astype(np.float64)
     if (np.abs(belief.weight * count[of] - weight[of]) > _ALIKE * weight[of]).any():
         return None
     favor = np.bincount(of, belief.favor) / count
-    alike, tied = np.bincount(kind), np.bincount(group)
-    row = group * kinds + looks[first]
-    value = 1.0 / (tied[group] * alike[looks[first]])
-    column = np.broadcast_to(np.arange(first.size)[:, None], row.shape)
+    look, tied = looks[first], np.bincount(group)
+    value = 1.0 / (tied[group] * np.bincount(kind + 1)[look + 1])
+    row, column = group * kinds + look, np.arange(first.size)[:, None] + 0 * look
+    named = look >= 0
     share = sparse.coo_array(
-        (value.ravel(), (row.ravel(), column.ravel())), shape=(groups * kinds, first.size)
+        (value[named], (row[named], column[named])), shape=(groups * kinds, first.size)
     ).tocsc()
     mass = share @ weight
-    top = mass.reshape(groups, kinds).max(axis=1).repeat(kinds)
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
     return Orbits(of, weight, favor, share, mass, top, np.arange(groups).repeat(kinds), tied)
 
 
@@ -177,7 +193,7 @@ class PaperProgram:
     def scores_only(self) -> float:
         """The adversary's success before any decision, mean over reviews."""
         o = self.orbits
-        return float(_by_group(o.top, o) @ o.size) / int(o.size.sum())
+        return float(_by_group(o.mass, o) @ o.size) / int(o.size.sum())
 
     def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
         """The best table; success costs `price` a unit (mean over reviews), or is at most `success`."""
@@ -216,7 +232,7 @@ class PaperProgram:
 
     def _check_cap(self) -> None:
         cap = self.guarantee.posterior_cap
-        if cap is not None and cap < self.orbits.top.max() - 1e-12:
+        if cap is not None and cap < self.orbits.top.max(initial=0.0) - 1e-12:
             raise CertificateError(
                 f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named, "
                 f"in one paper at least, with probability {self.orbits.top.max():.6g}"
@@ -325,7 +341,7 @@ class PaperProgram:
 
 def _by_group(values: Array, o: Orbits) -> Array:
     """The largest value in each group of tied slots."""
-    return np.asarray(values.reshape(o.size.size, -1).max(axis=1))
+    return np.asarray(values.reshape(o.size.size, o.mass.size // o.size.size).max(axis=1, initial=0.0))
 
 
 def beyond_doubt(favor: Array, sure: float | None) -> Array:

@@ -37,9 +37,12 @@ def certificate_text(
     release: int,
     bar: float,
     papers: Sequence[PaperRecord],
-    promise: str,
+    *,
+    commitment: str,
+    key_fingerprint: str,
+    release_counter: int,
 ) -> str:
-    """The public certificate: a function of scores, decisions and tables, and the keyed commitment."""
+    """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
     claims = [claim_of(paper) for paper in papers]
     numbers = summary(claims, [Figures(**paper.figures["numbers"]) for paper in papers])
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
@@ -55,11 +58,14 @@ def certificate_text(
             "papers": len(twice),
             "epsilon": max((c.epsilon for c in twice), default=0.0),
             "note": "A paper decided again whose public data did not change tells that its reviewers were "
-            "corrected. Its figures are for all its decisions together; success, largest_rise and "
-            "largest_posterior are for somebody who takes its reviewers to be the same in all of them. "
-            "What earlier decisions told counts in added_success, which may then exceed the limit.",
+            "corrected. Its figures are for all decisions about its reviews together; success, largest_rise "
+            "and largest_posterior are for somebody who takes its reviewers to be the same in all of them, "
+            "whichever old score a corrected one replaced. They count what the earlier outcomes happened to "
+            "reveal, so added_success may exceed a limit that every decision keeps on average.",
         },
-        "commitment": promise,
+        "commitment": commitment,
+        "key_fingerprint": key_fingerprint,
+        "release_counter": release_counter,
         "assumptions": list(ASSUMPTIONS),
     }
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

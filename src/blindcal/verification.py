@@ -1,25 +1,68 @@
-"""A confidential audit of a release: with the key, everything is derived again and compared."""
+"""A confidential audit of a conference: with the key, every release is made again and compared.
+
+Tables, bar, price, coins, claims, figures and texts are derived from the recorded input as `decide` derives
+them; nothing is taken from a record but what was given to it. A release that was planned by another version,
+or on a machine that rounds differently, cannot be made again digit by digit: its own tables are then
+replayed. They must keep what was requested, promise what is claimed of them, and cost no more than today's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import fsum, isclose
 from pathlib import Path
+from typing import Any
 
-from blindcal.amendments import AmendedCase, Earlier, amended_case, history, recorded_case
-from blindcal.cases import SettledCase
-from blindcal.certificates import Claim, claim, keeps
-from blindcal.coins import Key, toss
+import numpy as np
+
+from blindcal.amendments import AmendedCase
+from blindcal.cases import PaperCase, SettledCase
+from blindcal.certificates import claim, keeps
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, VerificationError
+from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.plans import at_most, paired, weights_digest
-from blindcal.records import Ledger, PaperRecord, Record, Release
-from blindcal.releases import Request, Truth, coin_facts, commit_to, input_stamp, public_facts, true_secret
-from blindcal.statements import certificate_text, claim_of, decisions_text, probability_of
+from blindcal.histories import Past, Truth, recorded_case
+from blindcal.plans import PaperPlan, at_most, figures, weights_digest, worst
+from blindcal.records import Ledger, PaperRecord, Record
+from blindcal.releases import Draft, Planner, Request, draft, input_stamp, with_texts
+from blindcal.statements import claim_of
 
-# Another machine may round a weight differently; its claims then agree to this much.
+# Another machine may round a weight differently; what is said of a table then agrees to this much.
 _CLOSE = 1e-9
+# Another version may find another table, as good but for this share of wrong decisions, and a bar so near.
+_AS_GOOD, _NEAR_BAR = 1e-6, 0.01
+# What is compared, and under which name it is told.
+_RECORD = {
+    "conference": "settings",
+    "release": "settings",
+    "reason": "settings",
+    "settings": "settings",
+    "bar": "bar and price",
+    "price": "bar and price",
+    "commitment": "commitment",
+    "decisions": "public files follow from the record",
+    "certificate": "public files follow from the record",
+}
+_PAPER = {
+    "paper": "public data",
+    "release": "earlier decisions",
+    "earlier": "earlier decisions",
+    "price": "bar and price",
+    "public": "public data",
+    "reviewers": "reviewers",
+    "secret": "accept probabilities",
+    "probability": "accept probabilities",
+    "accepted": "coins",
+    "raw_accepted": "raw decisions",
+    "weights": "tables",
+    "figures": "claims and figures",
+}
+Prepare = Callable[[Sequence[PaperCase], float | None, float | None], Conference]
+"""Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +76,26 @@ class Check:
 
 
 def verify(
-    conference: Conference, truth: Truth, request: Request, ledger: Ledger, out: Path | None = None
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    ledger: Ledger,
+    planner: Planner,
+    prepare: Prepare,
+    out: Path | None = None,
 ) -> list[Check]:
-    """Every check of the latest release of a conference; `report` raises if one failed."""
-    past = ledger.of(request.conference)
-    if not past:
+    """Every check of all releases of a conference, the latest one from the input given; `report` raises if
+    one failed."""
+    past = Past(ledger)
+    places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
+    if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
-    record = ledger.record(past[-1])
-    decided = history(ledger, record, {paper.paper for paper in record.papers})
-    checks = [
-        *_input(conference, truth, request, ledger, past[-1], record),
-        _coins(ledger, request, record),
-        _tables(ledger.key, request, record, decided),
-        *_claims(request, record, decided),
-        _texts(request, record),
-    ]
-    return checks if out is None else [*checks, _files(record, out)]
+    same = input_stamp(ledger.key, conference, truth, request) == ledger.releases[places[-1]].input
+    checks = [Check("input is the one that was decided", 1, int(not same))]
+    for place in places:
+        given = (conference, truth) if same and place == places[-1] else _recorded_input(past, place, prepare)
+        checks += _release(past, place, *given, planner)
+    return checks if out is None else [*checks, _files(past.record(places[-1]), out)]
 
 
 def report(checks: Sequence[Check]) -> None:
@@ -60,118 +107,160 @@ def report(checks: Sequence[Check]) -> None:
         raise VerificationError("verification failed. " + "; ".join(failed))
 
 
-def _input(
-    conference: Conference, truth: Truth, request: Request, ledger: Ledger, release: Release, record: Record
-) -> list[Check]:
-    same = input_stamp(ledger.key, conference, truth, request) == release.input
-    promised = commit_to(ledger.key, conference, truth, request) == record.commitment
-    return [
-        Check("input is the one that was decided", 1, int(not same)),
-        Check("commitment", 1, int(not promised)),
+def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conference, Truth]:
+    """The input of a release as its record holds it; the bar of a first one is derived again."""
+    record = past.record(place)
+    request, first = Request.recorded(record), record.release == 1
+    cases = [recorded_case(paper, record.bar) for paper in record.papers]
+    rate, bar = (request.accept_rate, request.bar) if first else (None, record.bar)
+    return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def _release(
+    past: Past, place: int, conference: Conference, truth: Truth, planner: Planner
+) -> Iterator[Check]:
+    """Make one release again and compare it."""
+    stored, before, tables = past.record(place), past.before(place), past.tables(place)
+    derived = conference.bar
+    conference = _with_bar(conference, stored.bar)
+    again = partial(draft, conference, truth, Request.recorded(stored), before, reason=stored.reason)
+    made = again(planner=planner)
+    elsewhere = _elsewhere(stored, made.record)
+    wrong_bar = abs(derived - stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
+    compared = again(planner=_replaying(stored, tables)) if elsewhere else made
+    name, note = f"release {stored.release}", "planned by another version or kind of machine" * elsewhere
+    for what, (items, failed) in _compared(
+        stored, tables, compared, before.ledger, elsewhere, wrong_bar
+    ).items():
+        yield Check(f"{name}: {what}", items, failed, note)
+    if elsewhere:
+        yield from _as_good(name, stored, made, compared, tables)
+
+
+def _with_bar(conference: Conference, bar: float) -> Conference:
+    return replace(conference, bar=bar, cases=tuple(replace(case, bar=bar) for case in conference.cases))
+
+
+def _elsewhere(stored: Record, made: Record) -> bool:
+    """Whether a release was planned by another version, or on a machine that rounds differently."""
+    weights = {paper.paper: paper.weights for paper in made.papers}
+    tossed = [paper for paper in stored.papers if paper.release == stored.release]
+    return stored.made_with != made.made_with or any(
+        weights.get(paper.paper, paper.weights) != paper.weights for paper in tossed
+    )
+
+
+def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
+    """Plans from the tables that were sampled: what they promise is worked out again."""
+    recorded = {paper.paper: paper for paper in stored.papers}
+
+    def planner(
+        part: Conference, guarantee: Guarantee, price: float | None
+    ) -> tuple[list[PaperPlan], float | None]:
+        papers = [recorded[case.paper] for case in part.cases]
+        plans = [
+            _replayed(case, tables[case.paper], paper, raw)
+            for case, paper, raw in zip(part.cases, papers, part.raw_accept, strict=True)
+        ]
+        return plans, papers[0].price if papers else price
+
+    return planner
+
+
+def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: bool) -> PaperPlan:
+    belief, mixed = case.scores_belief, claim_of(paper).mixed
+    factor = case.readings[0] if isinstance(case, AmendedCase) else None
+    readings = case.readings if isinstance(case, AmendedCase) else (None,)
+    stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
+    if isinstance(case, SettledCase):
+        stated = at_most(stated, case.told)
+    told = figures(belief, policy.accept, raw, factor, sample=case.sample)
+    told = replace(told, gap=paper.figures["numbers"]["gap"])
+    return PaperPlan(policy, stated, told, weights_digest(belief))
+
+
+def _compared(
+    stored: Record,
+    tables: dict[str, ExactPolicy],
+    made: Draft,
+    ledger: Ledger,
+    elsewhere: bool,
+    wrong_bar: bool,
+) -> dict[str, list[int]]:
+    """For each check the number of items and of those that differ."""
+    found: dict[str, list[int]] = {name: [0, 0] for name in (*_RECORD.values(), *_PAPER.values())}
+
+    def count(name: str, wrong: bool) -> None:
+        found[name][0] += 1
+        found[name][1] += wrong
+
+    # What is said in public follows from the record to the letter, also where that only nearly agrees.
+    whole = with_texts(replace(made.record, papers=stored.papers), ledger) if elsewhere else made.record
+    for name, told in _RECORD.items():
+        count(told, getattr(stored, name) != getattr(whole, name) or (name == "bar" and wrong_bar))
+    again = {paper.paper: paper for paper in made.record.papers}
+    for paper in stored.papers:
+        other = again.get(paper.paper)
+        for name in _PAPER:
+            count(_PAPER[name], other is None or not _agree(name, paper, other, elsewhere))
+    count("public data", set(again) != {paper.paper for paper in stored.papers})
+    count("tables", set(tables) != set(made.policies))
+    for paper_id in tables.keys() & made.policies.keys():
+        count("tables", not _equal(tables[paper_id], made.policies[paper_id]))
+    return found
+
+
+def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
+    one, other = getattr(stored, name), getattr(made, name)
+    if not elsewhere:
+        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return name == "weights" or _close(one, other)
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Whether two pieces of a record agree, numbers nearly."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
+        return isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    return bool(one == other)
+
+
+def _equal(one: ExactPolicy, other: ExactPolicy) -> bool:
+    return np.array_equal(one.numerator, other.numerator) and one.exact == other.exact
+
+
+def _as_good(
+    name: str,
+    stored: Record,
+    made: Draft,
+    replayed: Draft,
+    tables: dict[str, ExactPolicy],
+) -> Iterator[Check]:
+    """Tables that were planned elsewhere keep what was requested, and cost no more than today's."""
+    request = Request.recorded(stored)
+    weights = {paper.paper: paper.weights for paper in stored.papers}
+    exact = [case for case in made.cases if weights_digest(case.scores_belief) == weights[case.paper]]
+    loose = sum(not _kept(case, tables[case.paper], request.guarantee) for case in exact)
+    yield Check(f"{name}: limits of each table", len(exact), loose)
+    cost = [
+        fsum(p.figures["numbers"]["wrong"] for p in one.record.papers if p.release == stored.release)
+        for one in (replayed, made)
     ]
+    yield Check(f"{name}: tables as good as today's", 1, int(cost[0] > cost[1] + _AS_GOOD * len(made.cases)))
 
 
-def _coins(ledger: Ledger, request: Request, record: Record) -> Check:
-    """Each decision is the one its coin gives under the recorded probability."""
-
-    def wrong(paper: PaperRecord) -> bool:
-        facts = coin_facts(
-            request, paper.release, paper.paper, paper.public, paper.reviewers, record.bar, record.price
-        )
-        return toss(ledger.key, facts, probability_of(paper)) != paper.accepted
-
-    return Check("coins", len(record.papers), sum(map(wrong, record.papers)))
-
-
-def _tables(key: Key, request: Request, record: Record, decided: dict[str, tuple[Earlier, ...]]) -> Check:
-    """Each recorded probability is the entry of the sealed table for the true reviewers."""
-
-    def wrong(paper: PaperRecord) -> bool:
-        last = decided[paper.paper][-1]
-        secret = true_secret(key, request, last.case, paper.reviewers)
-        return secret != paper.secret or last.policy.probability(secret) != probability_of(paper)
-
-    return Check("accept probabilities", len(record.papers), sum(map(wrong, record.papers)))
-
-
-def _claims(request: Request, record: Record, decided: dict[str, tuple[Earlier, ...]]) -> list[Check]:
-    """What is claimed of each table follows from it, and it keeps what was asked: exactly, where the weights
-    are equal to the last bit."""
-    other, wrong, loose = 0, 0, 0
-    for paper in record.papers:
-        past = decided[paper.paper]
-        stated, again = claim_of(paper), claim_again(past)
-        exact = weights_digest(recorded_case(paper, record.bar).belief) == paper.weights
-        other += not exact
-        agree = replace(again, mixed=stated.mixed) == stated if exact else _close(again, stated)
-        wrong += not agree
-        loose += exact and not _kept(past, request.guarantee)
-    note = f"{other} papers have weights rounded differently on this machine" if other else ""
-    return [
-        Check("claims of each table", len(record.papers), wrong, note),
-        Check("limits of each table", len(record.papers) - other, loose),
-    ]
-
-
-def _kept(decisions: Sequence[Earlier], guarantee: Guarantee) -> bool:
-    """Whether the latest table of a paper keeps what was asked, the earlier decisions counted in."""
-    *earlier, last = decisions
-    case = amended_case(last.case, earlier, last.case.bar)
-    factor = case.factor if isinstance(case, AmendedCase) else None
-    cap = guarantee.posterior_cap
-    if cap is not None and isinstance(case, SettledCase):
-        stated = at_most(claim(last.case.belief, last.policy), case.told)
-        if stated.largest_posterior > cap:
+def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
+    """Whether a table keeps what was requested, however the past is read."""
+    belief = case.scores_belief
+    readings = case.readings if isinstance(case, AmendedCase) else (None,)
+    if guarantee.posterior_cap is not None and isinstance(case, SettledCase):
+        stated = at_most(claim(belief, policy), case.told)
+        if stated.largest_posterior > guarantee.posterior_cap:
             return False
-    return keeps(last.case.belief, last.policy, guarantee, factor=factor)
-
-
-def claim_again(decisions: Sequence[Earlier]) -> Claim:
-    """The claim of a paper from its decisions alone, oldest first."""
-    first = decisions[0]
-    stated = claim(first.case.belief, first.policy)
-    for index, later in enumerate(decisions[1:], start=1):
-        case = amended_case(later.case, decisions[:index], later.case.bar)
-        factor = case.factor if isinstance(case, AmendedCase) else None
-        before = decisions[index - 1].case
-        same = public_facts(case) == public_facts(before)
-        told = claim(later.case.belief, later.policy, factor=factor)
-        if isinstance(case, SettledCase):
-            told = at_most(told, case.told)
-        stated = paired(stated, told, later.policy, same)
-    return stated
-
-
-def _close(one: Claim, other: Claim) -> bool:
-    pairs = (
-        (one.success, other.success),
-        (one.added, other.added),
-        (one.largest_rise, other.largest_rise),
-        (one.largest_posterior, other.largest_posterior),
-        (one.multiplier, other.multiplier),
-    )
-    return all(abs(float(a) - float(b)) <= _CLOSE for a, b in pairs) and (
-        one.epsilon == other.epsilon or abs(one.epsilon - other.epsilon) <= _CLOSE
-    )
-
-
-def _texts(request: Request, record: Record) -> Check:
-    """The public files follow from the record."""
-    texts = (
-        (decisions_text(record.papers), record.decisions),
-        (
-            certificate_text(
-                request.guarantee,
-                request.conference,
-                record.release,
-                record.bar,
-                record.papers,
-                record.commitment,
-            ),
-            record.certificate,
-        ),
-    )
-    return Check("public files follow from the record", 2, sum(made != kept for made, kept in texts))
+    return all(keeps(belief, policy, guarantee, factor=one) for one in readings)
 
 
 def _files(record: Record, out: Path) -> Check:

@@ -44,9 +44,12 @@ from blindcal.records import (
     read_published,
     sealed_folder,
 )
-from blindcal.releases import Outcome, Request, input_stamp
+from blindcal.releases import Changes, Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
 from blindcal.workers import cores
+
+# Of papers that changed, so many are named; all of them with --json.
+_SHOWN = 20
 
 KeyFile = Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")]
 Out = Annotated[Path, typer.Option(help="Folder for the public files; never overwrites another result.")]
@@ -93,7 +96,7 @@ def decide(
     )
     request = request_of(asked, conference, accept_rate, bar)
     files = Files(reviews, reviewers, pools, levels(grid))
-    outcome = run(files, request, key, out, published or (), amend=amend, reason=reason)
+    outcome = run(files, request, key, out, published or (), amend=amend, reason=reason, may_leak=yes_leak)
     facts = _facts(outcome, key, out)
     if as_json:
         emit_json(facts)
@@ -110,6 +113,7 @@ def run(
     *,
     amend: bool = False,
     reason: str = "",
+    may_leak: bool = False,
 ) -> Outcome:
     """Decide the conference in `files` and publish."""
     secret, frozen = _key(key, out), None
@@ -135,6 +139,7 @@ def run(
             ),
             amend=amend,
             reason=reason,
+            may_leak=may_leak,
         )
         publish(outcome.record, out)
     return outcome
@@ -176,6 +181,7 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
+        "changes": outcome.changes,
     }
 
 
@@ -183,10 +189,12 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     told = {
         "new": "decided",
         "stored": "decided before: the stored decisions are returned, nothing was tossed",
-        "amended": "amended: papers that did not change keep their decisions",
+        "amended": "amended",
     }
     certificate = facts["certificate"]
     say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    if outcome.how == "amended" or outcome.changes.alike:
+        _print_changes(outcome.changes, certificate["papers"])
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
     say(
         f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
@@ -200,6 +208,32 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say_gap(certificate["gap"])
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
+
+
+def _print_changes(changes: Changes, papers: int) -> None:
+    """Which papers were decided now, and why; for the chair's eyes."""
+    kinds = (
+        ("new", changes.new),
+        ("scores, pools or calibration changed", changes.public),
+        ("reviewers changed", changes.reviewers),
+        ("back as they were, decision kept", changes.returned),
+        ("withdrawn", changes.withdrawn),
+        ("reviews decided before under another name: by public information alone", changes.alike),
+    )
+    say(
+        f"{count(len(changes.decided), 'paper')} decided now, {papers - len(changes.decided)} kept their "
+        "decisions"
+    )
+    for why, which in kinds:
+        if which:
+            shown = ", ".join(which[:_SHOWN]) + (
+                f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
+            )
+            say(f"  {why}: {shown}")
+
+
+def count(number_of: int, thing: str) -> str:
+    return f"{number_of:,} {thing}{'s' * (number_of != 1)}"
 
 
 def _percent(share: float) -> str:

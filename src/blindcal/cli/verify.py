@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blindcal.cells import number_text
-from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
+from blindcal.conferences import assemble
 from blindcal.errors import InputError, VerificationError
+from blindcal.plans import plan_conference
 from blindcal.records import read_ledger, sealed_folder
 from blindcal.releases import Request, input_stamp
 from blindcal.verification import Check, report
 from blindcal.verification import verify as verify_release
+from blindcal.workers import cores
 
 
 def verify(
@@ -44,8 +48,20 @@ def verify(
         )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
-    loaded, truth = Files(reviews, reviewers, pools, grid).load(request, bar=record.bar)
-    checks = verify_release(loaded, truth, request, ledger, out)
+    # The bar of a first release is derived again.
+    loaded, truth = Files(reviews, reviewers, pools, grid).load(
+        request, bar=record.bar if record.release > 1 else None
+    )
+    with progress("papers", 2 * len(loaded.cases)) as advance:
+        checks = verify_release(
+            loaded,
+            truth,
+            request,
+            ledger,
+            partial(plan_conference, workers=cores(), advance=advance),
+            partial(assemble, workers=cores()),
+            out,
+        )
     stamp = input_stamp(ledger.key, loaded, truth, request)
     earlier = [release.number for release in past[:-1] if release.input == stamp]
     if not as_json:
@@ -59,7 +75,7 @@ def verify(
         )
     else:
         say(f"release {record.release} verified")
-        settings = {"guarantee" if name == "name" else name: x for name, x in record.settings.items()}
+        settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
         asked = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
         say(f"decided with: {asked}")

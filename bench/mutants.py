@@ -1,0 +1,201 @@
+"""Mutants of the core, and which of them the tests kill: `python bench/mutants.py --count 300`.
+
+One small change at a time (a comparison, a sign, a constant, a dropped argument, a negated condition), drawn
+evenly over the modules from belief to release; each runs the tests of its module until one fails. A mutant
+that lives is a hole in the tests or changes nothing that can be seen: read it. Constants at the top of a
+module, which tune a search, and texts are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The tests of each module, the quickest and most likely to notice first.
+TESTS = {
+    "amendments": "amendments releases histories attacks verification",
+    "beliefs": "beliefs outsiders certificates policies",
+    "cases": "outsiders precise_reviewers certificates plans solvers crowds conferences releases",
+    "certificates": "certificates outsiders amendments plans attacks verification",
+    "coins": "coins releases planted_bugs cli_decide",
+    "conferences": "conferences plans crowds cli_decide verification",
+    "crowds": "crowds lumps outsiders",
+    "decks": "plans releases solvers menus attacks",
+    "equations": "certificates outsiders plans amendments crowds",
+    "exact": "certificates outsiders amendments crowds records",
+    "histories": "histories attacks verification releases",
+    "lumps": "lumps crowds solvers plans",
+    "plans": "plans amendments releases verification attacks crowds menus",
+    "pools": "pools conferences outsiders crowds cli_decide",
+    "records": "records attacks verification histories cli_decide",
+    "releases": "releases attacks histories verification planted_bugs cli_decide",
+    "rounding": "certificates plans amendments",
+    "solvers": "solvers lumps plans outsiders crowds certificates",
+    "statements": "releases attacks verification planted_bugs cli_decide",
+    "sums": "crowds outsiders",
+    "verification": "verification attacks cli_decide",
+}
+FLIPPED: dict[type, type] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.LShift: ast.RShift,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+SWAPPED = {"max": "min", "min": "max", "any": "all", "all": "any", "maximum": "minimum", "minimum": "maximum"}
+SWAPPED |= {"upward": "downward", "argmax": "argmin", "exponential_below": "exponential_above"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one expression: module, place, and the text before and after."""
+
+    module: str
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+
+def mutants(module: str, text: str) -> Iterator[Mutant]:
+    """Every mutant of a module."""
+    tree = ast.parse(text)
+    left_out = [one for one in tree.body if isinstance(one, ast.Assign | ast.AnnAssign)]
+    left_out += [one for one in ast.walk(tree) if isinstance(one, ast.JoinedStr | ast.Raise)]
+    tuned = {id(node) for one in left_out for node in ast.walk(one)}
+    offsets = [0]
+    for line in text.encode().splitlines(keepends=True):
+        offsets.append(offsets[-1] + len(line))
+    for node in ast.walk(tree):
+        if id(node) in tuned or not isinstance(node, ast.expr):
+            continue
+        start = offsets[node.lineno - 1] + node.col_offset
+        end = offsets[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        before = text.encode()[start:end].decode()
+        for after in changes(node):
+            yield Mutant(module, node.lineno, start, end, before, after)
+
+
+def changes(node: ast.expr) -> Iterator[str]:
+    """The texts that may stand in place of an expression."""
+    copy = deepcopy(node)
+    if isinstance(copy, ast.Compare) and len(copy.ops) == 1:
+        copy.ops = [FLIPPED[type(copy.ops[0])]()]
+    elif isinstance(copy, ast.BinOp | ast.BoolOp) and type(copy.op) in FLIPPED:
+        copy.op = FLIPPED[type(copy.op)]()
+    elif isinstance(copy, ast.UnaryOp) and isinstance(copy.op, ast.Not | ast.USub):
+        copy = copy.operand
+    elif isinstance(copy, ast.Constant) and isinstance(copy.value, bool):
+        copy.value = not copy.value
+    elif isinstance(copy, ast.Constant) and isinstance(copy.value, int | float):
+        copy.value = copy.value + 1 if isinstance(copy.value, int) else 2 * copy.value + 1e-3
+    elif isinstance(copy, ast.IfExp):
+        copy.body, copy.orelse = copy.orelse, copy.body
+    elif isinstance(copy, ast.Call):
+        yield from changed_calls(copy)
+        return
+    else:
+        return
+    yield f"({ast.unparse(copy)})"
+
+
+def changed_calls(call: ast.Call) -> Iterator[str]:
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if name in SWAPPED:
+        text = ast.unparse(call)
+        yield text.replace(f"{name}(", f"{SWAPPED[name]}(", 1)
+    for index in range(len(call.keywords)):
+        if call.keywords[index].arg not in (None, "strict", "dtype", "axis"):
+            kept = [k for i, k in enumerate(call.keywords) if i != index]
+            yield ast.unparse(ast.Call(call.func, call.args, kept))
+
+
+def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
+    """Whether every test passes with the mutant in place, and what noticed it otherwise."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        path = source / "blindcal" / f"{mutant.module}.py"
+        text = path.read_bytes()
+        path.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
+        files = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
+        files = [name for name in files if (ROOT / name).exists()]
+        command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *files]
+        one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        environment = {**os.environ, **one, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            run = subprocess.run(
+                [*command, "--basetemp", f"{folder}/tmp"],
+                cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False, "out of time"
+    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return run.returncode == 0, failed[0][:120] if failed else f"exit code {run.returncode}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modules", default=",".join(TESTS))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=600.0, help="for one mutant")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    names = asked.modules.split(",")
+    found = {
+        name: list(mutants(name, (ROOT / "src/blindcal" / f"{name}.py").read_text(encoding="utf-8")))
+        for name in names
+    }
+    everything = [one for ones in found.values() for one in ones]
+    # Which ones: the same for the same seed. Nothing here is secret.
+    chosen = random.Random(asked.seed).sample(everything, min(asked.count, len(everything)))
+    print(f"{len(everything)} mutants of {len(names)} modules, {len(chosen)} tried", flush=True)
+    rows = []
+    with ThreadPoolExecutor(asked.workers) as pool:
+        whole = [Mutant(name, 0, 0, 0, "", "") for name in names]
+        for one, job in [(one, pool.submit(alive, one, asked.seconds, asked.python)) for one in whole]:
+            if not job.result()[0]:
+                sys.exit(f"the tests of {one.module} fail without any mutant: {job.result()[1]}")
+        jobs = [(one, pool.submit(alive, one, asked.seconds, asked.python)) for one in chosen]
+        for one, job in jobs:
+            lives, noticed = job.result()
+            rows.append({**asdict(one), "lives": lives, "noticed": noticed})
+            if asked.out:
+                asked.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+            if lives:
+                print(f"LIVES {one.module}.py:{one.line}: {one.before}  ->  {one.after}", flush=True)
+    print(f"{sum(not row['lives'] for row in rows)} of {len(rows)} killed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""Records forged by somebody who holds the key: whatever part is made up, making it again shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blindcal.coins import Key
+from blindcal.conferences import Conference, assemble
+from blindcal.errors import InputError, VerificationError
+from blindcal.exact import UNIT, ExactPolicy
+from blindcal.guarantees import Guarantee
+from blindcal.histories import Past
+from blindcal.plans import PaperPlan, plan_conference, plan_paper
+from blindcal.records import Ledger, PaperRecord, Record, commit, open_ledger
+from blindcal.releases import Draft, Request, Truth, decide, draft, input_stamp, with_texts
+from blindcal.verification import Check, report, verify
+from small_conferences import loaded, small_conference
+
+KEY = Key(bytes(range(32)))
+REQUEST = Request(Guarantee(), accept_rate=0.4)
+BUDGET = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+Forgery = Callable[[Draft], Draft]
+
+
+@pytest.fixture(scope="module")
+def honest() -> tuple[Conference, Truth]:
+    return loaded(small_conference(papers=16))
+
+
+def checked(ledger: Ledger, conference: Conference, truth: Truth, request: Request) -> list[Check]:
+    return verify(conference, truth, request, ledger, plan_conference, assemble)
+
+
+def forged(
+    tmp_path: Path, given: tuple[Conference, Truth], request: Request, forgery: Forgery
+) -> list[Check]:
+    """The checks of a first release that was forged and then sealed with the key."""
+    conference, truth = given
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = forgery(draft(conference, truth, request, Past(ledger), plan_conference, ""))
+        sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
+        return checked(sealed, conference, truth, request)
+
+
+def papers_changed(**values: Any) -> Forgery:
+    """Other values in the fields of the first paper; the public texts follow from them."""
+
+    def forge(made: Draft) -> Draft:
+        first, *rest = made.record.papers
+        record = replace(made.record, papers=(replace(first, **values), *rest))
+        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+
+    return forge
+
+
+def other_number(figures: dict[str, Any], part: str, name: str) -> dict[str, Any]:
+    content = json.loads(json.dumps(figures))
+    content[part][name] = content[part][name] * 0.9 - 1e-3
+    return content
+
+
+@pytest.mark.parametrize("request_", [REQUEST, BUDGET], ids=("steady", "budget"))
+def test_an_honest_record_passes(tmp_path: Path, honest: tuple[Conference, Truth], request_: Request) -> None:
+    checks = forged(tmp_path, honest, request_, lambda made: made)
+    report(checks)
+    assert not any(check.note for check in checks)
+
+
+RECORD = {
+    "conference": "other",
+    "release": 2,
+    "reason": "made up",
+    "settings": {"guarantee": "steady"},
+    "bar": 0.123,
+    "price": 0.5,
+    "commitment": "00" * 32,
+    "decisions": "paper,decision\n",
+    "certificate": "{}\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(RECORD))
+def test_every_field_of_a_record(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+    def forge(made: Draft) -> Draft:
+        value = RECORD[name]
+        if name == "settings":
+            value = {**made.record.settings, "epsilon": 1.5}
+        return replace(made, record=replace(made.record, **{name: value}))
+
+    with pytest.raises((VerificationError, InputError)):
+        report(forged(tmp_path, honest, REQUEST, forge))
+
+
+def test_every_field_of_a_record_is_forged_above() -> None:
+    """Papers have tests of their own; another version is told in a note."""
+    assert {one.name for one in fields(Record)} == {*RECORD, "papers", "made_with"}
+
+
+PAPER: dict[str, Callable[[PaperRecord], Any]] = {
+    "paper": lambda p: "p99",
+    "release": lambda p: 2,
+    "earlier": lambda p: (("conference", 1, "p03"),),
+    "price": lambda p: 0.25,
+    "public": lambda p: {**p.public, "scores": [s + 0.5 for s in p.public["scores"]]},
+    "reviewers": lambda p: p.reviewers[::-1],
+    "secret": lambda p: p.secret + 1,
+    "probability": lambda p: ("1", "3"),
+    "accepted": lambda p: not p.accepted,
+    "raw_accepted": lambda p: not p.raw_accepted,
+    "figures": lambda p: other_number(dict(p.figures), "numbers", "wrong"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PAPER))
+def test_every_field_of_a_paper(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+    def forge(made: Draft) -> Draft:
+        return papers_changed(**{name: PAPER[name](made.record.papers[0])})(made)
+
+    with pytest.raises(VerificationError):
+        report(forged(tmp_path, honest, REQUEST, forge))
+
+
+def test_every_field_of_a_paper_is_forged_above() -> None:
+    assert {one.name for one in fields(PaperRecord)} == {*PAPER, "weights"}
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("numbers", name)
+        for name in ("wrong", "wrong_raw", "wrong_public", "wrong_fully_calibrated", "against", "gap")
+    ]
+    + [("claim", name) for name in ("success", "added", "largest_rise", "largest_posterior", "multiplier")],
+)
+def test_every_figure(tmp_path: Path, honest: tuple[Conference, Truth], part: str, name: str) -> None:
+    def forge(made: Draft) -> Draft:
+        figures = json.loads(json.dumps(made.record.papers[0].figures))
+        value = figures[part][name]
+        figures[part][name] = value - 1 if isinstance(value, int) else value * 0.9 - 1e-3
+        return papers_changed(figures=figures)(made)
+
+    with pytest.raises(VerificationError, match="claims and figures"):
+        report(forged(tmp_path, honest, REQUEST, forge))
+
+
+def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    """Constant tables keep every limit; those that were chosen by who wrote the reviews leak all the same."""
+    conference, truth = honest
+
+    def by_truth(
+        part: Conference, guarantee: Guarantee, price: float | None
+    ) -> tuple[list[PaperPlan], float | None]:
+        plans = []
+        for case, raw in zip(part.cases, part.raw_accept, strict=True):
+            place = {name: i for i, name in enumerate(case.candidates)}
+            row = (case.tuples == [place[name] for name in truth[case.paper]]).all(axis=1).argmax()
+            table = np.full(len(case.tuples), float(case.belief.favor[row] > 0.5))
+            plan = plan_paper(case.belief, table, raw, guarantee)
+            plans.append(replace(plan, policy=ExactPolicy((table * UNIT).astype(np.int64))))
+        return plans, price
+
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        decide(conference, truth, REQUEST, ledger, by_truth)
+        sealed = replace(ledger, releases=())
+        made = draft(conference, truth, REQUEST, Past(sealed), plan_conference, "")
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        tables = ledger.tables(ledger.record(ledger.releases[0]))
+        assert any((tables[p].accept != made.policies[p].accept).any() for p in tables)
+        with pytest.raises(VerificationError, match="release 1: tables"):
+            report(checked(ledger, conference, truth, REQUEST))
+
+
+def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    """Everything follows from the bar but the bar from nothing."""
+    conference, truth = honest
+    cases = [replace(case, bar=0.0) for case in conference.cases]
+    picked = assemble(cases, None, conference.bar + 0.3)
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(picked, truth, REQUEST, Past(ledger), plan_conference, "")
+        sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
+        with pytest.raises(VerificationError, match="bar and price"):
+            report(checked(sealed, conference, truth, REQUEST))
+
+
+def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    conference, truth = honest
+
+    def dearer(
+        part: Conference, guarantee: Guarantee, price: float | None
+    ) -> tuple[list[PaperPlan], float | None]:
+        return plan_conference(part, guarantee, 3.0)
+
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        decide(conference, truth, BUDGET, ledger, dearer)
+    with (
+        open_ledger(tmp_path / "key.bin", KEY) as ledger,
+        pytest.raises(VerificationError, match="bar and price"),
+    ):
+        report(checked(ledger, conference, truth, BUDGET))
+
+
+def test_a_release_planned_elsewhere_is_replayed(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    """Another version's tables: compared by what they promise and cost, and that is said."""
+
+    def elsewhere(made: Draft) -> Draft:
+        return replace(made, record=replace(made.record, made_with="planner 0"))
+
+    checks = forged(tmp_path, honest, REQUEST, elsewhere)
+    report(checks)
+    assert any("another version" in check.note for check in checks)
+    names = {check.name for check in checks}
+    assert {"release 1: limits of each table", "release 1: tables as good as today's"} <= names
+
+
+def test_under_the_name_of_another_version_bad_tables_are_still_found(
+    tmp_path: Path, honest: tuple[Conference, Truth]
+) -> None:
+    conference, truth = honest
+
+    def loose(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
+        return plan_conference(part, Guarantee("none", epsilon=None), price)
+
+    def worse(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
+        return plan_conference(part, Guarantee("public", epsilon=None), price)
+
+    for index, (planner, name) in enumerate(
+        ((loose, "limits of each table"), (worse, "tables as good as today's"))
+    ):
+        path = tmp_path / f"{index}.bin"
+        with open_ledger(path, KEY) as ledger:
+            made = draft(conference, truth, REQUEST, Past(ledger), planner, "")
+            record = replace(made.record, made_with="planner 0")
+            sealed = commit(ledger, record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
+            with pytest.raises(VerificationError, match=name):
+                report(checked(sealed, conference, truth, REQUEST))
+
+
+def test_amendments_are_made_again_release_by_release(
+    tmp_path: Path, honest: tuple[Conference, Truth]
+) -> None:
+    """A forgery in the first release of three is found when the third is verified."""
+    conference, truth = honest
+    swapped = {**truth, "p00": truth["p00"][::-1]}
+    inputs = (truth, swapped, truth)
+
+    def other_decision(made: Draft) -> Draft:
+        return papers_changed(accepted=not made.record.papers[0].accepted)(made)
+
+    for index, forgery in enumerate((lambda made: made, other_decision)):
+        path = tmp_path / f"{index}.bin"
+        for number, now in enumerate(inputs):
+            with open_ledger(path, KEY) as ledger:
+                made = draft(conference, now, REQUEST, Past(ledger), plan_conference, "why")
+                made = forgery(made) if number == 0 else made
+                stamp = input_stamp(KEY, conference, now, REQUEST)
+                sealed = commit(ledger, made.record, made.policies, stamp)
+        checks = checked(sealed, conference, truth, REQUEST)
+        failed = [check.name for check in checks if check.failed]
+        assert any(name.startswith("release 1: ") for name in failed) == (index == 1)
