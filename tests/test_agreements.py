@@ -186,3 +186,13 @@ def test_what_a_certificate_repeats_names_no_candidate_and_has_few_digits() -> N
     assert "notes" not in public
     assert public["odd"] == 1
     assert all(round(v, 4) == v for v in public.values() if isinstance(v, float))
+
+
+@pytest.mark.parametrize("scores", [(5.0,), (5.0, 5.0), (4.0, 6.0)])
+def test_few_scores_or_all_the_same_can_be_judged(scores: tuple[float, ...]) -> None:
+    row = (1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    names = ("a", "b", "c")
+    case = PaperCase("p", scores, names, (len(scores) / 3,) * 3, (row,) * 3, 0.0)
+    found = agreement([case])
+    assert (found.verdict, found.following, found.mirrored) == (FITS, None, None)
+    assert found.observed_mean == pytest.approx(5)

@@ -163,6 +163,7 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
         "lowest_and_highest_score": [1.0, 2.0],
         "grid": [1.0, 2.0, 3.0],
         "grid_declared": True,
+        "better": "high",
     }
     assert call("check", str(path), "--grid", "1,x")[0] == 2
     assert call("check", str(tmp_path / "none.csv"))[0] == 2

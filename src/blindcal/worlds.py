@@ -208,16 +208,18 @@ def _shared(world: World, measure: Measure) -> float:
 
 
 def points(world: World) -> Array:
+    """Some places between the scores that can be given, or that were: all of few, else evenly by rank."""
     if world.grid is not None:
         between = _edges(world.grid)
     else:
         ordered = np.sort(world.score)
-        at = np.unique(np.searchsorted(ordered, ordered, side="left"))[1:]
-        between = (ordered[at - 1] + ordered[at]) / 2
-        ranks = np.linspace(0, world.score.size, _POINTS + 2)[1:-1]
-        between = between[np.unique(np.clip(np.searchsorted(at, ranks), 0, max(0, at.size - 1)))]
-    few = np.unique(np.linspace(0, between.size - 1, min(_POINTS, between.size)).round().astype(int))
-    return np.asarray(between[few] if between.size else between)
+        steps = np.flatnonzero(np.diff(ordered))
+        ranks = np.linspace(0, ordered.size, _POINTS + 2)[1:-1]
+        near = np.minimum(np.searchsorted(steps, ranks), steps.size - 1)
+        chosen = steps[np.unique(near)] if steps.size else steps
+        between = (ordered[chosen] + ordered[chosen + 1]) / 2
+    few = np.linspace(0, between.size - 1, min(_POINTS, between.size))
+    return np.asarray(between[np.unique(few.round().astype(int))])
 
 
 def following(world: World) -> tuple[float | None, float]:

@@ -14,9 +14,11 @@ from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, say
+from blindcal.cli.inputs import Better
 from blindcal.conferences import read_reviewers
 from blindcal.errors import InputError
 from blindcal.files import write_table
+from blindcal.orientations import upright_reviewers, upright_reviews
 from blindcal.reviewers import Affine
 from blindcal.reviews import Reviews
 
@@ -42,6 +44,7 @@ def calibrate(
             "for maximum_likelihood and posterior."
         ),
     ] = None,
+    better: Better = "high",
     as_json: Json = False,
 ) -> None:
     """Calibrate the scores of one conference (no privacy: for the chairs' eyes).
@@ -51,25 +54,27 @@ def calibrate(
 
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
-    table = Reviews.read(reviews)
-    result = _run(table, method, reviewers)
-    columns = calibrated_columns(result, accept_rate)
+    table = upright_reviews(Reviews.read(reviews), better)
+    result = _run(table, method, reviewers, better)
+    columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
-    report = _report(result, accept_rate, out)
+    report = {**_report(result, accept_rate, out), "better": better}
     if as_json:
         emit_json(report)
     else:
         _print(report)
 
 
-def calibrated_columns(result: Calibration, accept_rate: float | None) -> dict[str, Sequence[object] | Array]:
-    """The columns of `calibrated.csv`."""
+def calibrated_columns(
+    result: Calibration, accept_rate: float | None, better: str = "high"
+) -> dict[str, Sequence[object] | Array]:
+    """The columns of `calibrated.csv`; higher is better in all but the raw mean, which is as it was given."""
     reviews, plain = result.reviews, raw(result.reviews)
     columns: dict[str, Sequence[object] | Array] = {
         "paper": list(reviews.papers),
         "quality": result.quality,
         "standard_error": result.standard_error,
-        "raw_mean": plain.quality,
+        "raw_mean": plain.quality if better == "high" else 0.0 - plain.quality,
         "reviews": np.bincount(reviews.paper).tolist(),
         "rank": result.rank.tolist(),
         "raw_rank": plain.rank.tolist(),
@@ -79,7 +84,7 @@ def calibrated_columns(result: Calibration, accept_rate: float | None) -> dict[s
     return columns
 
 
-def _run(reviews: Reviews, method: str, reviewers: Path | None) -> Calibration:
+def _run(reviews: Reviews, method: str, reviewers: Path | None, better: str) -> Calibration:
     if method not in (*METHODS, *_KNOWN):
         raise InputError(f"--method must be one of {', '.join((*METHODS, *_KNOWN))}, found {method!r}")
     if (method in _KNOWN) != (reviewers is not None):
@@ -87,12 +92,12 @@ def _run(reviews: Reviews, method: str, reviewers: Path | None) -> Calibration:
         raise InputError(f"--method {method} {rule}")
     if reviewers is None:
         return METHODS[method](reviews)
-    return _KNOWN[method](reviews, known_reviewers(reviewers, reviews.reviewers))
+    return _KNOWN[method](reviews, known_reviewers(reviewers, reviews.reviewers, better))
 
 
-def known_reviewers(path: Path, wanted: tuple[str, ...]) -> Affine:
+def known_reviewers(path: Path, wanted: tuple[str, ...], better: str = "high") -> Affine:
     """The reviewers of a file in the order `wanted`; one not listed takes the row `*`, else it is refused."""
-    rows = read_reviewers(path)
+    rows = upright_reviewers(read_reviewers(path), better)
     missing = sum(name not in rows for name in wanted)
     if missing and _ANYONE not in rows:
         raise InputError(f"{path} lacks {missing} of {len(wanted)} reviewers and has no row {_ANYONE}")
@@ -122,9 +127,15 @@ def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[s
     return report
 
 
+<<<<<<< HEAD
 def _print(report: dict[str, Any]) -> None:
     sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
     say(f"{report['method']}: {', '.join(sizes)}")
+=======
+def _print(report: dict[str, object]) -> None:
+    sizes = f"{report['papers']} papers, {report['reviews']} reviews, {report['reviewers']} reviewers"
+    say(f"{report['method']}: {sizes}; better: {report['better']} scores")
+>>>>>>> world
     if "accepted" in report:
         low, high = GRAY
         say(f"accepted: {report['accepted']}")

@@ -6,11 +6,12 @@ import numpy as np
 
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, table
-from blindcal.cli.inputs import Grid, ReviewsFile, levels
+from blindcal.cli.inputs import Better, Grid, ReviewsFile, levels
+from blindcal.orientations import known_end
 from blindcal.reviews import Reviews
 
 
-def check(reviews: ReviewsFile, grid: Grid = None, as_json: Json = False) -> None:
+def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_json: Json = False) -> None:
     """Read a table of reviews and say what is in it, or everything that is wrong with it.
 
     Prints counts only: no paper or reviewer is named.
@@ -18,7 +19,7 @@ def check(reviews: ReviewsFile, grid: Grid = None, as_json: Json = False) -> Non
     Example: blindcal check reviews.csv --grid 1..10
     """
     read = Reviews.read(reviews, grid=levels(grid))
-    facts = _facts(read)
+    facts = {**_facts(read), "better": known_end(better)}
     if as_json:
         emit_json(facts)
     else:
@@ -44,6 +45,8 @@ def _facts(reviews: Reviews) -> dict[str, object]:
 def _shown(value: object) -> str:
     if value is None:
         return "none: scores look continuous"
+    if isinstance(value, str):
+        return f"{value} scores, as --better says"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | np.ndarray):
