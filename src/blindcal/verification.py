@@ -214,7 +214,7 @@ def _compared(
 
 
 def _same_text(stored: str, made: str) -> bool:
-    """Whether a certificate of another version says the same, in all that today's says too but its wording."""
+    """Whether a certificate of another version says the same in all that today's says too, wording apart."""
     try:
         one, other = json.loads(stored), json.loads(made)
         again = [content["decided_again"] for content in (one, other)]

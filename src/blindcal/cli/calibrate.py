@@ -127,15 +127,9 @@ def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[s
     return report
 
 
-<<<<<<< HEAD
 def _print(report: dict[str, Any]) -> None:
     sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
-    say(f"{report['method']}: {', '.join(sizes)}")
-=======
-def _print(report: dict[str, object]) -> None:
-    sizes = f"{report['papers']} papers, {report['reviews']} reviews, {report['reviewers']} reviewers"
-    say(f"{report['method']}: {sizes}; better: {report['better']} scores")
->>>>>>> world
+    say(f"{report['method']}: {', '.join(sizes)}; better: {report['better']} scores")
     if "accepted" in report:
         low, high = GRAY
         say(f"accepted: {report['accepted']}")
