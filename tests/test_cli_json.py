@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.cli import run
+from blindcal.cli import console, run
 from blindcal.cli.app import app
-from small_conferences import SmallConference, arguments, small_conference
+from blindcal.errors import InputError
+from small_conferences import SmallConference, arguments, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -29,6 +30,7 @@ CASES = {
         ["--noise", "x"],
         ["--trials", "2", "--papers", "8", "--reviewers", "8", "--methods", "raw"],
     ),
+    "import": (["nowhere.csv", "--out", "i.csv"], ["in/reviews.csv", "--out", "i.csv"]),
     "key": (["in/reviews.csv"], ["other.bin"]),
     "demo": (["--out", "in/reviews.csv"], None),
 }
@@ -58,22 +60,33 @@ def test_both_streams_parse(name: str, small: SmallConference, capsys: pytest.Ca
 
 
 def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
-    """plan, decide and verify have notes: beside the result, and beside an error."""
+    """plan and decide have notes beside the result."""
     folder = small.write(Path("in"))
-    decide = arguments(folder, Path("key.bin"), Path("out"), "--json")
+    decide = arguments(folder, with_key(Path("key.bin")), Path("out"), "--json")
     files = decide[1:6]
     for command in (["plan", *files, "--accept-rate", "0.4", "--only", "--json"], decide):
         assert run(command) == 0
         _noted(capsys, "out")
     verify = ["verify", *files, "--key", "key.bin", "--json"]
     assert run(verify) == 0
-    _noted(capsys, "out")
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["verified"], said.err) == (True, "")
     small.with_review(1, score="9.87").write(folder)
-    for command in (decide, verify):
-        assert run(command) > 2
-        _noted(capsys, "err")
-    assert run(["plan", *files, "--json"]) == 2
-    assert json.loads(capsys.readouterr().err).keys() == {"error"}
+    for command in (decide, verify, ["plan", *files, "--json"]):
+        assert run(command) > 0
+        said = capsys.readouterr()
+        assert (said.out, json.loads(said.err).keys()) == ("", {"error"})
+
+
+def test_what_was_noted_before_an_error_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    def noted(*_: object, **__: object) -> int:
+        console.note("something")
+        raise InputError("wrong")
+
+    assert console.guarded(noted, ["--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["notes"] == ["something"]
+    assert console.guarded(noted, []) == 2
+    assert capsys.readouterr().err == "blindcal: something\nblindcal: wrong\n"
 
 
 def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:

@@ -170,7 +170,7 @@ def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
 
 def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
     def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
-        return PaperRecord(paper, 1, (), {}, (), 0, ("1", "2"), accepted, raw, "", {})
+        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, "", {})
 
     papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
     papers += [record("e", False, 1.0), record("f", False, 0.0)]
@@ -220,7 +220,7 @@ def test_an_outsider_stands_for_everybody_missing_from_the_pool():
     assert case.tuples[secret_of(case, ("y", "zed"))].tolist() == [0, 0]
     assert prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0) == conference
     del pools["p"]["*"]
-    with pytest.raises(InputError, match="2 without a row"):
+    with pytest.raises(InputError, match="2 missing"):
         prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
 
 

@@ -30,7 +30,7 @@ def interrupt(*_, **__):
     for _ in range(2):  # whoever is impatient presses twice
         os.killpg(0, signal.SIGINT)
         time.sleep(0.1)
-    end = time.monotonic() + 240
+    end = time.monotonic() + 900
     while time.monotonic() < end:
         try:
             time.sleep(0.1)
@@ -102,7 +102,7 @@ def _run(command: list[str], site: Path, folder: Path, moment: str) -> subproces
         cwd=folder,
         env=environment,
         start_new_session=True,
-        timeout=120,
+        timeout=400,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from blindcal.cli import run
 from blindcal.cli.strangers import NAME
 from blindcal.strangers import Directory, strangers
-from small_conferences import SmallConference, arguments, small_conference
+from small_conferences import SmallConference, arguments, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -36,9 +36,9 @@ def small() -> SmallConference:
 
 def _refused(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, Path]:
     folder = small.write(tmp_path / "in")
-    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
-    assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "key.bin").exists()
+    key = with_key(tmp_path / "key.bin")
+    assert run(arguments(folder, key, tmp_path / "out")) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
     return capsys.readouterr().err.replace(str(folder) + "/", ""), folder / NAME
 
 
@@ -107,7 +107,7 @@ def test_names_never_go_into_the_folder_that_is_sent_on(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = small.with_review(1, reviewer="Xyq").write(tmp_path / "in")
-    assert run(arguments(folder, tmp_path / "key.bin", folder)) == 2
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), folder)) == 2
     assert "who they are is not written down" in capsys.readouterr().err
     assert not list(tmp_path.rglob(f"*{NAME}*"))
 

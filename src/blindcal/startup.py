@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from threading import Event, Lock, Thread
 from time import sleep
@@ -73,7 +74,9 @@ def _end() -> NoReturn:
     # Not imported here: an interrupt may come while it is being loaded, and then there are no children yet.
     active_children = getattr(sys.modules.get("multiprocessing.process"), "active_children", tuple)
     for child in active_children():
-        child.kill()
+        # It may have ended by itself.
+        with suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGKILL)
     if not _said.is_set():
         os.write(2, f"{told('--json' in sys.argv)}\n".encode())
     os._exit(INTERRUPTED)

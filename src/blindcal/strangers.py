@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
+from blindcal.pools import OUTSIDER
+
 # Beyond so many names the nearest spelling is not looked for letter by letter: it takes milliseconds a name.
 _MOST_COMPARED = 200
 _CLOSE, _SURE = 0.6, 0.8
@@ -96,20 +98,22 @@ def strangers(
 ) -> list[Stranger]:
     """Why each of the `missing` reviewers of each paper is not in its pool. CONFIDENTIAL.
 
+    Nobody lacks a calibration where `*` is among those `known`.
+
     >>> strangers({"p": ["bob"]}, {"p": {"Ann": 1.0, "Bob": 1.0}}, ["Ann", "Bob"])
     [Stranger(paper='p', reviewer='bob', cause='spelling', nearest='Bob')]
     """
-    directory = Directory({*known, *(name for pool in pools.values() for name in pool)})
+    directory = Directory({*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER})
     unknown = sorted({name for names in missing.values() for name in names} - set(directory.names))
     close = set(unknown[:_MOST_COMPARED])
     nearest = {name: directory.nearest(name, name in close) for name in unknown}
-    return sorted(
-        Stranger(
-            paper, name, _cause(paper, name, pools.get(paper, {}), nearest, conflicts), nearest.get(name, "")
-        )
-        for paper, names in missing.items()
-        for name in names
-    )
+    anybody = OUTSIDER in known
+
+    def stranger(paper: str, name: str) -> Stranger:
+        cause = _cause(paper, name, pools.get(paper, {}), nearest, conflicts, anybody)
+        return Stranger(paper, name, cause, nearest.get(name, ""))
+
+    return sorted(stranger(paper, name) for paper, names in missing.items() for name in names)
 
 
 def _cause(
@@ -118,6 +122,7 @@ def _cause(
     pool: Mapping[str, float],
     nearest: Mapping[str, str],
     conflicts: Collection[tuple[str, str]],
+    anybody: bool,
 ) -> str:
     if name in pool:
         return "probability 0"
@@ -125,7 +130,9 @@ def _cause(
         return "conflict"
     if name not in nearest:
         return "pool"
-    return "spelling" if _same(name, nearest[name]) else "calibration"
+    if _same(name, nearest[name]):
+        return "spelling"
+    return "pool" if anybody else "calibration"
 
 
 def _same(name: str, other: str) -> bool:
