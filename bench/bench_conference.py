@@ -77,6 +77,7 @@ def decide(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]
     """Seconds of `blindcal decide`, its seconds of computing, and GiB of the largest process so far."""
     command = [sys.executable, "-m", "blindcal", "decide", "reviews.csv", "--reviewers", "reviewers.csv"]
     command += ["--pools", "pools.csv", "--accept-rate", "0.25", "--key", "key.bin", "--out", "out", *options]
+    bc.make_key(folder / "key.bin")
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -157,8 +157,8 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return False, "out of time"
-    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return run.returncode == 0, failed[0][:120] if failed else f"exit code {run.returncode}"
+    lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  "))]
+    return run.returncode == 0, " | ".join(line[:120] for line in lines[:6]) or f"exit code {run.returncode}"
 
 
 def main() -> None:
@@ -182,6 +182,10 @@ def main() -> None:
     print(f"{len(everything)} mutants of {len(names)} modules, {len(chosen)} tried", flush=True)
     rows = []
     with ThreadPoolExecutor(asked.workers) as pool:
+        whole = [Mutant(name, 0, 0, 0, "", "") for name in names]
+        for one, job in [(one, pool.submit(alive, one, asked.seconds, asked.python)) for one in whole]:
+            if not job.result()[0]:
+                sys.exit(f"the tests of {one.module} fail without any mutant: {job.result()[1]}")
         jobs = [(one, pool.submit(alive, one, asked.seconds, asked.python)) for one in chosen]
         for one, job in jobs:
             lives, noticed = job.result()

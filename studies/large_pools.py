@@ -3,15 +3,14 @@
     python studies/large_pools.py [--papers 60] [--workers N]
 
 The prototype's reviewers, 3 reviews a paper, bar at the upper quartile. Pools of 20, 40 and 60 are solved
-twice: with an accept probability for every tuple, and summed up as pools of hundreds are. Writes a table of
-docs/menu.md.
+twice: with an accept probability for every tuple, and summed up as pools of hundreds are. Writes
+docs/numbers/large_pools.json and a table of docs/menu.md.
 """
 
 from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -23,9 +22,9 @@ from blindcal.guarantees import Guarantee
 from blindcal.plans import figures, success_by_slot
 from blindcal.simulation import prototype_law
 from blindcal.workers import cores, each
-from menu import cases, draw
+from menu import cases
+from stated import keep
 
-DOC = Path(__file__).parents[1] / "docs" / "menu.md"
 GUARANTEES = {
     "steady, epsilon 2": Guarantee(),
     "steady": Guarantee("steady", epsilon=None),
@@ -74,7 +73,8 @@ def main() -> None:
         )
         lines.append(row(pool, exact, shared))
         print(lines[-1], flush=True)
-    DOC.write_text(draw(DOC.read_text(encoding="utf-8"), {"pools": lines}), encoding="utf-8")
+    command = f"python studies/large_pools.py --papers {options.papers}"
+    keep("large_pools", command, {"docs/menu.md": {"pools": lines}}, {})
 
 
 if __name__ == "__main__":

@@ -4,16 +4,15 @@
 
 Every paper has a pool of candidates, drawn from a crowd so large that pools hardly overlap; three of them
 wrote its reviews. The bar is the upper quartile of quality. Errors are expectations over each paper's public
-belief, so the tables are exact and only the papers are sampled. Writes the tables of docs/menu.md.
+belief, so the tables are exact and only the papers are sampled. Writes docs/numbers/menu.json and the tables
+of docs/menu.md and README.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -24,8 +23,8 @@ from blindcal.decks import solve_case
 from blindcal.guarantees import Guarantee
 from blindcal.simulation import Law, nips_2014_law, pooled_conference, prototype_law
 from blindcal.workers import cores, each
+from stated import keep
 
-DOC = Path(__file__).parents[1] / "docs" / "menu.md"
 BAR = float(ndtri(0.75))
 REVIEWS = 3
 REGIMES = {"prototype": prototype_law(), "NIPS 2014": nips_2014_law()}
@@ -46,6 +45,13 @@ MENU = {
     "full calibration": FULL,
 }
 HEADLINE = ("public", "steady", "average", "full calibration")
+IN_WORDS = {
+    "raw": "raw: mean score above the bar",
+    "public": "public: decisions tell nobody anything new, whatever they know",
+    "steady": "steady: no decision makes the best guess likelier",
+    "average": "average: the best guess is no likelier on average",
+    "full calibration": "full calibration, no protection",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +154,13 @@ def _percent(values: Array) -> str:
     return f"{100 * mean:.1f} ± {100 * error:.1f} %"
 
 
-def draw(page: str, tables: dict[str, list[str]]) -> str:
-    """The page with each table between its marks replaced."""
-    for name, lines in tables.items():
-        marks = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-        page = re.sub(marks, "\\g<1>" + "\n".join(lines) + "\n\\g<2>", page, flags=re.DOTALL)
-    return page
+def short_table(sample: Sample) -> list[str]:
+    """The same for the README: in words, without what was played."""
+    lines = ["| | wrong decisions | author named |", "|---|---|---|"]
+    for column, name in enumerate(("raw", *HEADLINE)):
+        cells = _percent(sample.wrong[:, column]), _percent(sample.success[:, column])
+        lines.append(f"| {IN_WORDS[name]} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def main() -> None:
@@ -170,7 +177,8 @@ def main() -> None:
     tables = {"menu": menu_table(samples), "headline": headline_table(headline, played)}
     for lines in tables.values():
         print("\n".join(lines), end="\n\n")
-    DOC.write_text(draw(DOC.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    pages = {"docs/menu.md": tables, "README.md": {"headline": short_table(headline)}}
+    keep("menu", f"python studies/menu.py --papers {options.papers}", pages, {})
 
 
 if __name__ == "__main__":

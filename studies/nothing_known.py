@@ -3,15 +3,14 @@
     python studies/nothing_known.py [--conferences 400] [--workers N]
 
 The paper's setting: 100 papers, 100 reviewers, 3 reviews a paper, slopes exponential with mean 1, offsets of
-variance 0.5; then the same with all slopes equal. Every method sees the same conferences. Writes the table of
-docs/calibration.md.
+variance 0.5; then the same with all slopes equal. Every method sees the same conferences. Writes
+docs/numbers/nothing_known.json and the table of docs/calibration.md.
 """
 
 from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -20,9 +19,8 @@ from blindcal.checks import Array
 from blindcal.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.simulation import Law, Slopes, simulate
 from blindcal.workers import cores, each
-from menu import draw
+from stated import keep
 
-DOC = Path(__file__).parents[1] / "docs" / "calibration.md"
 METHODS = {
     "raw": raw_quality,
     "standardized": standardized_quality,
@@ -67,12 +65,31 @@ def gains(found: dict[float, Array], other: str) -> list[str]:
     """How much lower the errors of `hierarchical` are, in pairs: mean, and in standard errors."""
     lines = []
     for noise, one in found.items():
-        at = 2 * list(METHODS).index(other)
-        gain = one[:, at : at + 2] - one[:, 6:8]
-        mean, error = gain.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
+        mean, error = _gain(one, other)
         told = ", ".join(f"{m:+.5f} ({m / e:+.1f} standard errors)" for m, e in zip(mean, error, strict=True))
         lines.append(f"{noise:g}: {told}, covered {100 * one[:, -1].mean():.1f} %")
     return lines
+
+
+def _gain(one: Array, other: str) -> tuple[Array, Array]:
+    """Mean and standard error of what `hierarchical` gains on `other`: Kendall-tau, messy middle."""
+    at = 2 * list(METHODS).index(other)
+    gain = one[:, at : at + 2] - one[:, 6:8]
+    return gain.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
+
+
+def sentences(drawn: dict[float, Array], equal: dict[float, Array]) -> dict[str, list[str]]:
+    """The smallest gain where slopes differ, and what is lost on `offsets` where all are equal."""
+    mean, error = _gain(drawn[NOISES[-1]], "offsets")
+    lost = [_gain(one, "offsets") for one in equal.values()]
+    shown = [f"{-m[0]:.5f}".replace("0.", ".") for m, _ in lost]
+    worst = max(-m[0] / e[0] for m, e in lost)
+    return {
+        "docs/calibration.md": [
+            f"is {mean[0] / error[0]:.0f} and {mean[1] / error[1]:.0f} standard errors wide",
+            f"is larger by {', '.join(shown[:-1])} and {shown[-1]}, at most {worst:.1f} standard errors",
+        ]
+    }
 
 
 def main() -> None:
@@ -83,17 +100,19 @@ def main() -> None:
     sizes = [min(CHUNK, options.conferences - start) for start in range(0, options.conferences, CHUNK)]
     run = partial(each, errors, workers=options.workers)
     laws: tuple[Slopes, ...] = ("exponential", "equal")
+    by_law = {}
     for slopes in laws:
         jobs = [(slopes, noise, chunk, size) for noise in NOISES for chunk, size in enumerate(sizes)]
         parts = run(jobs)
         by_noise = (parts[i : i + len(sizes)] for i in range(0, len(parts), len(sizes)))
         found = {noise: np.concatenate(part) for noise, part in zip(NOISES, by_noise, strict=True)}
-        lines = table(found)
-        print(f"slopes {slopes}", *lines, sep="\n")
+        by_law[slopes] = found
+        print(f"slopes {slopes}", *table(found), sep="\n")
         for other in ("raw", "standardized", "offsets"):
             print(f"against {other}, Kendall-tau and messy middle:", *gains(found, other), sep="\n")
-        if slopes == "exponential":
-            DOC.write_text(draw(DOC.read_text(encoding="utf-8"), {"nothing known": lines}), encoding="utf-8")
+    command = f"python studies/nothing_known.py --conferences {options.conferences}"
+    tables = {"docs/calibration.md": {"nothing known": table(by_law["exponential"])}}
+    keep("nothing_known", command, tables, sentences(by_law["exponential"], by_law["equal"]))
 
 
 if __name__ == "__main__":

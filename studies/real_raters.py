@@ -1,10 +1,12 @@
 """Real raters: leave out one score of each item, predict it with every calibrator; and `assess` on each.
 
-    python studies/real_raters.py --data FOLDER [--only aibs,chopin] [--repeats 5]
+    python studies/real_raters.py --data FOLDER [--only aibs,chopin] [--repeats 6]
 
-FOLDER holds the public tables named in `SETS`; each has columns item_id, rater_id and a score. Prints two
-Markdown tables. Items keep at least two scores and raters at least two others; what is left out is random
-with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is paired.
+FOLDER holds a table for each of `SETS`, made from the public source named there, with columns item_id,
+rater_id and a score. Prints Markdown tables; with all sets, writes docs/numbers/real_raters.json and the
+tables of docs/calibration.md. Items keep at least two scores and raters at least two others; what is left out
+is random with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is
+paired.
 """
 
 from __future__ import annotations
@@ -21,13 +23,17 @@ import blindcal as bc
 from blindcal.calibrators import METHODS
 from blindcal.calibrators.results import batch_of
 from blindcal.predictions import Change, change, left_out, shrunk_means
+from stated import keep
 
 Row = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Source:
+    """A table in the folder, how a row of it is read, and where it comes from."""
+
     file: str
+    origin: str
     score: Callable[[Row], float | None]
     item: Callable[[Row], str] = lambda row: row["item_id"]
 
@@ -36,19 +42,51 @@ def _number(column: str, sign: float = 1.0) -> Callable[[Row], float | None]:
     return lambda row: sign * float(row[column]) if row[column] else None
 
 
+def _repository(name: str, commit: str) -> str:
+    return f"[{name}](https://github.com/{name}/tree/{commit})"
+
+
+SKATING = ("BuzzFeedNews/2018-02-figure-skating-analysis", "75f11db")
 SETS = {
-    "grants (AIBS)": Source("grants/aibs_2014_2017.csv", _number("score", -1.0)),
-    "piano (Chopin 2025)": Source(
-        "chopin/chopin_2025.csv", _number("score"), lambda row: f"{row['event']} {row['item_id']}"
+    "grants (AIBS)": Source(
+        "grants/aibs_2014_2017.csv",
+        "overall scores, [S. Gallo](https://doi.org/10.6084/m9.figshare.12728087), as `AIBS` in the R "
+        "package ShinyItemAnalysis 1.5.4; 1 is best, so scores are negated",
+        _number("score", -1.0),
     ),
-    "dancing": Source("dancing/dancing_series_1_15.csv", _number("score")),
-    "peer grades (MOOC)": Source("peer_grading/mooc_assignment3.csv", _number("score")),
+    "piano (Chopin 2025)": Source(
+        "chopin/chopin_2025.csv",
+        "jury scores before the competition's own correction, "
+        + _repository("marcinprzeradzki/chopin-19", "ac2f927"),
+        _number("score"),
+        lambda row: f"{row['event']} {row['item_id']}",
+    ),
+    "dancing": Source(
+        "dancing/dancing_series_1_15.csv",
+        "15 series of a television contest, "
+        + _repository("four-tens/strictly-come-dancing-results", "80e85ae"),
+        _number("score"),
+    ),
+    "peer grades (MOOC)": Source(
+        "peer_grading/mooc_assignment3.csv",
+        f"one assignment, {_repository('MiFei/AAAI15-Peer-Grading', 'e9510c9')}",
+        _number("score"),
+    ),
     "peer grades (R course)": Source(
         "peer_grading/r_coding_assessment.csv",
+        f"grades by peers alone, {_repository('statbiscuit/peer-grading', 'a58ec70')}",
         lambda row: float(row["score"]) if row["rater_kind"] == "peer" else None,
     ),
-    "skating, components": Source("figure_skating/skating_by_performance.csv", _number("component_mean")),
-    "skating, execution": Source("figure_skating/skating_by_performance.csv", _number("mean_goe")),
+    "skating, components": Source(
+        "figure_skating/skating_by_performance.csv",
+        f"17 competitions, mean program component of a judge, {_repository(*SKATING)}",
+        _number("component_mean"),
+    ),
+    "skating, execution": Source(
+        "figure_skating/skating_by_performance.csv",
+        f"the same, mean grade of execution, {_repository(*SKATING)}",
+        _number("mean_goe"),
+    ),
 }
 
 
@@ -105,22 +143,33 @@ def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:
     return found
 
 
-def draw(found: dict[str, Study]) -> None:
-    methods = list(next(iter(found.values())).changes)
-    print("\n| data | items, raters, scores | raw error |", " | ".join(methods[1:]), "|")
-    print("|---|---|---|" + "---|" * (len(methods) - 1))
+def sources() -> list[str]:
+    return ["| data | source |", "|---|---|", *(f"| {name} | {one.origin} |" for name, one in SETS.items())]
+
+
+def left_out_table(found: dict[str, Study]) -> list[str]:
+    methods = list(next(iter(found.values())).changes)[1:]
+    lines = ["| data | items, raters, scores | raw error | " + " | ".join(methods) + " |"]
+    lines.append("|---|---|---|" + "---|" * len(methods))
     for name, study in found.items():
         r, raw = study.reviews, study.changes["raw"]
-        cells = [_cell(study.changes[method]) for method in methods[1:]]
+        cells = [_cell(study.changes[method]) for method in methods]
         sizes = f"{len(r.papers):,}, {len(r.reviewers):,}, {len(r):,}"
-        print(f"| {name} | {sizes} | {raw.error:.3f} |", " | ".join(cells), "|")
-    print("\n| data | quality | offset | slope | residual | wrong: raw | now | known | verdict |")
-    print("|---|---|---|---|---|---|---|---|---|")
+        lines.append(f"| {name} | {sizes} | {raw.error:.3f} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def assessed_table(found: dict[str, Study]) -> list[str]:
+    lines = [
+        "| data | quality | offset | slope | residual | wrong: raw | now | known | verdict |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for name, study in found.items():
         a = study.assessment
         shares = [f"{100 * s.value:.0f} ({100 * s.low:.0f}-{100 * s.high:.0f})" for s in a.shares.values()]
         wrong = [f"{100 * a.wrong[m].value:.1f}" for m in ("raw", "hierarchical", "known")]
-        print(f"| {name} |", " | ".join([*shares, *wrong]), f"| {a.verdict} |")
+        lines.append(f"| {name} | " + " | ".join([*shares, *wrong]) + f" | {a.verdict} |")
+    return lines
 
 
 def _cell(found: Change) -> str:
@@ -138,7 +187,16 @@ def main() -> None:
     if arguments.data is None:
         print("real_raters needs --data FOLDER with the public tables; nothing done")
         return
-    draw(compute(arguments.data, [w for w in arguments.only.lower().split(",") if w], arguments.repeats))
+    only = [w for w in arguments.only.lower().split(",") if w]
+    found = compute(arguments.data, only, arguments.repeats)
+    tables = {"left out": left_out_table(found), "assessed": assessed_table(found), "sources": sources()}
+    for lines in tables.values():
+        print("", *lines, sep="\n")
+    if not only:
+        leniency = found["peer grades (MOOC)"].assessment.shares["offset"].value
+        told = {"docs/calibration.md": [f"{100 * leniency:.0f} % of the variance is leniency"]}
+        command = f"python studies/real_raters.py --data FOLDER --repeats {arguments.repeats}"
+        keep("real_raters", command, {"docs/calibration.md": tables}, told)
 
 
 if __name__ == "__main__":

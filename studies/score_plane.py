@@ -2,8 +2,9 @@
 
     python studies/score_plane.py
 
-Writes docs/figures/score_plane.png, computed from beliefs alone: a pair conflicts where one assignment favors
-paper 1 and the other paper 2; there one unit of adversary error costs min |2 favor - 1| of conference error.
+Writes docs/figures/score_plane.png and docs/numbers/score_plane.json, computed from beliefs alone: a pair
+conflicts where one assignment favors paper 1 and the other paper 2; there one unit of adversary error costs
+min |2 favor - 1| of conference error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from matplotlib.colors import ListedColormap
 
 from blindcal import Affine, Belief, Logistic, Reviewer, pair_belief
 from blindcal.checks import Array
+from stated import keep
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 HELD = (0.5, 0.9, 0.99)
@@ -32,28 +34,35 @@ class Plane:
     density: Array
 
 
-def plane(title: str, pair: tuple[Reviewer, Reviewer], low: float, high: float, steps: int) -> Plane:
+PAIRS: tuple[tuple[str, tuple[Reviewer, Reviewer], float, float], ...] = (
+    ("no noise", (Affine(1.2, 0.6), Affine(0.8, -0.6)), -4.5, 4.5),
+    ("noise 0.5", (Affine(1.2, 0.6, noise=0.5), Affine(0.8, -0.6, noise=0.5)), -4.5, 4.5),
+    (
+        "scale 1 to 10, noise 0.8",
+        (Logistic(1, 10, 1.2, 0.7, noise=0.8), Logistic(1, 10, 0.7, -0.5, noise=0.8)),
+        -1.5,
+        12.5,
+    ),
+)
+
+
+def densities(pair: tuple[Reviewer, Reviewer], low: float, high: float, steps: int) -> tuple[Array, Array]:
+    """Scores, and how often each pair of them occurs."""
     # Cell centers, so that no score of a bounded scale falls on its end.
     score = low + (high - low) * (np.arange(steps) + 0.5) / steps
-    scores = np.stack(np.meshgrid(score, score, indexing="ij"), axis=-1)
     f1, f2 = (np.exp(reviewer.log_marginal(score)) for reviewer in pair)
-    density = 0.5 * (np.outer(f1, f2) + np.outer(f2, f1))
-    return Plane(title, score, pair_belief(pair, scores), density)
+    return score, 0.5 * (np.outer(f1, f2) + np.outer(f2, f1))
 
 
 def compute(steps: int = 240) -> list[Plane]:
-    lenient, strict = (1.2, 0.6), (0.8, -0.6)
-    return [
-        plane("no noise", (Affine(*lenient), Affine(*strict)), -3.5, 3.5, steps),
-        plane("noise 0.5", (Affine(*lenient, noise=0.5), Affine(*strict, noise=0.5)), -3.5, 3.5, steps),
-        plane(
-            "scale 1 to 10, noise 0.8",
-            (Logistic(1, 10, 1.2, 0.7, noise=0.8), Logistic(1, 10, 0.7, -0.5, noise=0.8)),
-            0.0,
-            11.0,
-            steps // 2,
-        ),
-    ]
+    planes = []
+    for title, pair, low, high in PAIRS:
+        # Integrals take their time: half the steps where there is no closed form.
+        fine = steps if isinstance(pair[0], Affine) else steps // 2
+        score, density = densities(pair, low, high, fine)
+        scores = np.stack(np.meshgrid(score, score, indexing="ij"), axis=-1)
+        planes.append(Plane(title, score, pair_belief(pair, scores), density))
+    return planes
 
 
 def conflict(belief: Belief) -> Array:
@@ -61,11 +70,13 @@ def conflict(belief: Belief) -> Array:
     return np.sign(belief.favor - 0.5).sum(axis=-1) / 2.0
 
 
-def held_levels(density: Array) -> list[float]:
-    """Density levels whose regions hold the given shares of all pairs, rising."""
+def held_levels(score: Array, density: Array) -> list[float]:
+    """Density levels whose regions hold the given shares of all pairs, also of those not shown; rising."""
     ranked = np.sort(density.ravel())[::-1]
-    share = np.cumsum(ranked) / ranked.sum()
-    return [float(ranked[np.searchsorted(share, part)]) for part in sorted(HELD, reverse=True)]
+    share = np.cumsum(ranked) * (score[1] - score[0]) ** 2
+    if share[-1] < max(HELD):
+        raise SystemExit(f"only {share[-1]:.2%} of the pairs are shown, show more")
+    return [float(ranked[np.searchsorted(share, held)]) for held in sorted(HELD, reverse=True)]
 
 
 def draw(planes: list[Plane]) -> Path:
@@ -76,7 +87,7 @@ def draw(planes: list[Plane]) -> Path:
         price = np.where(side == 0.0, np.abs(2.0 * part.belief.favor - 1.0).min(axis=-1), np.nan)
         axis.pcolormesh(s, s, side.T, cmap=sides, vmin=-1, vmax=1, rasterized=True)
         shown = axis.pcolormesh(s, s, price.T, cmap="viridis_r", vmin=0.0, vmax=1.0, rasterized=True)
-        axis.contour(s, s, part.density.T, levels=held_levels(part.density), colors="0.35", linewidths=0.7)
+        axis.contour(s, s, part.density.T, levels=held_levels(s, part.density), colors="0.35", linewidths=0.7)
         middle, reach = 0.5 * (s[0] + s[-1]), s[-1] - s[0]
         for sign, paper in ((1, 1), (-1, 2)):
             place = middle + sign * 0.27 * reach, middle - sign * 0.40 * reach
@@ -110,8 +121,21 @@ def shares(planes: list[Plane]) -> list[tuple[str, float, float]]:
     return found
 
 
+def sentences(planes: list[Plane]) -> dict[str, list[str]]:
+    """What the caption says: the rings, and how often the assignments conflict."""
+    rings = [f"{100 * held:.0f}" for held in HELD]
+    conflicts = [f"{100 * share:.0f} %" for _, share, _ in shares(planes)]
+    return {
+        "docs/theory.md": [
+            f"Rings hold {', '.join(rings[:-1])} and {rings[-1]} % of all pairs",
+            f"{', '.join(conflicts[:-1])} and {conflicts[-1]} of the pairs conflict",
+        ]
+    }
+
+
 if __name__ == "__main__":
     planes = compute()
     print(draw(planes))
-    for title, share, price in shares(planes):
-        print(f"{title}: {share:.1%} of pairs conflict, mean price there {price:.2f}")
+    told = sentences(planes)
+    print(*told["docs/theory.md"], sep="\n")
+    keep("score_plane", "python studies/score_plane.py", {}, told)

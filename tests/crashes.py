@@ -1,23 +1,26 @@
-"""Writers that are killed, and writers that race: run by test_files.py in a small process that may fork."""
+"""Writers that are killed, and writers that race: run by tests in a small process that may fork.
+
+Nobody is killed by the clock: a writer dies at a given call into the system, or at a given byte.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from blindcal import files
 from blindcal.errors import RefusedError
-from blindcal.files import lock, write_bytes
+from blindcal.files import clear_stale, lock, write_bytes
 
 SIZE = 50_000
-CALLS = ("open", "fsync", "link", "replace", "unlink", "close")
+CALLS = ("open", "mkdir", "chmod", "listdir", "fsync", "link", "replace", "unlink", "close")
 
 
 def content(version: int) -> bytes:
@@ -55,9 +58,9 @@ def state(path: Path) -> int | None:
     return int(data[:8]) if data == content(int(data[:8] or b"0")) else -1
 
 
-def random_kills(folder: Path, kills: int, seed: int, replace: int) -> dict[str, int]:
-    rng = Random(seed)
-    seen = dict.fromkeys(("torn", "temporaries", "temporaries_after_the_next_write", "old", "new"), 0)
+def kill_within_the_write(folder: Path, kills: int, replace: int, named: int) -> dict[str, int]:
+    """The system kills a writer as soon as its file would grow beyond a limit: half-written files."""
+    seen = dict.fromkeys(("torn", "temporaries", "temporaries_after_clearing"), 0)
     for trial in range(kills):
         home = folder / f"t{trial}"
         home.mkdir()
@@ -65,26 +68,27 @@ def random_kills(folder: Path, kills: int, seed: int, replace: int) -> dict[str,
         if replace:
             write_bytes(path, content(0))
 
-        def write(path: Path = path) -> None:
+        def write(path: Path = path, limit: int = trial * SIZE // kills) -> None:
+            if named:
+                without_nameless_files()
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             write_bytes(path, content(1), replace=bool(replace))
 
-        child = fork(write)
-        time.sleep(rng.uniform(0, 0.006))
-        os.kill(child, signal.SIGKILL)
-        code_of(child)
-        now = state(path)
-        seen["torn"] += now not in ((0, 1) if replace else (None, 1))
-        seen["new" if now == 1 else "old"] += 1
+        code = code_of(fork(write))
+        seen["torn"] += code != -signal.SIGXFSZ or state(path) != (0 if replace else None)
         seen["temporaries"] += len(strays(home, {"result"}))
-        if replace or now is None:
-            write_bytes(path, content(2), replace=bool(replace))
-        seen["temporaries_after_the_next_write"] += len(strays(home, {"result"}))
+        clear_stale(home)
+        seen["temporaries_after_clearing"] += len(strays(home, {"result"}))
     return seen
 
 
 def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]:
     """Die just before, and just after, the first, second, ... call into the system while writing."""
-    seen = dict.fromkeys(("torn", "temporaries", "temporaries_after_the_next_write", "calls"), 0)
+    seen = dict.fromkeys(
+        ("torn", "temporaries", "temporaries_after_the_next_write", "calls", "old", "new"), 0
+    )
     for moment in range(200):
         home = folder / f"t{moment}"
         home.mkdir()
@@ -103,11 +107,46 @@ def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]
             return seen
         now = state(path)
         seen["calls"] += 1
+        seen["new" if now == 1 else "old"] += 1
         seen["torn"] += code != -signal.SIGKILL or now not in ((0, 1) if replace else (None, 1))
         seen["temporaries"] += len(strays(home, {"result"}))
         write_bytes(path, content(2), replace=True)
         seen["temporaries_after_the_next_write"] += len(strays(home, {"result"}))
     raise RuntimeError("the write never ended")
+
+
+def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
+    """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
+    from blindcal.coins import make_key, read_key
+    from blindcal.records import open_ledger, read_ledger, sealed_folder
+    from test_records import seal_next
+
+    seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)
+
+    def seal(key: Path, moment: int) -> None:
+        if named:
+            without_nameless_files()
+        die_at(moment)
+        with open_ledger(key, read_key(key)) as ledger:
+            seal_next(ledger)
+
+    for moment in range(1000):
+        (home := folder / f"t{moment}").mkdir()
+        path, key = home / "key.bin", make_key(home / "key.bin")
+        with open_ledger(path, key) as ledger:
+            seal_next(ledger)
+        if code_of(fork(lambda path=path, moment=moment: seal(path, moment))) == 0:
+            return seen
+        ledger = read_ledger(path, key)
+        whole = all(ledger.tables(ledger.record(release)) for release in ledger.releases)
+        seen["torn"] += ledger.counter not in (1, 2) or not whole
+        seen["calls"] += 1
+        seen["old" if ledger.counter == 1 else "new"] += 1
+        with open_ledger(path, key) as ledger:
+            after = seal_next(ledger)
+        names = {f"{counter:04d}.sealed" for counter in range(1, after.counter + 1)}
+        seen["left_over"] += names != set(os.listdir(sealed_folder(path)))
+    raise RuntimeError("the release was never sealed")
 
 
 def die_at(moment: int) -> None:

@@ -1,67 +1,183 @@
-"""`decide` killed at random moments: run by test_cli_decide.py in a small process that may fork."""
+"""`decide` killed at each call into the system, and started many times at once: run by test_cli_decide.py.
+
+A small process that may fork. A run dies at a given call, so that nothing depends on the clock.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import sys
-import time
 from pathlib import Path
-from random import Random
 
 from blindcal.cli import run
-from small_conferences import arguments
+from crashes import code_of, die_at, together, without_nameless_files
+from small_conferences import SmallConference, arguments, small_conference
 
+SMALL = small_conference(papers=3)
+KEY = bytes(range(32))
 PUBLIC = ("decisions.csv", "certificate.json")
+AMEND = ("--amend", "--reason", "x")
 
 
-def quiet(command: list[str]) -> int:
-    """Run a command in a child without its words."""
+def quietly(command: list[str]) -> None:
+    """Run a command without its words, as the end of a child."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(1, 2)
+    os._exit(run(command))
+
+
+def code(command: list[str], moment: int | None = None, named: bool = False) -> int:
+    """The exit code of a command in a child that dies at a moment, if one is given."""
     child = os.fork()
     if not child:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(1, 2)
-        os._exit(run(command))
-    return child
+        if named:
+            without_nameless_files()
+        if moment is not None:
+            die_at(moment)
+        quietly(command)
+    return code_of(child)
 
 
-def main(inputs: Path, work: Path, kills: int, seed: int) -> None:
-    """Each round starts from nothing but the key, kills one run, changes nothing, and runs again."""
-    rng, key = Random(seed), (work / "chair" / "key.bin").read_bytes()
-    expected = {name: (work / "expected" / name).read_bytes() for name in PUBLIC}
-    began = time.monotonic()
-    seen = {"killed": 0, "wrong": 0, "published": 0, "sealed": 0}
-    longest = 0.0
-    for index in range(kills):
-        chair, out = work / f"killed{index}", work / f"killed{index}-out"
-        chair.mkdir()
-        (chair / "key.bin").write_bytes(key)
-        (chair / "key.bin").chmod(0o600)
-        command = arguments(inputs, chair / "key.bin", out)
-        began = time.monotonic()
-        child = quiet(command)
-        if index:
-            time.sleep(rng.uniform(0, 1.1 * longest))
-            os.kill(child, signal.SIGKILL)
-        status = os.waitpid(child, 0)[1]
-        longest = longest or time.monotonic() - began
-        seen["killed"] += os.WIFSIGNALED(status)
-        found = {name: (out / name).read_bytes() for name in PUBLIC if (out / name).exists()}
-        seen["wrong"] += any(data != expected[name] for name, data in found.items())
-        ledger = (chair / "key.bin.sealed" / "ledger.json").exists()
-        seen["wrong"] += bool(found) and not ledger
+def warm(work: Path, inputs: Path) -> None:
+    """One release in this process, so that its children need not import and prepare everything again."""
+    chair = Chair.new(work / "warm")
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        done = run(chair.command(inputs, "out")) or run(chair.verify(inputs, "out"))
+    assert done == 0, said.getvalue()
+    assert json.loads(chair.published("out")["certificate.json"])["epsilon"] > 0, "coins must matter"
+
+
+class Chair:
+    """A folder with the key, its sealed folder and what was published; copied to try several futures."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.key = home, home / "chair" / "key.bin"
+
+    @classmethod
+    def new(cls, home: Path) -> Chair:
+        chair = cls(home)
+        chair.key.parent.mkdir(parents=True)
+        chair.key.write_bytes(KEY)
+        chair.key.chmod(0o600)
+        return chair
+
+    def copy(self, home: Path) -> Chair:
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(self.home, home)
+        return Chair(home)
+
+    def command(self, inputs: Path, out: str, *more: str) -> list[str]:
+        return arguments(inputs, self.key, self.home / out, *more)
+
+    def verify(self, inputs: Path, out: str) -> list[str]:
+        _, reviews, *files = self.command(inputs, out)
+        return ["verify", reviews, *files[:4], *files[6:]]
+
+    @property
+    def releases(self) -> int:
+        return len(list(self.key.parent.glob("key.bin.sealed/*.sealed")))
+
+    @property
+    def names(self) -> set[tuple[str, int]]:
+        """What lies on the disk: a later run finds the same wherever names and sizes are the same."""
+        files = [file for file in self.home.rglob("*") if file.is_file()]
+        named = [
+            (re.sub(r"[0-9a-f]{16}", "", str(f.relative_to(self.home))), f.stat().st_size) for f in files
+        ]
+        folders = [(str(f.relative_to(self.home)), -1) for f in self.home.rglob("*") if f.is_dir()]
+        return {*named, *folders}
+
+    def published(self, out: str) -> dict[str, bytes]:
+        found = {name: self.home / out / name for name in PUBLIC}
+        return {name: path.read_bytes() for name, path in found.items() if path.exists()}
+
+
+def killed(work: Path, kind: str, named: int, step: int) -> dict[str, int]:
+    """Kill one release at every `step`-th call; then the same command, and in a copy the next correction."""
+    inputs = [small.write(work / f"in{index}") for index, small in enumerate(corrections())]
+    warm(work, inputs[0])
+    start, more, number = Chair.new(work / "start"), (), 1
+    if kind == "amended":
+        assert code(start.command(inputs[0], "out1")) == 0
+        more, number = AMEND, 2
+    mine, out = inputs[number - 1], f"out{number}"
+    expected = start.copy(work / "expected")
+    assert code(expected.command(mine, out, *more)) == 0
+    seen = {"kills": 0, "wrong": 0, "sealed": 0, "not_sealed": 0, "published": 0, "states": 0}
+    known: list[set[tuple[str, int]]] = []
+    for moment in range(0, 10_000, step):
+        chair = start.copy(work / "killed")
+        ended = code(chair.command(mine, out, *more), moment, bool(named))
+        if ended == 0:
+            return seen
+        seen["kills"] += 1
+        sealed, found = chair.releases == number, chair.published(out)
+        seen["wrong"] += ended != -signal.SIGKILL or not found.items() <= expected.published(out).items()
+        seen["wrong"] += bool(found) and not sealed
         seen["published"] += bool(found)
-        seen["sealed"] += ledger
-        os.waitpid(quiet(command), 0)
-        seen["wrong"] += {name: (out / name).read_bytes() for name in PUBLIC} != expected
-        left = {path.name for path in (chair / "key.bin.sealed").iterdir()}
-        seen["wrong"] += left != {"ledger.json", "1-1.json", "1-1.tables"}
-        shutil.rmtree(chair)
-        shutil.rmtree(out)
-    print(json.dumps(seen))
+        seen["sealed" if sealed else "not_sealed"] += 1
+        if chair.names not in known:
+            known.append(chair.names)
+            seen["states"] += 1
+            other = chair.copy(work / "other")
+            seen["wrong"] += not same_again(chair, expected, mine, out, more)
+            seen["wrong"] += not other_input(other, inputs[number], number + sealed)
+    raise RuntimeError("the release was never made")
+
+
+def corrections() -> list[SmallConference]:
+    """A conference, and two corrections of one score after another."""
+    once = SMALL.with_review(1, score="0.11")
+    return [SMALL, once, once.with_review(3, score="0.22")]
+
+
+def same_again(chair: Chair, expected: Chair, inputs: Path, out: str, more: tuple[str, ...]) -> bool:
+    """The command that was killed gives what it would have given, and leaves nothing else."""
+    done = code(chair.command(inputs, out, *more)) == 0
+    left = {name for name, _ in chair.names} == {name for name, _ in expected.names}
+    checked = code(chair.verify(inputs, out)) == 0
+    return done and left and checked and chair.published(out) == expected.published(out)
+
+
+def other_input(chair: Chair, inputs: Path, number: int) -> bool:
+    """The next correction becomes the release of this number: as an amendment, unless it is the first."""
+    more = AMEND if number > 1 else ()
+    if number > 1 and code(chair.command(inputs, "new")) != 3:
+        return False
+    done = code(chair.command(inputs, "new", *more)) == 0
+    return done and chair.releases == number and code(chair.verify(inputs, "new")) == 0
+
+
+def at_once(work: Path, starts: int, rounds: int, inputs: int) -> dict[str, int]:
+    """Many starts of one input, or each of another: one release, and one set of decisions."""
+    seen = dict.fromkeys(("wrong", "done", "refused"), 0)
+    folders = [
+        (SMALL if not index else SMALL.with_review(1, score=f"0.{index:03d}")).write(work / f"in{index}")
+        for index in range(inputs)
+    ]
+    warm(work, folders[0])
+    for trial in range(rounds):
+        chair = Chair.new(work / f"chair{trial}")
+        codes = together(
+            starts,
+            lambda n, chair=chair: quietly(chair.command(folders[n % inputs], f"out{n}")),
+        )
+        seen["done"] += codes.count(0)
+        seen["refused"] += codes.count(3)
+        won = {folders[n % inputs] for n in range(starts) if codes[n] == 0}
+        results = {json.dumps(sorted(map(str, chair.published(f"out{n}").items()))) for n in range(starts)}
+        seen["wrong"] += len(won) != 1 or chair.releases != 1 or len(results - {"[]"}) != 1
+        seen["wrong"] += codes.count(0) + codes.count(3) != starts
+        seen["wrong"] += code(chair.verify(won.pop(), f"out{codes.index(0)}")) != 0
+    return seen
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    experiment, folder, numbers = sys.argv[1:]
+    print(json.dumps(globals()[experiment](Path(folder), **json.loads(numbers))))

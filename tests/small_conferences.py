@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.cli import run
-from blindcal.coins import Key
+from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference, prepare, true_reviewers
-from blindcal.histories import Past, Truth
+from blindcal.histories import Truth
 from blindcal.plans import PaperPlan
-from blindcal.records import Ledger, PaperRecord
-from blindcal.releases import Request, draft
+from blindcal.records import PaperRecord, sealed_folder
+from blindcal.releases import Request, decide_paper
 from blindcal.reviews import Reviews
+from blindcal.seals import read_seal, sealed_name
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -93,8 +94,10 @@ def drawn(
     key: Key, conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan]
 ) -> tuple[PaperRecord, ...]:
     """Every paper's coin under a key, without any file."""
-    nothing = Past(Ledger(Path(), key, ()))
-    return draft(conference, truth, request, nothing, lambda *_: (plans, None), "").record.papers
+    return tuple(
+        decide_paper(key, request, 1, case, truth[case.paper], plan, raw, conference.bar, None)
+        for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
+    )
 
 
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
@@ -104,8 +107,22 @@ def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
     return ["decide", str(folder / "reviews.csv"), *files, *rate, "--key", str(key), "--out", str(out), *more]
 
 
+def with_key(path: Path) -> Path:
+    """A file with a key, made if there is none."""
+    if not path.exists():
+        make_key(path)
+    return path
+
+
+def sealed_tables(key: Path, counter: int = 1) -> bytes:
+    """The tables of a release as they were sealed."""
+    path = sealed_folder(key) / sealed_name(counter)
+    return read_seal(path, Key(key.read_bytes())).part("tables")
+
+
 def decided(folder: Path, key: Path, out: Path, *more: str) -> tuple[bytes, dict[str, object]]:
-    """Decide and return the public table and the certificate."""
+    """Decide, with a new key if there is none, and return the public table and the certificate."""
+    with_key(key)
     code = run(arguments(folder, key, out, *more))
     assert code == 0, f"exit code {code}"
     certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))

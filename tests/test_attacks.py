@@ -25,7 +25,7 @@ from blindcal.releases import Outcome, Request, Truth, decide
 from blindcal.rounding import FINE
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import Check, report, verify
-from small_conferences import arguments, loaded, small_conference
+from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
 OTHERS = (
@@ -171,14 +171,14 @@ def test_the_sealed_folder_is_closed_to_others_even_if_it_was_there(key: Path) -
 
 
 def test_a_record_in_the_place_of_another_is_found(key: Path) -> None:
-    """Both are stamped with the key; only one is what the ledger says it is."""
+    """Both are stamped with the key; only one is in its place."""
     one, theirs = loaded(small_conference(papers=2))
     two, others = loaded(small_conference(seed=2, papers=2))
     decided(key, one, theirs)
     decided(key, two, others, OTHERS[0])
     folder = sealed_folder(key)
-    (folder / "1-1.json").write_bytes((folder / "2-1.json").read_bytes())
-    with pytest.raises(VerificationError, match="another"):
+    (folder / "0001.sealed").write_bytes((folder / "0002.sealed").read_bytes())
+    with pytest.raises(VerificationError, match=r"0001\.sealed does not follow"):
         decided(key, one, theirs)
 
 
@@ -211,12 +211,9 @@ def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: P
         path = tmp_path / f"{index}.bin"
         make_key(path)
         outcome = decided(path, tied, {case.paper: who})
-        told = {
-            k: v
-            for k, v in outcome.certificate.items()
-            if k not in ("accepted", "commitment", "key_fingerprint")
-        }
-        seen.add(((sealed_folder(path) / "1-1.tables").read_bytes(), json.dumps(told)))
+        own = ("accepted", "commitment", "key_fingerprint")
+        told = {k: v for k, v in outcome.certificate.items() if k not in own}
+        seen.add((sealed_tables(path), json.dumps(told)))
     assert len(seen) == 1
 
 
@@ -260,10 +257,10 @@ def test_a_new_key_beside_an_old_ledger_is_refused(
     """The key was lost and the ledger was not: no new key is made to toss again."""
     cli = pytest.importorskip("blindcal.cli")
     folder, key = small_conference(papers=2).write(tmp_path / "in"), tmp_path / "key.bin"
-    assert cli.run(arguments(folder, key, tmp_path / "out")) == 0
+    assert cli.run(arguments(folder, with_key(key), tmp_path / "out")) == 0
     key.unlink()
     assert cli.run(arguments(folder, key, tmp_path / "new")) == 3
-    assert "toss again" in capsys.readouterr().err
+    assert "restore the key from its backup" in capsys.readouterr().err
     assert not key.exists()
     assert not (tmp_path / "new").exists()
 
@@ -320,7 +317,8 @@ def test_swapped_columns_name_no_reviewer(tmp_path: Path, capsys: pytest.Capture
     cli = pytest.importorskip("blindcal.cli")
     small = small_conference(papers=3)
     swapped = replace(small, reviews=(("reviewer", "paper", "score"), *small.reviews[1:]))
-    assert cli.run(arguments(swapped.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")) == 2
+    key = with_key(tmp_path / "key.bin")
+    assert cli.run(arguments(swapped.write(tmp_path / "in"), key, tmp_path / "out")) == 2
     told = capsys.readouterr()
     assert "must have a pool for a paper" in told.err
     assert not any(canary in told.out + told.err for canary in small.canaries)

@@ -187,7 +187,7 @@ def test_tables_are_plain_text_with_numbers_to_the_right() -> None:
     assert out.getvalue() == "method            error\n[red]raw[/red]   0.1235\nx\\x1b[1m        10.0000\n"
 
 
-def test_progress_is_silent_for_two_seconds_and_off_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_a_bar_on_a_terminal_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -195,7 +195,6 @@ def test_progress_is_silent_for_two_seconds_and_off_a_terminal(monkeypatch: pyte
     for screen, seconds, shown in (
         (Terminal(), 1.0, False),
         (Terminal(), 3.0, True),
-        (io.StringIO(), 3.0, False),
     ):
         clock = iter([0.0] + [seconds] * 1_000_000)
         monkeypatch.setattr(console.time, "monotonic", lambda clock=clock: next(clock))
@@ -203,6 +202,33 @@ def test_progress_is_silent_for_two_seconds_and_off_a_terminal(monkeypatch: pyte
             for _ in range(10):
                 advance(1)
         assert bool(screen.getvalue()) == shown
+
+
+def _log(monkeypatch: pytest.MonkeyPatch, total: int, seconds: float) -> list[str]:
+    """What is said of so many steps that take so many seconds each."""
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with (
+        contextlib.redirect_stderr(io.StringIO()) as log,
+        console.progress(f"weighing {total} papers", total) as advance,
+    ):
+        for _ in range(total):
+            now[0] += seconds
+            advance(1)
+    return log.getvalue().splitlines()
+
+
+def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_counted_in_tenths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, *later = _log(monkeypatch, 500, 0.36)
+    assert first == "blindcal: weighing 500 papers takes about 3 minutes"
+    assert later[0] == "blindcal: weighing 500 papers is 11 % done, about 3 minutes left"
+    assert later[-1] == "blindcal: weighing 500 papers is 91 % done, about 20 seconds left"
+    assert len(later) == 9
+    # Never more than a line in ten seconds, and nothing for what is soon done.
+    assert len(_log(monkeypatch, 100, 0.4)) == 4
+    assert _log(monkeypatch, 100, 0.1) == []
 
 
 def subprocess_code(program: str, **options: object) -> subprocess.Popen[bytes]:

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.cli import decide as decide_command
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
+from blindcal.coins import read_key
+from blindcal.errors import RefusedError
+from blindcal.records import open_ledger
 from sizes import count
-from small_conferences import SmallConference, arguments, decided, small_conference
+from small_conferences import (
+    SmallConference,
+    arguments,
+    decided,
+    sealed_tables,
+    small_conference,
+    with_key,
+)
+from stress import stress
 
 pytestmark = pytest.mark.edge
 CERTIFICATE = {
@@ -61,7 +71,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     key.parent.mkdir()
     table, certificate = decided(small.write(tmp_path / "in"), key, out)
     said = capsys.readouterr().out
-    assert "a new key was made" in said
+    assert f"CONFIDENTIAL, never send on: {key}, {key}.sealed" in said
     rows = [line.split(",") for line in table.decode().splitlines()]
     assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
     assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
@@ -75,6 +85,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     assert certificate["largest_rise"] == 0
     assert certificate["added_success"] == 0
     assert 0 < float(str(certificate["epsilon"])) <= 2
+    assert round(float(str(certificate["epsilon"])), 6) == certificate["epsilon"]
     assert certificate["accepted"] == sum(row[1] == "accept" for row in rows[1:])
     assert sorted(file.name for file in out.iterdir()) == ["certificate.json", "decisions.csv"]
     for file in key.parent.rglob("*"):
@@ -386,7 +397,7 @@ def test_verify_says_which_release_it_checked(
 def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
-    record = tmp_path / "key.bin.sealed" / "1-1.json"
+    record = tmp_path / "key.bin.sealed" / "0001.sealed"
     record.write_bytes(record.read_bytes().replace(b'"accepted": true', b'"accepted": false', 1))
     assert run(["verify", *_files(folder), "--key", str(key)]) == 4
 
@@ -422,6 +433,7 @@ def test_no_public_output_holds_a_reviewer(
 ) -> None:
     folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
     commands = [
+        ["key", str(key)],
         arguments(folder, key, out),
         arguments(folder, key, out, "--json"),
         ["plan", *_files(folder), "--accept-rate", "0.4", "--json"],
@@ -461,7 +473,7 @@ def test_tables_are_byte_identical_under_every_true_assignment(tmp_path: Path) -
         _, certificate = decided(changed.write(chair / "in"), chair / "key.bin", chair / "out")
         decisions = {"accepted", "commitment", "key_fingerprint"}
         public = json.dumps({k: v for k, v in certificate.items() if k not in decisions}, sort_keys=True)
-        seen.add(((chair / "key.bin.sealed" / "1-1.tables").read_bytes(), public))
+        seen.add((sealed_tables(chair / "key.bin"), public))
     assert trial == 11
     assert len(seen) == 1
 
@@ -496,11 +508,11 @@ def test_bad_input_is_refused_and_nothing_is_written(
         kept = tuple(r for r in rows if (r[:2] != target[:2] if file == "pools" else r[0] != target[1]))
         small = replace(small, **{file: kept})
     folder = small.write(tmp_path / "in")
-    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", *options)) == 2
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *options)) == 2
     said = capsys.readouterr().err
     assert said.startswith("blindcal: ")
     assert "internal error" not in said
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "key.bin"]
 
 
 def test_problems_between_files_name_the_files_and_rows(
@@ -513,7 +525,7 @@ def test_problems_between_files_name_the_files_and_rows(
     bad = replace(small, pools=pools, reviewers=tuple(r for r in small.reviewers if r[0] != unknown))
     folder = bad.write(tmp_path / "in")
     assert small.reviews[3][0] == lost[0], "the lost reviewer wrote the second review of the paper"
-    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", "--json")) == 2
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", "--json")) == 2
     problems = json.loads(capsys.readouterr().err)["error"]["problems"]
     found = {(problem["file"], problem["found"]) for problem in problems}
     first = next(i for i, row in enumerate(pools, start=1) if row[1] == unknown)
@@ -534,19 +546,22 @@ def test_the_place_of_a_missing_reviewer_is_the_same_whichever_review_it_wrote(
     for index in (1, 2):
         bad = small.with_review(index, reviewer="nobody-in-the-pool")
         folder = bad.write(tmp_path / "in")
-        assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
+        assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
         told.add(capsys.readouterr().err)
     assert len(told) == 1
     assert "nobody" not in told.pop()
 
 
-def test_everyone_as_pools_is_named_as_it_was_given(
+def test_whom_no_file_knows_is_missing_from_the_reviewers_and_not_from_everyone(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = small.with_review(1, reviewer="nobody").write(tmp_path / "in")
     files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
     assert run(["plan", *files, "--accept-rate", "0.4"]) == 2
-    assert capsys.readouterr().err.startswith("blindcal: --pools everyone: must hold every reviewer")
+    said = capsys.readouterr().err
+    assert said.startswith(
+        f"blindcal: {folder / 'reviewers.csv'}, column reviewer: must have a row for every"
+    )
 
 
 @pytest.mark.parametrize("more", [1, 3])
@@ -573,8 +588,8 @@ def test_pools_that_cannot_be_are_refused(small: SmallConference, tmp_path: Path
     )
     for index, bad in enumerate((one, zero)):
         folder = bad.write(tmp_path / f"in{index}")
-        assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
-    assert not (tmp_path / "key.bin").exists()
+        assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
+    assert not (tmp_path / "key.bin.sealed").exists()
 
 
 def test_noise_of_zero_for_one_reviewer_only_is_refused(
@@ -583,7 +598,7 @@ def test_noise_of_zero_for_one_reviewer_only_is_refused(
     rows = list(small.reviewers)
     rows[1] = (*rows[1][:3], "0")
     folder = replace(small, reviewers=tuple(rows)).write(tmp_path / "in")
-    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out")) == 2
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
     assert "noise" in capsys.readouterr().err
 
 
@@ -636,66 +651,259 @@ def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference,
     assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
 
 
-def command(*arguments_: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "blindcal", *arguments_], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]
 
 
-def test_killed_at_any_moment_it_never_tosses_twice(tmp_path: Path) -> None:
-    """SIGKILL while deciding: then the old state or the new one, and the same decisions when run again."""
-    small = small_conference(seed=3, papers=4)
-    folder = small.write(tmp_path / "in")
-    chair = tmp_path / "chair"
-    chair.mkdir()
-    (key := chair / "key.bin").write_bytes(bytes(range(32)))
-    key.chmod(0o600)
-    decided(folder, key, tmp_path / "expected")
-    rng = np.random.default_rng(4)
-    script = Path(__file__).parent / "killed_decisions.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder), str(tmp_path), str(count(10, 150)), str(rng.integers(99))],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-    )
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
+@pytest.mark.parametrize(("kind", "named"), KILLED)
+def test_killed_at_any_call_it_never_tosses_twice_and_a_chair_can_go_on(
+    kind: str, named: int, tmp_path: Path
+) -> None:
+    """The first release and an amendment, killed before and after each call into the system (some in short).
+
+    Then the same command gives the same decisions; a corrected input is an amendment if the release counts,
+    and an input like any other if it does not. In the long run more than 300 kills in all.
+    """
+    seen = stress("killed", tmp_path, "killed_decisions", kind=kind, named=named, step=count(6, 1))
     assert seen["wrong"] == 0
-    assert seen["killed"] > 0
+    assert min(seen["sealed"], seen["not_sealed"], seen["published"]) > 0
+    assert seen["states"] >= 4
 
 
-def test_two_starts_at_once_toss_once(small: SmallConference, tmp_path: Path) -> None:
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    assert run(["key", str(key)]) == 0
-    running = [command(*arguments(folder, key, tmp_path / f"out{i}")) for i in range(3)]
-    codes = []
-    for process in running:
-        process.communicate()
-        codes.append(process.returncode)
-    assert set(codes) <= {0, 3}
-    assert 0 in codes
-    results = {f.read_bytes() for f in tmp_path.glob("out*/decisions.csv")}
-    assert len(results) == 1
-    again, _ = decided(folder, key, tmp_path / "again")
-    assert results == {again}
+@pytest.mark.parametrize("inputs", [1, 20])
+def test_twenty_starts_at_once_toss_once(inputs: int, tmp_path: Path) -> None:
+    """Twenty runs on one key, of one input or each of its own: one release, one set of decisions."""
+    rounds = count(1, 5)
+    seen = stress("at_once", tmp_path, "killed_decisions", starts=20, rounds=rounds, inputs=inputs)
+    assert seen["wrong"] == 0
+    assert seen["done"] >= rounds
+    assert seen["done"] + seen["refused"] == 20 * rounds
 
 
-def test_interrupted_loses_nothing(tmp_path: Path) -> None:
-    """Ctrl-C ends with 130, says so in one line, and the next run finishes."""
-    small = small_conference(seed=7, papers=40, pool=8, reviews=3, reviewers=20)
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    process = command(*arguments(folder, key, tmp_path / "out"))
-    while not (tmp_path / "key.bin.sealed").exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
-    assert process.returncode == 130, said
-    assert said.decode().splitlines()[-1] == "blindcal: interrupted"
-    assert b"Traceback" not in said
+def test_public_files_are_written_while_no_other_run_can_be(
+    small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs into one folder would otherwise refuse each other's files."""
+    key, real = tmp_path / "key.bin", decide_command.publish
+    held: list[bool] = []
+
+    def publish(*arguments_: Any) -> list[Path]:
+        with pytest.raises(RefusedError, match="another run"), open_ledger(key, read_key(key)):
+            pass
+        held.append(True)
+        return real(*arguments_)
+
+    monkeypatch.setattr(decide_command, "publish", publish)
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    assert held == [True]
+
+
+INTERRUPTED = """
+import os, signal, sys
+from blindcal.cli import decide, run
+real = decide.plan_conference
+def plan_conference(*arguments, **more):
+    os.kill(os.getpid(), signal.SIGINT)
+    return real(*arguments, **more)
+decide.plan_conference = plan_conference
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_interrupted_loses_nothing(small: SmallConference, tmp_path: Path) -> None:
+    """Ctrl-C while it plans ends with 130, says so in one line, and the next run finishes."""
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    command = [sys.executable, "-c", INTERRUPTED, *arguments(folder, key, tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.splitlines()[-1] == "blindcal: interrupted"
+    assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+    assert everything(tmp_path / "key.bin.sealed") == {}
     decided(folder, key, tmp_path / "out")
+
+
+def test_a_key_is_made_by_the_key_command_alone(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped key would otherwise toss again."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    assert run(arguments(folder, key, tmp_path / "out")) == 2
+    assert f"make one: blindcal key {key}" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
+    assert run(["key", str(key)]) == 0
+    decided(folder, key, tmp_path / "out")
+    mistyped = tmp_path / "kye.bin"
+    assert run(arguments(folder, mistyped, tmp_path / "out")) == 2
+    assert run(arguments(folder, mistyped, tmp_path / "new")) == 2
+    assert not (tmp_path / "new").exists()
+    assert not mistyped.exists()
+
+
+def test_a_new_key_in_the_place_of_an_old_one_is_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path / "key.bin.sealed")
+    key.unlink()
+    assert run(["key", str(key)]) == 3
+    assert "restore that key from its backup" in capsys.readouterr().err
+    assert not key.exists()
+    with_key(key)
+    for command in (
+        arguments(folder, key, tmp_path / "new"),
+        ["verify", *_files(folder), "--key", str(key)],
+    ):
+        assert run(command) == 4
+        assert "sealed with another key" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert everything(tmp_path / "key.bin.sealed") == before
+
+
+def test_the_key_command_tells_the_fingerprint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["key", str(tmp_path / "one.bin"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["fingerprint"] == read_key(tmp_path / "one.bin").fingerprint
+    for folder in (".", "..", str(tmp_path)):
+        assert run(["key", folder]) in (2, 3)
+        assert "internal error" not in capsys.readouterr().err
+
+
+def marked(out: Path, key: Path, counter: int) -> Path:
+    """A published folder whose certificate names a key and a release."""
+    out.mkdir(exist_ok=True)
+    content = {"key_fingerprint": read_key(key).fingerprint, "release_counter": counter}
+    (out / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
+    return out
+
+
+def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the output folder itself, or in one that is named: refused before anything is written."""
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    other = with_key(tmp_path / "other.bin")
+    cases = [
+        (other, 1, "made with another key"),
+        (key, 1, "holds only 0: it is older than what was published"),
+    ]
+    for index, (maker, counter, words) in enumerate(cases):
+        shown = marked(tmp_path / f"shown{index}", maker, counter)
+        for command in (
+            arguments(folder, key, shown),
+            arguments(folder, key, tmp_path / "new", "--published", str(shown)),
+        ):
+            assert run(command) == 3
+            assert words in " ".join(capsys.readouterr().err.split())
+    assert run(arguments(folder, key, tmp_path / "new", "--published", str(tmp_path))) == 2
+    assert "must hold a certificate.json" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "key.bin.sealed").exists()
+
+
+def test_certificates_name_their_key_and_release_and_a_run_makes_sure_of_both(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two releases, then an older copy of the sealed folder, then another key: all from files alone."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    _, first = decided(folder, key, tmp_path / "out")
+    older = everything(tmp_path / "key.bin.sealed")
+    corrected = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    _, second = decided(corrected, key, tmp_path / "out2", "--amend", "--reason", "x")
+    assert [one["release_counter"] for one in (first, second)] == [1, 2]
+    assert {one["key_fingerprint"] for one in (first, second)} == {read_key(key).fingerprint}
+    both = ["--published", str(tmp_path / "out"), "--published", str(tmp_path / "out2")]
+    decided(corrected, key, tmp_path / "copy", *both)
+    for name in everything(tmp_path / "key.bin.sealed").keys() - older.keys():
+        (tmp_path / "key.bin.sealed" / name).unlink()
+    again = small.with_review(1, score="0.12").write(tmp_path / "in3")
+    for command in (
+        arguments(again, key, tmp_path / "new", *both, "--amend", "--reason", "y"),
+        arguments(corrected, key, tmp_path / "out2", "--amend", "--reason", "x"),
+    ):
+        capsys.readouterr()
+        assert run(command) == 3
+        assert "older than what was published" in capsys.readouterr().err
+    assert everything(tmp_path / "key.bin.sealed") == older
+    other = with_key(tmp_path / "other.bin")
+    for command in (
+        arguments(folder, other, tmp_path / "out"),
+        arguments(folder, other, tmp_path / "new", *both),
+    ):
+        assert run(command) == 3
+        assert "made with another key" in capsys.readouterr().err
+    decided(again, key, tmp_path / "fork", "--amend", "--reason", "y")
+    capsys.readouterr()
+    assert run(arguments(again, key, tmp_path / "new", *both)) == 3
+    assert "not what" in capsys.readouterr().err
+
+
+def test_a_lost_file_of_the_ledger_is_never_tossed_again(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    corrected = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    decided(corrected, key, tmp_path / "out2", "--amend", "--reason", "x")
+    first = tmp_path / "key.bin.sealed" / "0001.sealed"
+    kept = first.read_bytes()
+    first.unlink()
+    before = everything(tmp_path / "key.bin.sealed")
+    for inputs in (folder, corrected):
+        for more in ([], ["--amend", "--reason", "x"]):
+            assert run(arguments(inputs, key, tmp_path / "new", *more)) == 4
+            assert "0001.sealed is missing" in capsys.readouterr().err
+    assert everything(tmp_path / "key.bin.sealed") == before
+    assert not (tmp_path / "new").exists()
+    first.write_bytes(kept)
+    decided(corrected, key, tmp_path / "out2")
+
+
+@pytest.mark.parametrize("out", ["key.bin.sealed", "key.bin.sealed/out", "links", "."])
+def test_public_files_and_secrets_lie_apart(
+    out: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "key.bin").symlink_to(key)
+    given = tmp_path / "links" / "key.bin" if out == "links" else key
+    before = everything(tmp_path)
+    assert run(arguments(folder, given, tmp_path / out)) == 2
+    assert "sent on" in capsys.readouterr().err
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "key.bin.sealed").exists()
+
+
+@pytest.mark.parametrize("key", [".", "..", "/"])
+def test_a_folder_for_a_key_is_bad_input(
+    key: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.write(tmp_path / "in")
+    for command in (
+        arguments(folder, Path(key), tmp_path / "out"),
+        ["verify", *_files(folder), "--key", key],
+    ):
+        assert run(command) == 2
+        assert "internal error" not in capsys.readouterr().err
+
+
+def test_temporaries_of_killed_runs_are_cleared(small: SmallConference, tmp_path: Path) -> None:
+    """In the sealed folder, beside the key and among the public files."""
+    folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
+    decided(folder, key, out)
+    stale = [
+        place / f".{name}.0123456789abcdef.blindcal-new"
+        for place, name in (
+            (tmp_path / "key.bin.sealed", "0002.sealed"),
+            (tmp_path, "key.bin"),
+            (out, "decisions.csv"),
+        )
+    ]
+    for path in stale:
+        path.write_bytes(b"who reviewed what")
+    decided(folder, key, out)
+    assert not [path for path in stale if path.exists()]
 
 
 def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
@@ -708,11 +916,14 @@ def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
     plan = ["plan", *_files(folder), "--bar", "0", "--json"]
     assert run(plan) == 0
     shown = capsys.readouterr()
+    assert any("the scores look rounded to" in note for note in json.loads(shown.out)["notes"])
+    assert shown.err == ""
+    assert run([*plan[:-1], "--only"]) == 0
+    shown = capsys.readouterr()
     assert "the scores look rounded to" in shown.err
     assert not any(canary in shown.err for canary in small.canaries)
-    assert json.loads(shown.out)
     assert run([*plan, "--grid", "0..1"]) == 0
-    assert "look rounded" not in capsys.readouterr().err
+    assert "look rounded" not in capsys.readouterr().out
 
 
 def test_what_large_pools_cost_is_told(capsys) -> None:

@@ -148,6 +148,14 @@ def test_commitment_fixes_key_and_content() -> None:
     assert all(len(value) == 64 for value in values)
 
 
+def test_a_fingerprint_tells_keys_apart_and_is_no_stamp_of_anything_else() -> None:
+    expected = hmac.new(
+        KEY.secret, b'{"content":null,"purpose":"blindcal/fingerprint","version":1}', hashlib.sha256
+    )
+    assert KEY.fingerprint == expected.hexdigest()[:16]
+    assert len({Key(bytes([n] * 32)).fingerprint for n in range(256)}) == 256
+
+
 def test_a_key_is_made_once_and_read_by_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "key.bin"
     key = make_key(path)

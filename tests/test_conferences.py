@@ -9,10 +9,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
+from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase
-from blindcal.conferences import prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.conferences import Conference, prepare, read_reviewers, secret_of, true_reviewers
 from blindcal.errors import InputError
+from blindcal.plans import figures
+from blindcal.records import PaperRecord
 from blindcal.reviews import Reviews
+from blindcal.statements import decisions_text
 from sizes import count
 
 Row = tuple[float, ...]
@@ -135,14 +139,49 @@ def test_bar_accepts_the_asked_share_on_average_over_the_public_belief(rate: flo
     assert sum(conference.raw_accept) == round(rate * 30)
 
 
-def test_raw_decisions_are_the_top_share_by_mean_score_ties_by_paper_id():
-    rows = [("a", "x", 1.0), ("b", "x", 3.0), ("c", "x", 2.0), ("d", "x", 2.0), ("e", "x", 0.0)]
+def test_raw_decisions_are_the_top_share_by_mean_score_and_ties_are_ties():
+    """Half of the two tied papers fits: neither their ids nor rounding decides between them."""
+    rows = [("a", "x", 1.0), ("b", "x", 3.0), ("e", "x", 0.0)]
+    rows += [("c", "x", 1.1), ("c", "y", 2.2), ("d", "x", 1.6), ("d", "y", 1.7)]
+    assert 1.1 + 2.2 != 1.6 + 1.7
+    for rate, expected in ((0.4, [0, 1, 0.5, 0.5, 0]), (0.6, [0, 1, 1, 1, 0]), (0.05, [0] * 5)):
+        conference = _five(rows, rate)
+        assert conference.raw_accept == tuple(expected)
+    renamed = [({"c": "d", "d": "c"}.get(paper, paper), who, score) for paper, who, score in rows]
+    assert _five(renamed, 0.4).raw_accept == _five(rows, 0.4).raw_accept
+
+
+def _five(rows, rate: float) -> Conference:
     pools = {paper: {"x": 1.0, "y": 1.0} for paper in "abcde"}
-    parameters = {"x": _row(1, 0, 0.5), "y": _row(1, 0.2, 0.5)}
-    conference = prepare(_reviews(rows), parameters, pools, accept_rate=0.4)
-    assert dict(zip("abcde", conference.raw_accept, strict=True)) == {
-        "a": False, "b": True, "c": True, "d": False, "e": False,
-    }  # fmt: skip
+    return prepare(_reviews(rows), {"x": _row(1, 0, 0.5), "y": _row(1, 0.2, 0.5)}, pools, accept_rate=rate)
+
+
+def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
+    """Three papers tie for one place: the mean over the three ways to give it."""
+    belief = [Belief([0.7, 0.3], [0.9, 0.4]), Belief([0.2, 0.8], [0.6, 0.1]), Belief([0.5, 0.5], [0.3, 0.2])]
+    table = np.full(2, 0.5)
+    tied = sum(figures(one, table, 1 / 3).wrong_raw for one in belief)
+    ways = [
+        sum(figures(one, table, float(k == chosen)).wrong_raw for k, one in enumerate(belief))
+        for chosen in range(3)
+    ]
+    assert tied == pytest.approx(sum(ways) / 3, abs=1e-15)
+
+
+def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
+    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
+        return PaperRecord(paper, 1, (), {}, (), 0, ("1", "2"), accepted, raw, "", {})
+
+    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
+    papers += [record("e", False, 1.0), record("f", False, 0.0)]
+    assert decisions_text(papers).splitlines()[1:] == [
+        "a,accept,tie,accept",
+        "b,reject,tie,reject",
+        "c,accept,accept,leave",
+        "d,accept,reject,raise",
+        "e,reject,accept,lower",
+        "f,reject,reject,leave",
+    ]
 
 
 def test_the_public_side_is_the_same_for_every_true_assignment():
@@ -181,7 +220,7 @@ def test_an_outsider_stands_for_everybody_missing_from_the_pool():
     assert case.tuples[secret_of(case, ("y", "zed"))].tolist() == [0, 0]
     assert prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0) == conference
     del pools["p"]["*"]
-    with pytest.raises(InputError, match="2 missing"):
+    with pytest.raises(InputError, match="2 without a row"):
         prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
 
 
@@ -203,9 +242,10 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
         prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
     text = str(caught.value)
     for part in (
-        "beforehand), found 1 missing for paper 'p'",
+        "above 0 for every reviewer of a paper",
+        "beforehand), found 1 with 0 for paper 'p'",
         "as large as the reviews of a paper, found 1 for paper 'p'",
-        "beforehand), found 1 missing for paper 'q'",
+        "who must stand in its pool, too, found 1 without a row for paper 'q'",
         "a pool for a paper that has reviews, found none for paper 'r'",
         "row for every candidate",
     ):

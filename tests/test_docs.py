@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import math
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 
@@ -93,14 +95,19 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str) -> tuple[int, str]:
-    from blindcal.cli import run
+    from blindcal.cli import console, run
 
     program, *arguments = shlex.split(command)
     if program in READERS:
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
     assert program == "blindcal", f"examples run blindcal only, found {program}"
-    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
+    # How long something takes is no part of a page.
+    with (
+        mock.patch.object(console, "_LONG_SECONDS", math.inf),
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        contextlib.redirect_stderr(printed),
+    ):
         code = run(arguments)
     return code, printed.getvalue()
 

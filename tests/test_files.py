@@ -22,16 +22,19 @@ from hypothesis import strategies as st
 
 from bad_files import FAMILIES, Bad, good_rows, write
 from blindcal import files
-from blindcal.cells import escape, unescape
+from blindcal.cells import escape, natural, unescape
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.files import (
     Column,
     canonical,
+    clear_stale,
     digest,
     jsonable,
     lock,
+    make_folder,
     read_bytes,
     read_json,
+    read_part,
     read_table,
     write_bytes,
     write_json,
@@ -40,6 +43,7 @@ from blindcal.files import (
 from blindcal.reviews import Reviews
 from blindcal.tables import format_table, parse_table
 from sizes import count
+from stress import stress
 
 HERE = Path(__file__).parent
 FIXTURES = sorted((HERE / "vectors" / "reviews").glob("*.csv"))
@@ -323,13 +327,35 @@ def test_a_written_table_reads_back_equal(rows: list[tuple[str, float]]) -> None
     rows = [(text.replace("\0", ""), value) for text, value in rows]
     data = format_table({"text": [t for t, _ in rows], "value": [v for _, v in rows]})
     table = parse_table(data, "t.csv", [Column("text", empty=True), Column("value", "number")])
-    assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == sorted(rows)
+    expected = sorted(rows, key=lambda row: (natural(row[0]), row[1]))
+    assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == expected
 
 
-@given(st.lists(st.text("ab'=\n\r", max_size=3), min_size=1, max_size=5))
-def test_a_single_column_with_empty_cells_reads_back_equal(cells: list[str]) -> None:
-    table = parse_table(format_table({"t": cells}), "t.csv", [Column("t", empty=True)])
-    assert list(table.text("t")) == sorted(cells)
+@given(st.lists(st.text("ab'=\n\r \t", max_size=3), min_size=1, max_size=5))
+def test_columns_with_empty_cells_read_back_equal(cells: list[str]) -> None:
+    for width in (1, 3):
+        names = [f"t{i}" for i in range(width)]
+        written = format_table(dict.fromkeys(names, cells))
+        table = parse_table(written, "t.csv", [Column(name, empty=True) for name in names])
+        assert all(list(table.text(name)) == sorted(cells) for name in names)
+
+
+@pytest.mark.parametrize("end", ["", "\n\n\n", ",,\n", "\r\n , ,\r\n", "\n\t\n", ",,,,,,\n,\n"])
+def test_blank_lines_at_the_end_are_harmless_and_elsewhere_are_not(end: str) -> None:
+    columns = [Column("a"), Column("b"), Column("c", empty=True)]
+    table = parse_table(f"a,b,c\n1,2,\n{end}".encode(), "t.csv", columns)
+    assert (len(table), table.text("b")) == (1, ("2",))
+    if end:
+        with pytest.raises(InputError, match="row 3"):
+            parse_table(f"a,b,c\n1,2,\n{end.rstrip()}\n3,4,5\n".encode(), "t.csv", columns)
+
+
+def test_rows_stand_in_natural_order() -> None:
+    """2 before 10, and ids that differ only in leading zeros stay two, always in one order."""
+    ids = ["p10", "p2", "p1", "P2", "p02", "10", "9", "p", "p2-10", "p2-9"]
+    expected = ["9", "10", "P2", "p", "p1", "p02", "p2", "p2-9", "p2-10", "p10"]
+    for order in (ids, ids[::-1]):
+        assert format_table({"paper": order}).decode().split() == ["paper", *expected]
 
 
 def test_tables_are_written_sorted_with_missing_and_infinite_numbers() -> None:
@@ -407,23 +433,13 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         write_bytes(tmp_path / "nowhere" / "x", b"")
 
 
-def stress(experiment: str, folder: Path, **numbers: int) -> dict[str, int]:
-    """Run one experiment of crashes.py: a small process of its own, which forks and kills."""
-    command = [sys.executable, str(HERE / "crashes.py"), experiment, str(folder), json.dumps(numbers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
-
-
 @pytest.mark.parametrize("replace", [0, 1])
-def test_killed_writers_leave_the_old_file_or_the_new_one(replace: int, tmp_path: Path) -> None:
-    seen = stress("random_kills", tmp_path, kills=count(150, 300), seed=7, replace=replace)
-    assert seen["torn"] == 0
-    assert seen["temporaries_after_the_next_write"] == 0
-    # A new file never has a temporary name; a replacement has one between two system calls.
-    assert seen["temporaries"] <= (5 if replace else 0)
-    assert seen["old"] > 0
-    assert seen["new"] > 0
+@pytest.mark.parametrize("named", [0, 1])
+def test_writers_killed_while_they_write_leave_the_old_file(replace: int, named: int, tmp_path: Path) -> None:
+    """The system kills them at one byte after another; what is left under a temporary name can be cleared."""
+    kills = count(40, 300)
+    seen = stress("kill_within_the_write", tmp_path, kills=kills, replace=replace, named=named)
+    assert seen == {"torn": 0, "temporaries": kills * named, "temporaries_after_clearing": 0}
 
 
 @pytest.mark.parametrize("replace", [0, 1])
@@ -433,6 +449,7 @@ def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, named:
     assert seen["torn"] == 0
     assert seen["calls"] >= 10
     assert seen["temporaries_after_the_next_write"] == 0
+    assert min(seen["old"], seen["new"]) > 0
     if not named and not replace:
         assert seen["temporaries"] == 0
 
@@ -466,6 +483,70 @@ def test_locks_exclude_and_are_freed_by_a_kill(tmp_path: Path) -> None:
     assert seen["two_holders"] == 0
     assert seen["held_after_a_kill"] == 0
     assert seen["held"] > 0
+
+
+def test_only_temporaries_that_nobody_holds_are_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = tmp_path / ".out.csv.0123456789abcdef.blindcal-new"
+    others = [".out.csv.blindcal-new", ".out.csv.0123456789ABCDEF.blindcal-new", "out.csv", ".x.lock"]
+    for name in (stale.name, *others):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / ".linked.0123456789abcdef.blindcal-new").symlink_to("out.csv")
+    (tmp_path / ".folder.0123456789abcdef.blindcal-new").mkdir()
+    descriptor, named = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    if not named:
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+        os.close(descriptor)
+        descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    clear_stale(tmp_path)
+    kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "folder", "held"))}
+    assert set(os.listdir(tmp_path)) == kept
+    os.close(descriptor)
+    clear_stale(tmp_path)
+    assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
+    clear_stale(tmp_path / "nowhere")
+    clear_stale(tmp_path / "out.csv")
+
+
+def test_parts_of_files(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"0123456789")
+    assert [read_part(tmp_path / "x", *at) for at in ((0, 3), (8, 3), (20, 3))] == [b"012", b"89", b""]
+    with pytest.raises(InputError, match="regular file"):
+        read_part(tmp_path, 0, 1)
+
+
+def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    for name in ("open", "new"):
+        make_folder(tmp_path / name)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in ("file", "dangling"):
+        with pytest.raises(InputError, match=f"{name} must be a folder"):
+            make_folder(tmp_path / name)
+
+
+def test_a_system_without_file_locks_can_import_and_read_but_not_write(tmp_path: Path) -> None:
+    program = """
+import os, sys
+sys.modules["fcntl"] = None
+for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_TMPFILE"):
+    delattr(os, name)
+import blindcal as bc
+from blindcal.files import read_bytes, write_bytes
+assert read_bytes(sys.argv[1]) == b"x"
+try:
+    write_bytes(sys.argv[1] + "2", b"y")
+except bc.InputError as error:
+    print(error)
+"""
+    (tmp_path / "x").write_bytes(b"x")
+    command = [sys.executable, "-c", program, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Linux and macOS have and this system lacks" in done.stdout, done.stderr
+    assert os.listdir(tmp_path) == ["x"]
 
 
 # Canonical content

@@ -124,6 +124,7 @@ def _slow(item: int) -> tuple[int, int]:
 
 
 def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
+    pytest.importorskip("joblib")
     monkeypatch.setattr(workers, "_PATIENCE", 0.3)
     found = each(_slow, list(range(8)), workers=2)
     assert [item for item, _ in found] == list(range(8))
@@ -138,6 +139,7 @@ def _threads(name: str) -> str | None:
 
 
 def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkeypatch):
+    pytest.importorskip("joblib")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     before = dict(os.environ)

@@ -109,6 +109,8 @@ def test_imports_have_no_cycle_and_the_core_does_not_import_the_edges() -> None:
     for name, targets in graph.items():
         if not name.startswith("blindcal.cli") and name != "blindcal.__main__":
             assert not [t for t in targets if t.startswith("blindcal.cli")], name
+        if not name.startswith(("blindcal.cli", "blindcal.importers")):
+            assert not [t for t in targets if t.startswith("blindcal.importers")], name
     done: set[str] = set()
     while len(done) < len(graph):
         ready = {name for name in graph.keys() - done if graph[name] - {"blindcal", name} <= done}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -9,8 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal import Affine, Belief, InputError, Policy, frontier, pair_belief, paper, solve
+from blindcal import (
+    Affine,
+    Belief,
+    InputError,
+    Logistic,
+    Policy,
+    Rounded,
+    chance_better,
+    frontier,
+    pair_belief,
+    paper,
+    solve,
+)
 from blindcal.checks import Array
+from sizes import count
 from strategies import beliefs, random_beliefs
 
 EIGHT_CASES = list(
@@ -63,15 +77,123 @@ def test_the_four_scenarios_are_the_adversary_error(q1: float, q2: float, u: flo
 
 @given(beliefs(2, 2), st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)))
 def test_proposition_4_1(belief: Belief, g: tuple[float, float]) -> None:
-    """h, executed as the paper describes it, is no worse than g on either error."""
+    """h, executed as the paper describes it (MAP, ties at random), is no worse than g on either error."""
     h = paper.proposition_4_1(belief, g)
     assert ((h >= 0.0) & (h <= 1.0)).all()
-    by_map = np.where(belief.favor > 0.5, 1.0, np.where(belief.favor < 0.5, 0.0, 0.5))
-    if (belief.favor == 0.5).any():
-        by_map = np.full(2, by_map[belief.favor != 0.5][0] if (belief.favor != 0.5).any() else 0.5)
-    executed = Policy(np.clip(h * by_map + (1.0 - h) * by_map[::-1], 0.0, 1.0))
-    assert executed.conference_error(belief) <= Policy(g).conference_error(belief) + 1e-12
-    assert executed.adversary_error(belief) >= Policy(g).adversary_error(belief) - 1e-12
+    executed = errors_by_enumeration(belief.weight, belief.favor, executed_chances(belief.favor, h))
+    given = errors_by_enumeration(belief.weight, belief.favor, [Fraction(x) for x in g])
+    assert executed[0] <= given[0] + Fraction(1, 10**12)
+    assert executed[1] >= given[1] - Fraction(1, 10**12)
+
+
+def executed_chances(favor: Array, h: Array) -> list[Fraction]:
+    """Chance of accepting paper 1 under each assignment: MAP under the true one with chance h, else under the
+    wrong one, and MAP at exactly 1/2 tosses a fair coin."""
+    by_map = [Fraction(1) if f > 0.5 else Fraction(0) if f < 0.5 else Fraction(1, 2) for f in favor]
+    true, wrong = by_map, by_map[::-1]
+    return [Fraction(q) * a + (1 - Fraction(q)) * b for q, a, b in zip(h, true, wrong, strict=True)]
+
+
+def errors_by_enumeration(weight: Array, favor: Array, accept: list[Fraction]) -> tuple[Fraction, Fraction]:
+    """Both errors by going through assignment and decision in exact fractions, nothing of blindcal used."""
+    conference, adversary = Fraction(0), Fraction(0)
+    for paper_1 in (True, False):
+        chances = [a if paper_1 else 1 - a for a in accept]
+        mass = [Fraction(w) * p for w, p in zip(weight, chances, strict=True)]
+        right = [Fraction(f) if paper_1 else 1 - Fraction(f) for f in favor]
+        conference += sum((m * (1 - r) for m, r in zip(mass, right, strict=True)), start=Fraction(0))
+        adversary += min(mass)
+    return conference, adversary
+
+
+def tied_beliefs(noise: float) -> Belief:
+    """Whole scores 1 to 5 by reviewers whose offsets differ by 1 or 2, where an assignment ties."""
+    offsets = np.array([(b1, b2) for b1 in (-1.0, 0.0, 1.0) for b2 in (-1.0, 0.0, 1.0) if b1 != b2])
+    scores = np.array(list(product(range(1, 6), repeat=2)), dtype=np.float64)
+    one, two = (Affine(1.3, offsets[:, None, k], noise=noise) for k in (0, 1))
+    belief = pair_belief((one, two), scores[None])
+    tied = (belief.favor == 0.5).any(axis=-1)
+    return Belief(belief.weight[tied], belief.favor[tied])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_proposition_4_1_at_ties(noise: float) -> None:
+    """Thousands of strategies g at tied whole scores: under the paper's rule h is no worse, exactly."""
+    rng = np.random.default_rng(41)
+    belief = tied_beliefs(noise)
+    assert len(belief.weight) == 44
+    for weight, favor in zip(belief.weight, belief.favor, strict=True):
+        for g in [*product([0.0, 0.5, 1.0], repeat=2), *rng.random((count(25, 100), 2))]:
+            h = paper.proposition_4_1(Belief(weight, favor), g)
+            executed = errors_by_enumeration(weight, favor, executed_chances(favor, h))
+            given = errors_by_enumeration(weight, favor, [Fraction(x) for x in g])
+            assert executed[0] <= given[0]
+            assert executed[1] >= given[1]
+
+
+def test_at_one_tie_the_tied_assignment_never_decides() -> None:
+    belief = Belief([[0.6, 0.4]] * 4, [[0.5, 0.8], [0.3, 0.5], [0.5, 0.0], [0.5, 0.5]])
+    h = paper.proposition_4_1(belief, [0.7, 0.1])
+    np.testing.assert_array_equal(h, [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+
+
+def test_a_quarter_of_whole_scores_tie_and_no_tie_ends_a_batch() -> None:
+    """6 of 25 pairs of scores 1 to 5 tie where offsets are -1 and 1; every view takes all 25 at once."""
+    scores = np.array(list(product(range(1, 6), repeat=2)), dtype=np.float64)
+    belief = pair_belief((Affine(1.0, -1.0), Affine(1.0, 1.0)), scores)
+    tied = (belief.favor == 0.5).any(axis=1)
+    assert tied.sum() == 6
+    for error in (0.0, 0.3, 1.0):
+        found = paper.algorithm_1(belief, error)
+        assert np.isin(found.branch[tied], [paper.PAPER_1, paper.PAPER_2]).all()
+        np.testing.assert_array_equal(np.sort(found.q[tied], axis=1), [[0.0, 1.0]] * 6)
+        line = paper.theorem_4_2(belief)
+        np.testing.assert_array_equal(line.start[tied], line.end[tied])
+        np.testing.assert_allclose(
+            found.policy.adversary_error(belief)[tied], belief.weight[tied].min(axis=1)
+        )
+    mixed = paper.algorithm_2(belief, 0.05, 0.2)
+    np.testing.assert_array_equal(mixed.accept[tied], paper.algorithm_1(belief, 1.0).policy.accept[tied])
+    assert paper.theorem_4_3(belief, 1.0).shape == (25,)
+
+
+def test_an_error_of_1_is_allowed_at_a_tie() -> None:
+    belief = pair_belief((Affine(1.0), Affine(2.0)), [2.0, 1.0])
+    found = paper.algorithm_1(belief, 1.0)
+    assert found.branch == paper.PAPER_1
+    np.testing.assert_array_equal(found.q, [1.0, 0.0])
+    np.testing.assert_array_equal(paper.algorithm_2(belief, 0.1, 0.2).accept, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.5])
+@pytest.mark.parametrize("far", [1.0, 100.0])
+def test_every_constructed_tie_is_a_tie(noise: float, far: float) -> None:
+    """s1 on the printed line of equal estimates, rounded: 2,000 of 2,000 are recognized, under A1 and A2; a
+    score a millionth of a deviation away is none."""
+    rng = np.random.default_rng(17)
+    a1, a2 = rng.uniform(0.3, 3.0, (2, 2000))
+    b1, b2 = rng.normal(size=(2, 2000)) * far
+    n1, n2 = noise * rng.uniform(0.5, 1.5, (2, 2000))
+    k1, k2 = a1**2 + n1**2, a2**2 + n2**2
+    pair = Affine(a1, b1, n1), Affine(a2, b2, n2)
+    for secret, (to, of) in enumerate((((a1, b1, k1), (a2, b2, k2)), ((a2, b2, k2), (a1, b1, k1)))):
+        s2 = of[1] + rng.normal(size=2000)
+        s1 = of[0] * to[2] * (s2 - of[1]) / (to[0] * of[2]) + to[1]
+        assert (pair_belief(pair, np.stack([s1, s2], axis=-1)).favor[:, secret] == 0.5).all()
+        for step in (-1e-6, 1e-6):
+            near = pair_belief(pair, np.stack([s1 + step, s2], axis=-1)).favor[:, secret]
+            assert (np.sign(near - 0.5) == np.sign(step)).all()
+
+
+def test_curved_and_rounded_reviewers_tie_too() -> None:
+    """Equal scores by equal reviewers, and scores on a line of equal qualities, without a closed form."""
+    scale = np.arange(1.0, 6.0)
+    same = np.stack([scale, scale], axis=-1)
+    for reviewer in (Logistic(0.0, 6.0, 1.1, noise=0.4), Rounded(Affine(1.2, 3.0, noise=0.6), scale)):
+        assert (pair_belief((reviewer, reviewer), same).favor == 0.5).all()
+    shifted = Rounded(Affine(1.2, 3.0, noise=0.6), scale), Rounded(Affine(1.2, 4.0, noise=0.6), scale + 1.0)
+    lead = chance_better(*shifted, np.stack([scale, scale + 1.0], axis=-1))
+    assert (lead == 0.5).all()
 
 
 def affine_pair(rng: np.random.Generator, size: int, noise: float) -> tuple[tuple[Affine, Affine], Array]:
@@ -139,7 +261,9 @@ def test_algorithm_1_every_branch(belief: Belief, allowed: float, branch: str, a
     if branch == paper.INTERIOR:
         assert 1.0 - (u * found.q[0] + v * found.q[1]) == pytest.approx(allowed)
     if branch in (paper.PAPER_1, paper.PAPER_2):
-        assert np.isnan(found.q).all()
+        tied = belief.favor == 0.5
+        decides = np.where(tied, 0.0, 1.0) if tied.sum() == 1 else np.full(2, np.nan)
+        np.testing.assert_array_equal(found.q, decides)
 
 
 @given(beliefs(2, 2), st.floats(0.0, 1.0))
@@ -309,7 +433,12 @@ def test_random_noisy_pairs_meet_every_one_of_the_eight_cases() -> None:
     [
         (lambda: paper.theorem_4_2(Belief([0.6, 0.4], [0.9, 0.2])), "favor must be 0, 1/2 or 1, found 0.9"),
         (lambda: paper.theorem_4_5(Belief([1.0], [0.9])), "two assignments, found 1 secrets"),
-        (lambda: paper.algorithm_1(DISAGREE, -0.1), "conference_error must be at least 0, found -0.1"),
+        (lambda: paper.algorithm_1(DISAGREE, -0.1), r"conference_error must lie in \[0, 1\], found -0.1"),
+        (lambda: paper.algorithm_1(DISAGREE, 1.1), r"conference_error must lie in \[0, 1\], found 1.1"),
+        (lambda: paper.algorithm_2(DISAGREE, 0.1, -0.2), r"strategy_error must lie in \[0, 1\], found -0.2"),
+        (lambda: paper.algorithm_2(DISAGREE, 0.1, 2.0), r"strategy_error must lie in \[0, 1\], found 2"),
+        (lambda: paper.theorem_4_4(0.1, -0.2, 0.1), r"strategy_error must lie in \[0, 1\], found -0.2"),
+        (lambda: paper.theorem_4_4(0.1, 0.2, -0.1), r"calibrated_error must lie in \[0, 1\], found -0.1"),
         (lambda: paper.algorithm_3(DISAGREE, float("nan")), "conference_error must be finite, found nan"),
         (lambda: paper.theorem_4_4(-1.0, 0.2, 0.1), "conference_error must be at least 0, found -1"),
     ],

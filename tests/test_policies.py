@@ -20,6 +20,7 @@ from blindcal import (
     evidence_policy,
     proposition_strategy,
     public_policy,
+    solve,
 )
 from blindcal.checks import Array
 from blindcal.policies import label_tops, missed
@@ -118,6 +119,9 @@ def test_q_is_the_chance_of_calibrating_under_the_truth() -> None:
     q = Policy([0.7, 0.1]).calibrates(belief)
     np.testing.assert_allclose(q[:2], [[0.7, 0.9], [0.3, 0.1]])
     assert np.isnan(q[2]).all()
+    tied = Belief([[0.6, 0.4]] * 4, [[0.5, 0.9], [0.5, 0.9], [0.2, 0.5], [0.5, 0.5]])
+    q = Policy([[1.0, 0.75], [0.4, 0.5], [0.25, 0.5], [0.5, 0.5]]).calibrates(tied)
+    np.testing.assert_allclose(q, [[0.0, 0.5], [np.nan, 0.0], [0.5, 1.0], [np.nan, np.nan]])
     with pytest.raises(InputError, match="q is defined for two secrets, found 3"):
         Policy([0.7, 0.1, 0.2]).calibrates(Belief([0.5, 0.3, 0.2], [1, 0, 1]))
 
@@ -159,6 +163,14 @@ def test_label_tops_of_no_labels_is_the_largest_mass() -> None:
         (lambda: Policy([0.5, 1.5]), r"accept must lie in \[0, 1\], found 1.5"),
         (lambda: Policy([0.5, float("nan")]), "accept must be finite, found nan"),
         (lambda: Policy(0.5), r"accept must have shape \[..., n\]"),
+        (
+            lambda: Policy([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [1, 0, 0]]),
+            r"3 instances of 3 secrets, but every",
+        ),
+        (
+            lambda: Policy(solve([0.5, 0.3, 0.2], np.eye(3)).p),
+            r"chances \[secret, decision\] give the column",
+        ),
         (lambda: Policy([1.0, 0.0]).conference_error(Belief([1.0], [1.0])), "2 secrets and the belief 1"),
         (
             lambda: Policy(np.ones((3, 2))).adversary_error(Belief(np.full((2, 2), 0.5), np.ones((2, 2)))),

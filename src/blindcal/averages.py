@@ -15,6 +15,7 @@ from scipy.special import erf, erfinv
 
 from blindcal.beliefs import pair_belief
 from blindcal.budgets import at_price
+from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.curved_spreads import curved_spread
 from blindcal.errors import InputError
@@ -90,14 +91,15 @@ class AverageFrontier:
             allowed = float(nearly_within("conference_error", conference_error, 0.0, 1.0, _SLACK))
             if allowed < self.least_error - _SLACK:
                 raise InputError(
-                    f"conference error {allowed:.6g} is below the least achievable, {self.least_error:.17g}"
+                    f"conference error {allowed:.6g} is below the least achievable, "
+                    f"{number_text(self.least_error)}"
                 )
             return self._spend(0, allowed - self.least_error)
         wanted = float(within("adversary_error", adversary_error or 0.0, 0.0, 1.0))
         if wanted > self.largest_adversary_error + self.integration_error:
             raise InputError(
                 f"adversary error {wanted:.6g} is above the greatest achievable, "
-                f"{self.largest_adversary_error:.17g}"
+                f"{number_text(self.largest_adversary_error)}"
             )
         return self._spend(1, wanted - self.least_adversary_error)
 
@@ -199,6 +201,9 @@ def _spread(one: Reviewer, two: Reviewer, prior: float) -> Spread:
             )
         if isinstance(reviewer, Affine) and reviewer.covariance is not None:
             raise InputError("the average case needs known slopes and offsets, found a covariance")
+        if not reviewer.even:
+            kind = type(reviewer).__name__
+            raise InputError(f"the average case needs one noise at every quality, {kind} has its own spread")
     if isinstance(one, Affine) and isinstance(two, Affine):
         return affine_spread(one, two, prior)
     certain = bool(one.certain), bool(two.certain)

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.posteriors import chance_better, greater
+from blindcal.posteriors import chance_better
 from blindcal.reviewers import Affine, Booleans, Reviewer
 
 _SUM_TOLERANCE = 1e-9
+# A difference of two qualities this small beside what it was subtracted from is a tie: scores that should tie
+# are themselves rounded, and some twenty roundings follow. It moves no favor by more than rounding might.
+_TIE = 64.0 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Belief:
             raise InputError(f"weight and favor must have one shape [..., n], found {w.shape} and {f.shape}")
         if (np.abs(w.sum(axis=-1) - 1.0) > _SUM_TOLERANCE).any():
             worst = w.sum(axis=-1).flat[int(np.argmax(np.abs(w.sum(axis=-1) - 1.0)))]
-            raise InputError(f"weight must sum to 1 over the secrets, found {worst:.17g}")
+            raise InputError(f"weight must sum to 1 over the secrets, found {number_text(worst)}")
         object.__setattr__(self, "weight", w)
         object.__setattr__(self, "favor", f)
         object.__setattr__(self, "labels", None if labels is None else _labels(labels, w.shape))
@@ -80,7 +84,9 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
 
         weight ∝ (prior f_1(s1) f_2(s2),  (1 - prior) f_2(s1) f_1(s2)),     favor = P(quality 1 > quality 2)
 
-    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape.
+    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape. Where the two
+    qualities are equally likely to be the larger one, but for rounding (64 units of it beside the size of
+    scores and offsets in closed form, 1e-12 where integrals are taken), favor is exactly 1/2: a tie.
 
     >>> lenient, strict = Affine(1.0, 1.0), Affine(1.0, -1.0)
     >>> belief = pair_belief((lenient, strict), [0.5, 0.0])
@@ -151,7 +157,7 @@ def _log_ratio(one: Reviewer, two: Reviewer, s: Array) -> Array:
         bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
         raise InputError(
             "scores must have a positive, finite density under some assignment, "
-            f"found {bad[0]:.17g}, {bad[1]:.17g}"
+            f"found {number_text(bad[0])}, {number_text(bad[1])}"
         )
     return ratio
 
@@ -166,19 +172,31 @@ def _affine_pair(one: Affine, two: Affine, s: Array, log_odds: Array, shape: tup
     # The differences of squares are factored: no cancellation far out.
     slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
     weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
+    leads = x1 * gain1 - (x2 - shift) * gain2, (x1 - shift) * gain2 - x2 * gain1
+    readings = ((gain1, one.offset), (gain2, two.offset))
     favor = np.empty_like(weight)
-    ndtr(x1 * gain1 - (x2 - shift) * gain2, out=favor[..., 0])
-    ndtr((x1 - shift) * gain2 - x2 * gain1, out=favor[..., 1])
-    if not (variance > 0.0).all():
-        _compare_where(variance <= 0.0, one, two, s, favor)
+    for secret, (lead, (first, second)) in enumerate(zip(leads, (readings, readings[::-1]), strict=True)):
+        favor[..., secret] = _favor(_without_rounding(lead, s, first, second), variance <= 0.0)
     return unchecked_belief(weight, favor)
 
 
-def _compare_where(sure: Booleans, one: Affine, two: Affine, s: Array, favor: Array) -> None:
-    """Where neither reviewer has noise the qualities are known: 1, 0, or 1/2 at a tie."""
-    for secret, (first, second) in enumerate(((one, two), (two, one))):
-        known = greater(first.quality(s[..., 0]), second.quality(s[..., 1]))
-        favor[..., secret] = np.where(sure, known, favor[..., secret])
+def _favor(lead: Array, known: Booleans) -> Array:
+    """P(paper 1 is better) where its quality leads by so many deviations; known for certain without noise."""
+    chance = np.asarray(ndtr(lead))
+    return np.where(known, 0.5 * (1.0 + np.sign(lead)), chance) if known.any() else chance
+
+
+def _without_rounding(
+    lead: Array, s: Array, first: tuple[Array, Array], second: tuple[Array, Array]
+) -> Array:
+    """`lead` with 0 where rounding alone leads: at a tie. `first` and `second` are (gain, offset)."""
+    (gain1, offset1), (gain2, offset2) = first, second
+    most = sum(np.abs(part).max(initial=0.0) for part in (s, offset1, offset2))
+    # Ties are rare where scores are not whole numbers: one comparison then settles it.
+    if not (np.abs(lead) <= _TIE * most * (gain1 + gain2).max(initial=0.0)).any():
+        return lead
+    size = (np.abs(s[..., 0]) + np.abs(offset1)) * gain1 + (np.abs(s[..., 1]) + np.abs(offset2)) * gain2
+    return np.where(np.abs(lead) <= _TIE * size, 0.0, lead)
 
 
 def _total(reviewer: Affine) -> Array:

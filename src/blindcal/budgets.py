@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.frontiers import Frontier
@@ -220,14 +221,16 @@ class _Chains:
 def _conference_limited(chains: _Chains, limit: float) -> Allocation:
     least = chains.least(0)
     if limit < least - _SLACK:
-        raise InputError(f"conference error {limit:.6g} is below the least achievable, {least:.17g}")
+        raise InputError(f"conference error {limit:.6g} is below the least achievable, {number_text(least)}")
     return chains.spend(0, limit - least)
 
 
 def _adversary_limited(chains: _Chains, limit: float) -> Allocation:
     least, greatest = chains.least(1), chains.least(1) + float(chains.cost(1).sum())
     if limit > greatest + _SLACK:
-        raise InputError(f"adversary error {limit:.6g} is above the greatest achievable, {greatest:.17g}")
+        raise InputError(
+            f"adversary error {limit:.6g} is above the greatest achievable, {number_text(greatest)}"
+        )
     return chains.spend(1, max(0.0, limit - least))
 
 
@@ -280,5 +283,5 @@ def _weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Ar
     if given.shape != shape:
         raise InputError(f"{name} must have one number for each instance {shape}, found {given.shape}")
     if abs(float(given.sum()) - 1.0) > 1e-9:
-        raise InputError(f"{name} must sum to 1, found {float(given.sum()):.17g}")
+        raise InputError(f"{name} must sum to 1, found {number_text(float(given.sum()))}")
     return given.reshape(-1)

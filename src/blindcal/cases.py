@@ -9,7 +9,7 @@ of a crowd, and what it does not tell is estimated from a sample of tuples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -24,7 +24,7 @@ from blindcal.errors import InputError
 from blindcal.pools import NOBODY, OUTSIDER, copied, log_odds, log_prior, seats, tuple_count, tuples_of
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.rounded import Rounded
-from blindcal.sums import Nodes, significant
+from blindcal.sums import Nodes, Sums, significant
 
 # All tuples of a paper are listed and certified one by one: seconds a paper at this number.
 MOST_LISTED = 2_000_000
@@ -127,6 +127,17 @@ class PaperCase:
         return median, _normalized(log_weight if self.listed else np.zeros(len(rows)))
 
     @property
+    def log_evidence(self) -> float:
+        """Log of the density (or probability) of the scores, up to a constant that the pool fixes; minus
+        infinity where floating-point numbers cannot hold it."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            nodes, scale = _all_nodes(self)
+            if not np.isfinite(scale):
+                return -np.inf
+            total = nodes.mass * Sums(replace(nodes, peeled=tuple(sorted(nodes.forced)))).total()
+            return scale + float(np.log(max(total.sum(), np.finfo(float).tiny)))
+
+    @property
     def crowd(self) -> Crowd:
         """The summed-up belief of a paper whose tuples are not listed."""
         return _crowd(self)
@@ -222,7 +233,17 @@ def _sample_rows(case: PaperCase) -> Integers:
 
 @lru_cache(maxsize=4)
 def _nodes(case: PaperCase) -> Nodes:
-    """Each review's likelihood at each node of a quadrature, odds counted in."""
+    """Each review's likelihood at each node of a quadrature that tells something, odds counted in."""
+    every, scale = _all_nodes(case)
+    nodes = significant(every) if np.isfinite(scale) else None
+    if nodes is None:
+        raise InputError(_UNWEIGHABLE.format(case.paper))
+    return nodes
+
+
+def _all_nodes(case: PaperCase) -> tuple[Nodes, float]:
+    """Each review's likelihood at each node, odds counted in, and the log of what their mass was divided
+    by."""
     quality, log_rule, edge = _panels(case)
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
@@ -232,14 +253,9 @@ def _nodes(case: PaperCase) -> Nodes:
     likelihood += np.where(forced, 0.0, odds)[:, None]
     top = likelihood.max(axis=1)
     log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
-    if not np.isfinite(log_mass.max()):
-        raise InputError(_UNWEIGHABLE.format(case.paper))
     relative, mass = np.exp(likelihood - top[:, None]), np.exp(log_mass - log_mass.max())
     sure = frozenset(np.flatnonzero(forced).tolist())
-    nodes = significant(Nodes(relative, mass, edge, sure))
-    if nodes is None:
-        raise InputError(_UNWEIGHABLE.format(case.paper))
-    return nodes
+    return Nodes(relative, mass, edge, sure), float(log_mass.max())
 
 
 def _lean(case: PaperCase) -> Array:

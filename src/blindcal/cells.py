@@ -11,6 +11,7 @@ from typing import Literal
 MAX_ID = 200
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DIGITS = re.compile(r"([0-9]+)")
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 # A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -138,6 +139,25 @@ def number_text(value: float) -> str:
     >>> number_text(3.0), number_text(0.1), number_text(-0.0), number_text(math.inf)
     ('3', '0.1', '0', 'inf')
     """
-    if math.isinf(value) or value != math.floor(value):
+    if not math.isfinite(value) or value != math.floor(value):
         return repr(float(value))
     return str(int(value))
+
+
+def count(number: int, thing: str) -> str:
+    """How many there are of something, as a person writes it.
+
+    >>> count(1, "paper"), count(0, "paper"), count(12345, "review")
+    ('1 paper', '0 papers', '12,345 reviews')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def natural(text: str) -> tuple[tuple[str | int, ...], str]:
+    """The key that sorts ids as a person would: numbers in them by value. No two ids are equal.
+
+    >>> sorted(["p10", "p2", "7", "10", "007", "p2b"], key=natural)
+    ['007', '7', '10', 'p2', 'p2b', 'p10']
+    """
+    parts = _DIGITS.split(text)
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blindcal.cells import number_text
 from blindcal.errors import InputError
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ def numbers(name: str, value: ArrayLike) -> Array:
 def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
     """`array` if `good` everywhere, else an error that quotes the first bad value."""
     if not good.all():
-        raise InputError(f"{name} {rule}, found {array[~good].flat[0]:.17g}")
+        raise InputError(f"{name} {rule}, found {number_text(array[~good].flat[0])}")
     return array
 
 
@@ -48,7 +49,13 @@ def nonnegative(name: str, value: ArrayLike) -> Array:
 
 
 def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
-    """Finite numbers in [low, high]."""
+    """Finite numbers in [low, high].
+
+    >>> within("error", 0.4, 0.5, 1.0)
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: error must lie in [0.5, 1], found 0.4
+    """
     array = numbers(name, value)
     return where(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
 

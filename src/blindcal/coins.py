@@ -21,7 +21,8 @@ from blindcal.errors import InputError
 from blindcal.files import canonical, read_bytes, write_bytes
 
 KEY_BYTES = 32
-VERSION = 1
+COIN_FORMAT = 1
+"""The version of the bytes that a coin is derived from; docs/formats.md says what each version holds."""
 _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 
@@ -35,24 +36,24 @@ class Key:
         if len(self.secret) != KEY_BYTES:
             raise InputError(f"a key must have {KEY_BYTES} bytes, found {len(self.secret)}")
 
-    def stamp(self, purpose: str, content: object) -> bytes:
-        """HMAC-SHA-256 of the canonical content; each purpose is a separate function of the key.
+    def stamp(self, purpose: str, content: object, version: int = COIN_FORMAT) -> bytes:
+        """HMAC-SHA-256 of the canonical content; each purpose and version is a separate function of the key.
 
         >>> key, facts = Key(bytes(32)), {"score": 3}
         >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
         True
         """
-        message = canonical({"purpose": f"blindcal/{purpose}", "version": VERSION, "content": content})
+        message = canonical({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
         return hmac.new(self.secret, message, hashlib.sha256).digest()
 
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that may be published: they tell keys apart, and nothing of the key.
 
-def fingerprint(key: Key) -> str:
-    """A number that tells one key from another, and nothing else of it.
-
-    >>> len(fingerprint(Key(bytes(32)))), fingerprint(Key(bytes(32))) == fingerprint(Key(b"1" * 32))
-    (16, False)
-    """
-    return key.stamp("fingerprint", {}).hex()[:16]
+        >>> Key(bytes(32)).fingerprint
+        'bf82c30b3a215fa2'
+        """
+        return self.stamp("fingerprint", None, version=1).hex()[:16]
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:

@@ -7,9 +7,10 @@ that each of them stands in its paper's pool.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import fsum
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from blindcal.cells import Column
 from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
-from blindcal.pools import OUTSIDER, Pools, first_row, inclusion, read_pools, tuple_count
+from blindcal.pools import OUTSIDER, Pools, conflicts_in, first_row, inclusion, read_pools, tuple_count
 from blindcal.reviews import Reviews
+from blindcal.strangers import CAUSES, strangers
 from blindcal.tables import refuse
 from blindcal.workers import each
 
@@ -46,10 +48,6 @@ Parameters = Mapping[str, tuple[float, ...]]
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
-_WHOLE = (
-    "must hold every reviewer of a paper (adding only those missing would tell who they are: see "
-    "docs/limitations.md, pools fixed beforehand)"
-)
 
 
 @dataclass(frozen=True)
@@ -63,12 +61,16 @@ class Sources:
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: one case a paper, sorted by paper id, and the bar."""
+    """The public side of a conference: one case a paper, sorted by paper id, and the bar.
+
+    `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
+    at the line have the share of them that fits.
+    """
 
     cases: tuple[PaperCase, ...]
     bar: float
     accept_rate: float | None
-    raw_accept: tuple[bool, ...]
+    raw_accept: tuple[float, ...]
 
 
 def prepare(
@@ -185,11 +187,15 @@ def _bar(
     return height, float(above[index])
 
 
-def _raw(cases: Sequence[PaperCase], share: float) -> tuple[bool, ...]:
-    """The top share by mean score; ties by paper id."""
-    order = sorted(range(len(cases)), key=lambda i: (-fsum(cases[i].scores) / len(cases[i].scores), i))
-    accepted = set(order[: round(share * len(cases))])
-    return tuple(i in accepted for i in range(len(cases)))
+def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:
+    """The top share by mean score, the numbers taken as they are written; ties at the line stay ties."""
+    means = [sum(Fraction(str(score)) for score in case.scores) / len(case.scores) for case in cases]
+    places = round(share * len(cases))
+    line = sorted(means, reverse=True)[places - 1] if places else None
+    if line is None:
+        return (0.0,) * len(cases)
+    above, tied = sum(mean > line for mean in means), means.count(line)
+    return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
 
 
 def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None) -> None:
@@ -197,15 +203,23 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
     out."""
     named = sources or Sources("reviews", "reviewers", "pools")
     starts = _first_rows(reviews)
-    problems = []
+    problems, missing, shown_as = [], dict[str, list[str]](), dict[str, str]()
     for paper, who in _by_slot(reviews).items():
         # Where columns were swapped a paper's id is a reviewer's.
         shown = "a paper" if paper in parameters else f"paper {paper!r}"
-        place = "" if sources is None else f" ({named.reviews}, row {starts[paper]})"
+        shown_as[paper] = shown + ("" if sources is None else f" ({named.reviews}, row {starts[paper]})")
         problems += [
-            Problem(named.pools, None, None, rule, f"{found} for {shown}{place}")
+            Problem(named.pools, None, None, rule, f"{found} for {shown_as[paper]}")
             for rule, found in _pool_problems(who, pools.get(paper))
         ]
+        missing[paper] = _missing(who, pools.get(paper, {}))
+    barred = conflicts_in(sources.pools) if sources is not None and any(missing.values()) else ()
+    strange = strangers(missing, pools, parameters, barred)
+    for (paper, cause), count in Counter((one.paper, one.cause) for one in strange).items():
+        file, column, rule, found = CAUSES[cause]
+        problems.append(
+            Problem(getattr(named, file), None, column, rule, f"{count} {found} for {shown_as[paper]}")
+        )
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
     if OUTSIDER not in parameters and (without := needed - set(parameters)):
         found = f"{len(without)} missing"
@@ -215,7 +229,16 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
         rule = "must have a row for every candidate of the pools, or a row * for those without one"
         problems.append(Problem(named.reviewers, None, None, rule, found))
     if problems:
-        raise refuse(problems[:100], more=max(0, len(problems) - 100))
+        error = refuse(problems[:100], more=max(0, len(problems) - 100))
+        error.confidential = tuple(astuple(one) for one in strange)
+        raise error
+
+
+def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
+    """Whom the pool of a paper does not hold, and `*` does not stand for."""
+    positive = {name for name, chance in pool.items() if chance > 0.0}
+    missing = [name for name in who if name not in positive]
+    return missing if pool and OUTSIDER not in positive else []
 
 
 def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
@@ -224,10 +247,7 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
         return [("must have a pool for a paper that has reviews", "none")]
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
-    missing = [name for name in who if name not in positive]
     outside = OUTSIDER in positive
-    if missing and not outside:
-        problems.append((_WHOLE, f"{len(missing)} missing"))
     if len(positive) < len(who) and not outside:
         problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
     elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:

@@ -36,13 +36,18 @@ class BlindcalError(Exception):
 
 
 class InputError(BlindcalError, ValueError):
-    """Bad input or an unachievable request; `problems` lists every one found in a file."""
+    """Bad input or an unachievable request; `problems` lists every one found in a file.
+
+    `confidential` says what no message may: for each reviewer who is not in a paper's pool the paper, the
+    reviewer, the cause and the nearest known name.
+    """
 
     exit_code = 2
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+        self.confidential: tuple[tuple[str, str, str, str], ...] = ()
 
 
 class RefusedError(BlindcalError):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -27,11 +28,15 @@ __all__ = [
     "Column",
     "Table",
     "canonical",
+    "clear_stale",
     "digest",
     "jsonable",
     "lock",
+    "make_folder",
+    "parse_json",
     "read_bytes",
     "read_json",
+    "read_part",
     "read_table",
     "write_bytes",
     "write_json",
@@ -39,14 +44,24 @@ __all__ = [
 ]
 
 _TEMPORARY = ".blindcal-new"
+_ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
+# Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file of at most `limit` bytes; anything else is an `InputError`."""
+    data = read_part(path, 0, limit + 1)
+    if len(data) > limit:
+        raise refuse([Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")])
+    return data
+
+
+def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+    """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
     name = os.fspath(path)
     try:
-        # Without O_NONBLOCK the opening of a named pipe would wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a file name"
         raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
@@ -54,12 +69,10 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise refuse([Problem(name, None, None, "must be a regular file")])
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(limit + 1)
+            file.seek(start)
+            return file.read(size)
     finally:
         os.close(descriptor)
-    if len(data) > limit:
-        raise refuse([Problem(name, None, None, f"must have at most {limit:,} bytes", "more")])
-    return data
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
@@ -70,7 +83,11 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra
 def read_json(path: str | os.PathLike[str]) -> object:
     """What a JSON file holds; double keys, `NaN`, `Infinity` and numbers beyond a float are refused."""
     name = os.fspath(path)
-    text = decode(read_bytes(path), name)
+    return parse_json(decode(read_bytes(path), name), name)
+
+
+def parse_json(text: str, name: str) -> object:
+    """What the JSON text of the file `name` holds (see `read_json`)."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
     except json.JSONDecodeError as error:
@@ -111,7 +128,8 @@ def write_bytes(
 
     An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file.
     A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
-    name and disappears with the process; where it needs a name, the next writer to the same file removes it.
+    name and disappears with the process; where it needs a name, the next writer to the same file removes it,
+    and so does `clear_stale`.
     """
     target = Path(path)
     if not replace and os.path.lexists(target):
@@ -145,13 +163,14 @@ def _temporary_name(target: Path) -> Path:
 
 def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
     """A locked file in the folder of `name`, and whether the system made us give it that name already."""
+    locks = _locks()
     descriptor = _open_nameless(name.parent, mode)
     if descriptor is not None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        locks.flock(descriptor, locks.LOCK_EX)
         return descriptor, False
     while True:
         descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, mode)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        locks.flock(descriptor, locks.LOCK_EX)
         if _is_still(name, descriptor):
             return descriptor, True
         os.close(descriptor)
@@ -187,20 +206,45 @@ def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
         os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
 
 
+def clear_stale(folder: str | os.PathLike[str]) -> None:
+    """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for name in os.listdir(folder):
+            if _ANY_TEMPORARY.fullmatch(name):
+                _remove_unless_held(Path(folder) / name)
+
+
 def _remove_stale(target: Path) -> None:
-    """Remove the temporary files of killed writers: those that nobody holds locked any more."""
+    """Remove the temporary files that killed writers of one file left."""
     for stale in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
-        with suppress(OSError):
-            descriptor = os.open(stale, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(stale)
-            finally:
-                os.close(descriptor)
+        _remove_unless_held(stale)
+
+
+def _remove_unless_held(stale: Path) -> None:
+    """Remove a temporary file that nobody holds locked any more."""
+    locks = _locks()
+    with suppress(OSError):
+        descriptor = os.open(stale, _READ | os.O_NOFOLLOW)
+        try:
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+            os.unlink(stale)
+        finally:
+            os.close(descriptor)
 
 
 def _literal(name: str) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
+    folder = Path(path)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{folder} must be a folder")
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _fsync_folder(folder.parent)
+    folder.chmod(0o700)
 
 
 def _fsync_folder(folder: Path) -> None:
@@ -306,11 +350,23 @@ def lock(path: str | os.PathLike[str]) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _locks() -> ModuleType:
+    """The system's file locks; imported here, so that a system without them can at least read and compute."""
+    try:
+        import fcntl
+    except ImportError:
+        raise InputError(
+            "writing needs file locks, which Linux and macOS have and this system lacks"
+        ) from None
+    return fcntl
+
+
 def _acquire(name: Path, target: Path) -> int:
+    locks = _locks()
     while True:
         descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             raise RefusedError(f"another run is working on {target}") from None

@@ -124,7 +124,7 @@ def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: 
     )
 
 
-def _paper(job: tuple[PaperCase, bool, tuple[Array, ...], tuple[float, ...]]) -> _Paper:
+def _paper(job: tuple[PaperCase, float, tuple[Array, ...], tuple[float, ...]]) -> _Paper:
     case, raw, accepts, bounds = job
     belief = case.belief
     before = success_by_slot(belief, np.ones_like(belief.weight))

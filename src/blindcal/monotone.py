@@ -13,13 +13,10 @@ from scipy.special import expit
 
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
-from blindcal.reviewers import Reviewer
+from blindcal.reviewers import QUALITIES, Reviewer
 
-# Qualities are N(0, 1): beyond this none ever occurs, and scores 60 standard deviations out stay inside.
-FARTHEST_QUALITY = 64.0
 _LEVEL, _SHAKE = 1e-9, 8.0 * np.finfo(np.float64).eps
 _KINKS, _JUMP = 16, 0.5
-_QUALITIES = np.linspace(-FARTHEST_QUALITY, FARTHEST_QUALITY, 8193)
 
 Curve = Callable[[Array], ArrayLike]
 
@@ -104,10 +101,10 @@ class Monotone(Reviewer):
             return self.score(t) - s
 
         cell = np.searchsorted(self.table, score)
-        low, high = np.maximum(cell - 2, 0), np.minimum(cell + 1, _QUALITIES.size - 1)
+        low, high = np.maximum(cell - 2, 0), np.minimum(cell + 1, QUALITIES.size - 1)
         result = find_root(
             miss,
-            (_QUALITIES[low], _QUALITIES[high]),
+            (QUALITIES[low], QUALITIES[high]),
             args=(score,),
             tolerances={"xatol": 0.0, "xrtol": 4e-16, "fatol": 0.0, "frtol": 0.0},
         )
@@ -122,7 +119,7 @@ def _on_array(curve: Curve, t: Array) -> Array:
 
 def _increasing(curve: Curve) -> Array:
     """The curve on a grid of qualities, checked."""
-    t = _QUALITIES
+    t = QUALITIES
     try:
         s = _on_array(curve, t)
     except (TypeError, ValueError) as error:
@@ -151,7 +148,7 @@ def _bends(table: Array) -> Array:
     jump = np.abs(np.diff(np.log(slope)))
     cell = np.argsort(-jump, kind="stable")[:_KINKS]
     cell = cell[jump[cell] > _JUMP]
-    return np.unique(_QUALITIES[(cell[:, None] + [0, 1, 2]).ravel()])
+    return np.unique(QUALITIES[(cell[:, None] + [0, 1, 2]).ravel()])
 
 
 def _check_inverse(curve: Curve, inverse: Curve) -> None:

@@ -4,7 +4,8 @@ Thin views on the general code. Secret 1 is the assignment A1 (reviewer 1 on pap
 paper's letters `u : v = weight[0] : weight[1]`, `Phi_1 = 1 - favor[0]` and `Phi_2 = 1 - favor[1]`. `q1`, `q2`
 are the probabilities of calibrating under the true assignment. In the noiseless setting the paper counts a
 tie of the two qualities as no error, blindcal as half of one (the limit of small noise): these views subtract
-that half.
+that half. Calibrating under an assignment at a tie (a favor of exactly 1/2; `pair_belief` says what counts as
+one) accepts either paper at random, as the paper has it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.beliefs import Belief
-from blindcal.checks import Array, nonnegative, numbers
+from blindcal.cells import number_text
+from blindcal.checks import Array, nonnegative, numbers, within
 from blindcal.errors import InputError
 from blindcal.frontiers import Frontier, frontier
 from blindcal.policies import Policy, evidence_policy, proposition_strategy, unchecked_policy
@@ -25,7 +27,10 @@ PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "sat
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What an algorithm chose: its branch, `q[..., 2]` (nan where the assignments agree), and the policy."""
+    """What an algorithm chose: its branch, `q[..., 2]` (nan where the assignments agree), and the policy.
+
+    At a tie under one assignment q is 0 for that one and 1 for the other, as in the proof of Theorem 4.2.
+    """
 
     branch: NDArray[np.str_]
     q: Array
@@ -44,12 +49,15 @@ def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
     """Proposition 4.1: `h[..., 2]` at least as good on both errors as the strategy `g[..., 2]`.
 
     `g` is the chance of accepting paper 1 under A1 and A2; `h` the chance of calibrating under the true
-    assignment, 1 where both assignments favor the same paper.
+    assignment, 1 where both assignments favor the same paper or both are tied. Where one is tied h is 0 for
+    it, so that the other's evidence always decides.
 
     >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.2]), [0.7, 0.1])
     array([0.7, 0.9])
     >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.8]), [0.7, 0.1])
     array([1., 1.])
+    >>> proposition_4_1(Belief([0.6, 0.4], [0.5, 0.8]), [0.7, 0.1])
+    array([0., 1.])
     """
     h = proposition_strategy(_pair(belief), Policy(g)).calibrates(belief)
     return np.where(np.isnan(h), 1.0, h)
@@ -75,7 +83,8 @@ def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibration:
     ('interior', array([1. , 0.5]))
     """
     front = frontier(_noiseless(belief))
-    allowed = nonnegative("conference_error", conference_error) + _ties(belief)
+    error = within("conference_error", conference_error, 0.0, 1.0)
+    allowed = np.minimum(error + _ties(belief), 1.0)
     return _calibration(front, front.policy(conference_error=allowed), allowed)
 
 
@@ -92,15 +101,13 @@ def algorithm_2(belief: Belief, conference_error: float, strategy_error: float) 
     """Algorithm 2, noiseless average case: with chance `E/E_s` Algorithm 1 at error 1, else full calibration.
 
     `strategy_error` is E_s, the average conference error of Algorithm 1 at error 1: of a larger average
-    budget E only E_s is spent.
+    budget E only E_s is spent. At a tie both sides of the coin decide as Algorithm 1 does.
 
     >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
     array([1.  , 0.25])
     """
-    allowed, most = (
-        nonnegative("conference_error", conference_error),
-        numbers("strategy_error", strategy_error),
-    )
+    allowed = nonnegative("conference_error", conference_error)
+    most = within("strategy_error", strategy_error, 0.0, 1.0)
     heads = np.where(allowed >= most, 1.0, allowed / np.where(most > 0.0, most, 1.0))
     saturated = algorithm_1(belief, 1.0).policy
     honest = np.where(_disagree(belief), evidence_policy(belief).accept, saturated.accept)
@@ -115,11 +122,9 @@ def theorem_4_4(conference_error: ArrayLike, strategy_error: ArrayLike, calibrat
     >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
     (0.15000000000000002, 0.30000000000000004)
     """
-    allowed, most = (
-        nonnegative("conference_error", conference_error),
-        numbers("strategy_error", strategy_error),
-    )
-    return numbers("calibrated_error", calibrated_error) + np.minimum(allowed, most)
+    allowed = nonnegative("conference_error", conference_error)
+    most = within("strategy_error", strategy_error, 0.0, 1.0)
+    return within("calibrated_error", calibrated_error, 0.0, 1.0) + np.minimum(allowed, most)
 
 
 def theorem_4_5(belief: Belief) -> Segment:
@@ -166,7 +171,9 @@ def _pair(belief: Belief) -> Belief:
 def _noiseless(belief: Belief) -> Belief:
     odd = ~np.isin(_pair(belief).favor, (0.0, 0.5, 1.0))
     if odd.any():
-        raise InputError(f"without noise favor must be 0, 1/2 or 1, found {belief.favor[odd].flat[0]:.17g}")
+        raise InputError(
+            f"without noise favor must be 0, 1/2 or 1, found {number_text(belief.favor[odd].flat[0])}"
+        )
     return belief
 
 

@@ -47,7 +47,9 @@ class Limits:
 class Policy:
     """`accept[..., n] = P(accept | scores, secret)`: public as a function, tossed once with secret coins.
 
-    Leading axes are instances; a belief or a policy without them broadcasts over the other's.
+    The last axis is the secrets, leading axes are instances; a belief or a policy without instances
+    broadcasts over the other's. A table of chances `[secret, decision]`, as `solve` returns it, is not a
+    policy: its column of the decision "accept" is.
 
     >>> belief = Belief([0.6, 0.4], [1.0, 0.0])
     >>> policy = Policy([1.0, 0.25])
@@ -61,6 +63,7 @@ class Policy:
         array = within("accept", accept, 0.0, 1.0)
         if array.ndim == 0:
             raise InputError(f"accept must have shape [..., n], found {array.shape}")
+        _refuse_chances(array)
         object.__setattr__(self, "accept", array)
 
     def conference_error(self, belief: Belief) -> Array:
@@ -113,18 +116,35 @@ class Policy:
     def calibrates(self, belief: Belief) -> Array:
         """The paper's `q`: the chance of deciding by the true secret's evidence, for two secrets.
 
-        `q[r] = accept[r]` where secret r favors accepting and the other rejecting, `1 - accept[r]` the other
-        way round; nan where both favor the same decision (or one is at 1/2), for then q does not matter.
+        `accept[r] = q[r] * own + (1 - q[r]) * other`, with `own` and `other` the decisions by the evidence of
+        r and of the other secret: 1, 0, or a fair coin at a favor of exactly 1/2. nan where both are the
+        same, for then q does not matter, and where no q gives `accept[r]`: at a tie, on the coin's far side.
 
         >>> Policy([1.0, 0.25]).calibrates(Belief([0.6, 0.4], [1.0, 0.0]))
         array([1.  , 0.75])
+        >>> Policy([1.0, 1.0]).calibrates(Belief([0.6, 0.4], [0.5, 1.0]))   # a tie: never by the first
+        array([0., 1.])
         """
-        weight, favor, accept = _aligned(belief, self)
+        weight, _, accept = _aligned(belief, self)
         if weight.shape[-1] != 2:
             raise InputError(f"q is defined for two secrets, found {weight.shape[-1]}")
-        accepting, rejecting = favor > 0.5, favor < 0.5
-        disagree = accepting.any(axis=-1, keepdims=True) & rejecting.any(axis=-1, keepdims=True)
-        return np.where(disagree, np.where(accepting, accept, 1.0 - accept), np.nan)
+        own = evidence_policy(belief).accept
+        other = own[..., ::-1]
+        given = (own != other) & (np.minimum(own, other) <= accept) & (accept <= np.maximum(own, other))
+        apart = np.where(own != other, np.abs(own - other), 1.0)
+        return np.where(given, np.abs(accept - other) / apart, np.nan)
+
+
+def _refuse_chances(accept: Array) -> None:
+    """Rows of three or more that all sum to 1 are chances of decisions, not of acceptance by secret."""
+    secrets = accept.shape[-1]
+    if secrets < 3 or accept.size < 2 * secrets:
+        return
+    if (np.abs(accept.sum(axis=-1) - 1.0) <= 1e-9).all():
+        raise InputError(
+            f"accept {accept.shape} would be {accept.size // secrets} instances of {secrets} secrets, but "
+            "every row sums to 1: of chances [secret, decision] give the column of the decision to accept"
+        )
 
 
 def unchecked_policy(accept: Array) -> Policy:

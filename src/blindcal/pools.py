@@ -121,6 +121,17 @@ def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> in
     return next((row for row, name in zip(table.rows, names, strict=False) if name in candidates), None)
 
 
+def conflicts_in(source: str | os.PathLike[str]) -> set[tuple[str, str]]:
+    """The conflicts `(paper, reviewer)` of a file that lists them in place of pools; none of any other."""
+    if not os.path.exists(source):
+        return set()
+    columns = [Column(name, "id", required=False, secret=True) for name in ("paper", "conflict", "reviewer")]
+    table = read_table(source, columns, extra=True)
+    if "conflict" not in table or "reviewer" in table:
+        return set()
+    return set(zip(table.text("paper"), table.text("conflict"), strict=True))
+
+
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
     """The chances scaled to sum to the number of reviews, each at most 1; that of the candidate `outsider`,
     who may have written all of them, at most their number.

@@ -24,6 +24,7 @@ from blindcal.reviewers import Reviewer
 
 # Qualities this close, relative to their size, are a tie: the rounding of two inverses.
 _TIE = 16.0 * np.finfo(np.float64).eps
+_EVEN = 1e-12
 
 
 def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
@@ -67,7 +68,8 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
     """P(quality behind scores[..., 0], given by `first` > quality behind scores[..., 1], by `second`).
 
-    Without noise 1, 0, or 1/2 where the two qualities are equal.
+    Without noise 1, 0, or 1/2 where the two qualities are equal. With it, a chance within 1e-12 of 1/2 is a
+    tie and exactly 1/2: the integrals are no finer than that.
 
     >>> from blindcal import Affine
     >>> chance_better(Affine(1.0), Affine(2.0), [[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
@@ -85,7 +87,7 @@ def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array
         for part in chunks(len(chosen)):
             rows = chosen[part]
             out[rows] = _chance(first.column(shape, rows), second.column(shape, rows), flat[rows], one, two)
-    return out.reshape(shape)
+    return np.where(np.abs(out - 0.5) <= _EVEN, 0.5, out).reshape(shape)
 
 
 def _chance(first: Reviewer, second: Reviewer, s: Array, one: bool, two: bool) -> Array:

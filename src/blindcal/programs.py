@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers
 from blindcal.errors import BlindcalError, InputError
 from blindcal.policies import Limits, label_tops
@@ -76,7 +77,7 @@ class Program:
                 f"{self.weight.shape} and {self.loss.shape}"
             )
         if abs(self.weight.sum() - 1.0) > 1e-9:
-            raise InputError(f"weight must sum to 1 over the secrets, found {self.weight.sum():.17g}")
+            raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
         self.labels = _slots(labels, self.weight.size)
         self.tops = label_tops(self.weight, self.labels)
         _achievable(self.limits, self.tops)

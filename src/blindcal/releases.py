@@ -10,14 +10,15 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from blindcal.agreements import agreement
 from blindcal.amendments import amended_case
 from blindcal.cases import PaperCase, secret_of
-from blindcal.coins import Key, commitment, fingerprint, toss
+from blindcal.coins import Key, commitment, toss
 from blindcal.conferences import Conference
 from blindcal.errors import InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.histories import Past, look_up, nearness, renamed
+from blindcal.histories import Past, look_up, nearness, recorded_case, renamed
 from blindcal.histories import Truth as Truth
 from blindcal.plans import PaperPlan, paired
 from blindcal.records import Ledger, PaperRecord, Record, Reference, commit
@@ -50,19 +51,20 @@ class Request:
     conference: str = "conference"
     accept_rate: float | None = None
     bar: float | None = None
+    better: str = "high"
 
     @property
     def settings(self) -> dict[str, Any]:
         """As it enters the coins and the record, under names that never change."""
         limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar}
+        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
 
     @classmethod
     def recorded(cls, record: Record) -> Request:
         """The request that a record was made for."""
         limits = {name: record.settings[wire] for name, wire in _WIRE.items()}
         rate, bar = record.settings["accept_rate"], record.settings["bar"]
-        return cls(Guarantee(**limits), record.conference, rate, bar)
+        return cls(Guarantee(**limits), record.conference, rate, bar, record.settings["better"])
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ def draft(
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         earlier = before.get(case.paper, ())
         whole = _together(past, plan, earlier, same_public_data=case.paper in changes.reviewers)
-        toss_of = partial(_decided, past.ledger.key, request, number, case, truth[case.paper])
+        toss_of = partial(decide_paper, past.ledger.key, request, number, case, truth[case.paper])
         spent = int(plan.claim.added * FINE)
         fresh[case.paper] = toss_of(whole, raw, conference.bar, price, earlier, spent)
     papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
@@ -342,14 +344,14 @@ def _together(
     return replace(plan, claim=paired(claims, plan.claim, plan.policy, same_public_data))
 
 
-def _decided(
+def decide_paper(
     key: Key,
     request: Request,
     release: int,
     case: PaperCase,
     reviewers: tuple[str, ...],
     plan: PaperPlan,
-    raw: bool,
+    raw: float,
     bar: float,
     price: float | None,
     earlier: tuple[Reference, ...] = (),
@@ -444,22 +446,25 @@ def _record(
         papers=tuple(papers),
         decisions="",
         certificate="",
-        tables="",
     )
     return with_texts(record, ledger)
 
 
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the public files that follow from it, after those releases."""
+    request = Request.recorded(record)
+    cases = [recorded_case(paper, record.bar) for paper in record.papers]
     text = certificate_text(
-        Request.recorded(record).guarantee,
+        request.guarantee,
         record.conference,
         record.release,
         record.bar,
         record.papers,
+        better=request.better,
+        fit=agreement(cases, request.better),
         commitment=record.commitment,
-        key_fingerprint=fingerprint(ledger.key),
-        release_counter=len(ledger.releases) + 1,
+        key_fingerprint=ledger.fingerprint,
+        release_counter=ledger.counter + 1,
     )
     return replace(record, decisions=decisions_text(record.papers), certificate=text)
 

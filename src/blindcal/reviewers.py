@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
 from blindcal.quadrature import Rows, log_evidence
@@ -22,12 +23,17 @@ _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 _PSD_TOLERANCE = 1e-12
 # Noise smaller than this beside its score is lost in rounding before it can be integrated over.
 _SEEN = 1e-13
+# Where curves and spreads that nobody declares are looked up, a 64th apart. Qualities are N(0, 1): beyond 64
+# none ever occurs, and scores 60 standard deviations out stay inside.
+QUALITIES = np.linspace(-64.0, 64.0, 8193)
 
 
 class Reviewer(ABC):
     """An increasing curve `score(quality)` and a spread around it.
 
-    Subclasses give the curve, its inverse and its derivative; likelihood and marginal follow from them.
+    Subclasses give the curve, its inverse and its derivative; likelihood and marginal follow from them. A
+    subclass may also have a `spread` of its own: above 0, and smooth at the scale of a 64th of quality (or
+    with `knots` where it is not).
     """
 
     noise: Array
@@ -53,6 +59,11 @@ class Reviewer(ABC):
         return np.broadcast_to(self.noise, np.broadcast_shapes(self.noise.shape, np.shape(quality)))
 
     @property
+    def even(self) -> bool:
+        """Whether the spread is `noise` at every quality: so unless a subclass has a spread of its own."""
+        return type(self).spread is Reviewer.spread
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the parameters: () for one reviewer, the pool's shape for a pool."""
         return ()
@@ -60,7 +71,7 @@ class Reviewer(ABC):
     @property
     def certain(self) -> Booleans:
         """Where a score fixes the quality: no noise of any kind."""
-        return np.asarray(self.noise == 0.0)
+        return np.asarray(self._spreads()[1] == 0.0)
 
     def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
         """Log density of `score` given `quality`, `log N(score; score(quality), spread(quality)^2)`.
@@ -102,8 +113,8 @@ class Reviewer(ABC):
 
     @property
     def resolved(self) -> bool:
-        """Whether the knots tell all about the curve; else panels are halved until they agree."""
-        return True
+        """Whether the knots tell all about curve and spread; else panels are halved until they agree."""
+        return self.even
 
     @property
     def knots(self) -> Array:
@@ -119,16 +130,28 @@ class Reviewer(ABC):
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         """The qualities outside which the score is more than that many deviations off."""
-        unseen = (self.noise > 0.0) & (self.noise < _SEEN * np.abs(score))
+        least, most = self._spreads()
+        unseen = (least > 0.0) & (least < _SEEN * np.abs(score))
         if unseen.any():
-            least = np.broadcast_to(self.noise, unseen.shape)[unseen].min()
-            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {least:g}")
-        edge, width = self.edges(score), self.noise * deviations
+            found = np.broadcast_to(least, unseen.shape)[unseen].min()
+            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {found:g}")
+        edge, width = self.edges(score), most * deviations
         return self.quality(edge[..., 0] - width), self.quality(edge[..., -1] + width)
 
     def log_ceiling(self) -> Array:
         """No log likelihood is above this."""
-        return np.asarray(-np.log(self.noise) - _LOG_ROOT_TWO_PI)
+        return np.asarray(-np.log(self._spreads()[0]) - _LOG_ROOT_TWO_PI)
+
+    def _spreads(self) -> tuple[Array, Array]:
+        """The least and the greatest spread over all qualities, each of the parameters' shape."""
+        if self.even:
+            return self.noise, self.noise
+        t = QUALITIES.reshape(-1, *(1 for _ in self.shape))
+        found = np.broadcast_to(numbers("spread", self.spread(t)), (QUALITIES.size, *self.shape))
+        least, most = found.min(axis=0), found.max(axis=0)
+        if ((least <= 0.0) & (most > 0.0)).any():
+            raise InputError(f"spread must be above 0 at every quality or at none, found {least.min():g}")
+        return least, most
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
         """This reviewer with its parameters spread over `shape`, flattened, those rows as a column."""
@@ -174,6 +197,13 @@ class Affine(Reviewer):
             raise InputError(f"slope, offset, noise and covariance must broadcast, found {found}") from None
         if self.covariance is not None:
             self._check_least_variance(shape)
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Affine has closed forms that a subclass would bypass: derive from Reviewer")
+
+    @property
+    def even(self) -> bool:
+        return self.covariance is None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -221,6 +251,10 @@ class Affine(Reviewer):
     @property
     def curved(self) -> bool:
         return False
+
+    @property
+    def resolved(self) -> bool:
+        return True
 
     @property
     def knots(self) -> Array:
@@ -283,5 +317,7 @@ def _covariance(value: ArrayLike) -> Array:
     trace = np.trace(c, axis1=-2, axis2=-1)
     least = np.linalg.eigvalsh(c)[..., 0]
     if (least < -_PSD_TOLERANCE * np.abs(trace)).any():
-        raise InputError(f"covariance must be positive semidefinite, found eigenvalue {least.min():.17g}")
+        raise InputError(
+            f"covariance must be positive semidefinite, found eigenvalue {number_text(least.min())}"
+        )
     return c

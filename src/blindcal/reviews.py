@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, cell_problem, cell_value, escape, number_text
+from blindcal.cells import Column, cell_problem, cell_value, count, escape, natural, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.files import digest, read_table, write_table
@@ -48,9 +48,9 @@ class Reviews:
     """One row a review, sorted by paper and reviewer.
 
     Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`.
-    `papers` and `reviewers` are sorted ids, kept as text. `grid` holds the scores that can be given, None
-    where scores are not on a grid. `row[i]` is where the review stood in its file (the header is row 1), or
-    in its table from 0 on. CONFIDENTIAL: it says who reviewed what.
+    `papers` and `reviewers` are sorted ids, kept as text; papers in natural order, 2 before 10. `grid` holds
+    the scores that can be given, None where scores are not on a grid. `row[i]` is where the review stood in
+    its file (the header is row 1), or in its table from 0 on. CONFIDENTIAL: it says who reviewed what.
 
     >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
     >>> reviews = Reviews.from_table(table)
@@ -101,8 +101,8 @@ class Reviews:
         return _reviews(checked, "table", 0, grid)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self):,} reviews of {len(self.papers):,} papers by {len(self.reviewers):,} reviewers"
-        return f"Reviews({sizes})"
+        papers, people = count(len(self.papers), "paper"), count(len(self.reviewers), "reviewer")
+        return f"Reviews({count(len(self), 'review')} of {papers} by {people})"
 
     def __len__(self) -> int:
         return len(self.score)
@@ -176,7 +176,7 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
     log = Problems(file)
     conferences, conference = _coded(columns.get("conference"))
     names = _qualified(columns["paper"], conferences, conference)
-    papers, paper = _coded(names)
+    papers, paper = _coded(names, natural)
     reviewers, reviewer = _coded(columns["reviewer"])
     tracks, track = _coded(columns.get("track"))
     score = columns["score"]
@@ -208,11 +208,13 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
     )
 
 
-def _coded(ids: Sequence[str] | None) -> tuple[tuple[str, ...], Integers]:
+def _coded(
+    ids: Sequence[str] | None, order: Callable[[str], Any] | None = None
+) -> tuple[tuple[str, ...], Integers]:
     """Distinct ids in sorted order, and the place of each."""
     if ids is None:
         return (), np.empty(0, dtype=np.int64)
-    names = tuple(sorted(set(ids)))
+    names = tuple(sorted(set(ids), key=order))
     place = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(place.__getitem__, ids), dtype=np.int64, count=len(ids))
 

@@ -40,6 +40,10 @@ class Rounded(Reviewer):
         object.__setattr__(self, "noise", reviewer.noise)
 
     @property
+    def even(self) -> bool:
+        return self.reviewer.even
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self.reviewer.shape
 

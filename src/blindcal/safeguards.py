@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from blindcal.beliefs import Belief
+from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, strictly_within, where, within
 from blindcal.errors import InputError
 from blindcal.frontiers import frontier
@@ -171,7 +172,8 @@ def _check_achievable(belief: Belief, limits: Limits) -> None:
         if limit is not None and (limit < least - _SLACK).any():
             raise InputError(
                 f"{name} {limit:g} is below what the scores alone give: "
-                f"{int((limit < least - _SLACK).sum())} of {least.size} instances, up to {least.max():.17g}"
+                f"{int((limit < least - _SLACK).sum())} of {least.size} instances, up to "
+                f"{number_text(least.max())}"
             )
 
 

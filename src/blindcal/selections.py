@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
-from blindcal.reviewers import Affine
+from blindcal.reviewers import Affine, Reviewer
 
 _LARGEST = 6
 _FINEST = 1000.0
@@ -39,11 +39,12 @@ class Selection:
         return self.assignments.T
 
 
-def selection(reviewers: Sequence[Affine], scores: ArrayLike, accepted: int) -> Selection:
+def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -> Selection:
     """All assignments of m reviewers to m papers, equally likely before the scores, and all ways to accept.
 
     The loss is the expected share of the accepted papers that are not among the best: 1 minus their mean
-    P(paper is one of the `accepted` best | scores, assignment). Two papers and one place is the pair.
+    P(paper is one of the `accepted` best | scores, assignment). Two papers and one place is the pair. Only
+    `Affine` reviewers of known slope and offset: given a score, quality must be normal.
 
     >>> found = selection([Affine(1.0), Affine(1.0, 1.0)], [0.5, 0.0], accepted=1)
     >>> found.weight.round(6), found.loss.tolist()
@@ -66,10 +67,12 @@ def selection(reviewers: Sequence[Affine], scores: ArrayLike, accepted: int) -> 
     return Selection(weight / weight.sum(), np.clip(loss, 0.0, 1.0), assignments, decisions)
 
 
-def _each(reviewers: Sequence[Affine], scores: Array) -> list[tuple[Array, Array, Array]]:
+def _each(reviewers: Sequence[Reviewer], scores: Array) -> list[tuple[Array, Array, Array]]:
     """For each reviewer and score: log density of the score, mean and deviation of the quality behind it."""
     rows = []
     for reviewer in reviewers:
+        if not isinstance(reviewer, Affine):
+            raise InputError(f"a selection needs Affine reviewers, found {type(reviewer).__name__}")
         if reviewer.covariance is not None or reviewer.shape != ():
             raise InputError("a selection needs single reviewers with known slope and offset")
         total = np.square(reviewer.slope) + np.square(reviewer.noise)

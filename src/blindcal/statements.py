@@ -6,8 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from math import ceil, isinf
 from typing import Any
 
+from blindcal.agreements import Agreement
 from blindcal.certificates import Claim
 from blindcal.files import jsonable
 from blindcal.guarantees import Guarantee
@@ -16,17 +18,24 @@ from blindcal.records import PaperRecord
 from blindcal.rounding import FINE
 from blindcal.tables import format_table
 
+_DECIMALS = 10**6
+
 
 def decisions_text(papers: Sequence[PaperRecord]) -> str:
-    """The public table: decision, raw decision, and the advice that leads from the second to the first."""
-    words = {True: "accept", False: "reject"}
-    advice = {(True, False): "raise", (False, True): "lower"}
+    """The public table: decision, raw decision, and the advice that leads from the second to the first.
+
+    A tie of mean scores is no decision: there the advice is the decision itself.
+    """
+    words = {1.0: "accept", 0.0: "reject"}
+    advice = {("accept", "reject"): "raise", ("reject", "accept"): "lower"}
+    advice |= {("accept", "tie"): "accept", ("reject", "tie"): "reject"}
+    pairs = [(words[p.accepted], words.get(p.raw_accepted, "tie")) for p in papers]
     return format_table(
         {
             "paper": [p.paper for p in papers],
-            "decision": [words[p.accepted] for p in papers],
-            "raw_decision": [words[p.raw_accepted] for p in papers],
-            "advice": [advice.get((p.accepted, p.raw_accepted), "leave") for p in papers],
+            "decision": [decision for decision, _ in pairs],
+            "raw_decision": [raw for _, raw in pairs],
+            "advice": [advice.get(pair, "leave") for pair in pairs],
         }
     ).decode()
 
@@ -38,6 +47,8 @@ def certificate_text(
     bar: float,
     papers: Sequence[PaperRecord],
     *,
+    better: str,
+    fit: Agreement,
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
@@ -48,15 +59,18 @@ def certificate_text(
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
     content = {
         **numbers,
+        "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
         "conference": conference,
         "release": release,
         "accepted": sum(paper.accepted for paper in papers),
         "bar": bar,
+        "better": better,
+        "calibration_fit": fit.public,
         "guarantee": guarantee.name,
         "limits": {k: v for k, v in asdict(guarantee).items() if k != "name"},
         "decided_again": {
             "papers": len(twice),
-            "epsilon": max((c.epsilon for c in twice), default=0.0),
+            "epsilon": stated_epsilon(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
             "note": "A paper decided again whose public data did not change tells that its reviewers were "
             "corrected. Its figures are for all decisions about its reviews together; success, largest_rise "
             "and largest_posterior are for somebody who takes its reviewers to be the same in all of them, "
@@ -69,6 +83,18 @@ def certificate_text(
         "assumptions": list(ASSUMPTIONS),
     }
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def stated_epsilon(exact: float, limit: float | None) -> float:
+    """An epsilon as it is stated: rounded up to six decimals, but never past the limit that it keeps.
+
+    >>> stated_epsilon(1.9999999999999873, 2.0), stated_epsilon(0.12345612, 0.1234562)
+    (2.0, 0.1234562)
+    """
+    if isinf(exact):
+        return exact
+    rounded = ceil(Fraction(exact) * _DECIMALS) / _DECIMALS
+    return rounded if limit is None or exact > limit else min(rounded, limit)
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:

@@ -6,7 +6,6 @@ order they finish, not on the other settings in the grid, not on how often a swe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -31,6 +30,7 @@ from blindcal.errors import InputError
 from blindcal.files import canonical, digest, read_json, write_json
 from blindcal.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.simulation import Law, Simulation, simulate
+from blindcal.workers import cores, shared
 
 # Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
 _PAPERS_A_TASK = 2_500
@@ -208,21 +208,10 @@ def _computed(tasks: list[Task], workers: int | None, scheduler: str | None) -> 
 
 
 def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Task, Array]]:
-    joblib = _optional("joblib", "cli", "more than one worker")
-    # A thread of linear algebra for each core in each of as many processes would only get in the way.
-    with joblib.parallel_config(
-        n_jobs=workers or joblib.cpu_count(), inner_max_num_threads=1, backend="loky"
-    ):
-        pool = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        results = pool(joblib.delayed(_run)(number, task) for number, task in enumerate(tasks))
-    try:
+    _optional("joblib", "cli", "more than one worker")
+    with closing(shared(Task.run, tasks, workers or cores())) as results:
         for number, errors in results:
             yield tasks[number], errors
-    finally:
-        # Tasks in flight are canceled when a sweep is interrupted; joblib would warn that they were.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            results.close()
 
 
 def _on_cluster(tasks: list[Task], scheduler: str) -> Generator[tuple[Task, Array]]:

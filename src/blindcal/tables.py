@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
-from blindcal.cells import Broken, Column, cell_problem, cell_value, escape, number_text
+from blindcal.cells import Broken, Column, cell_problem, cell_value, count, escape, natural, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 
@@ -22,8 +23,7 @@ _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 _SHOWN_ALIKE = 3
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
 
-# One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack.
-_CELL = re.compile(r'(?:"((?:[^"]++|(?:"")++)*+)"|([^",\r\n]*+))(,|\r?\n|\Z)')
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _MARK = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16"),
@@ -75,8 +75,8 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     were not asked for are refused unless `extra`, and then left out.
     """
     log = Problems(file)
-    records = _records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
-    header = next(records, None)
+    cut = records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
+    header = next(cut, None)
     log.finish()
     if header is None or header == [""]:
         raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
@@ -84,7 +84,7 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     secret = any(column.secret for column in columns)
     fields = [_Field(column, place[column.name], secret) for column in columns if column.name in place]
     end = 2
-    while rows := list(islice(records, _CHUNK)):
+    while rows := list(islice(cut, _CHUNK)):
         log.extend(_take(rows, end, len(header), fields, file))
         end += len(rows)
     if end == 2 and not log.torn:
@@ -129,7 +129,7 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
         alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
     lines = [line for group in alike.values() for line in _shown(group)]
     if more:
-        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{more:,} more problem{'s' * (more > 1)}")
+        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{count(more, 'more problem')}")
     return InputError("\n".join(lines), problems)
 
 
@@ -256,38 +256,61 @@ def decode(data: bytes, file: str) -> str:
         raise bad(offset, "must be UTF-8 text", f"byte 0x{data[offset]:02x} at byte {offset}") from None
 
 
-def _records(text: str, log: Problems, start: int) -> Iterator[list[str]]:
+def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> Iterator[list[str]]:
     """The cells of each record; blank lines are allowed at the end only. The text starts at byte `start`.
 
     Where the text cannot be cut into cells any more, `log.torn` says why and the records end.
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    text = text.rstrip("\r\n")
+    text = _without_blank_end(text)
     position, row, size = 0, 0, len(text)
     while position < size and log.torn is None:
         row += 1
         stop = text.find("\n", position)
         line = text[position:] if stop < 0 else text[position:stop]
         if '"' in line or "\r" in line[:-1]:
-            cells, position = _quoted_record(text, position, row, log, start)
-        elif len(line) > MAX_COLUMNS and (width := line.count(",") + 1) > MAX_COLUMNS:
+            cells, position = _quoted_record(text, position, row, log, start, separator)
+        elif len(line) > MAX_COLUMNS and (width := line.count(separator) + 1) > MAX_COLUMNS:
             log.torn = _beyond(log.file, row, width, MAX_COLUMNS, "columns")
         else:
-            cells, position = line.rstrip("\r").split(","), position + len(line) + 1
+            cells, position = line.rstrip("\r").split(separator), position + len(line) + 1
         if log.torn is None and len(line) > MAX_CELL and (longest := max(map(len, cells))) > MAX_CELL:
             log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters a cell")
         if log.torn is None:
             yield cells
 
 
+def _without_blank_end(text: str) -> str:
+    """The text without blank lines at its end; a line of empty cells is blank, as spreadsheets write it.
+
+    >>> _without_blank_end("a,b\\n1,\\n , \\r\\n,\\n\\n")
+    'a,b\\n1,'
+    """
+    end = len(text)
+    while not text[(start := text.rfind("\n", 0, end) + 1) : end].strip(" \t\r,") and start:
+        end = start - 1
+    return text[:end].rstrip("\r")
+
+
 def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
     return Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
 
 
-def _quoted_record(text: str, position: int, row: int, log: Problems, start: int) -> tuple[list[str], int]:
+@cache
+def _cell_pattern(separator: str) -> re.Pattern[str]:
+    """One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack."""
+    end = re.escape(separator)
+    # Tab-separated text is often written without any quoting: a quote inside a cell is then just a quote.
+    bare = rf"(?!\")[^{end}\r\n]*+" if separator == "\t" else rf'[^"{end}\r\n]*+'
+    return re.compile(rf'(?:"((?:[^"]++|(?:"")++)*+)"|({bare}))({end}|\r?\n|\Z)')
+
+
+def _quoted_record(
+    text: str, position: int, row: int, log: Problems, start: int, separator: str
+) -> tuple[list[str], int]:
     cells: list[str] = []
-    while match := _CELL.match(text, position):
+    while match := _cell_pattern(separator).match(text, position):
         quoted, bare, ending = match.groups()
         cells.append(bare if quoted is None else quoted.replace('""', '"'))
         position = match.end()
@@ -295,21 +318,21 @@ def _quoted_record(text: str, position: int, row: int, log: Problems, start: int
             log.torn = _beyond(log.file, row, len(cells), MAX_COLUMNS, "columns")
         elif len(cells[-1]) > MAX_CELL:
             log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters a cell")
-        if log.torn or ending != ",":
+        if log.torn or ending != separator:
             return cells, position
     place = f"the cell that starts at byte {start + len(text[:position].encode())}"
-    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position), place)
+    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position, separator), place)
     return cells, position
 
 
-def _quote_problem(text: str, position: int) -> str:
+def _quote_problem(text: str, position: int, separator: str) -> str:
     if text[position] != '"':
         stray = re.compile(r'["\r]').search(text, position)
         what = "carriage return" if stray is not None and stray.group() == "\r" else "quote"
         return f"must have no {what} inside a cell that is not quoted"
     if re.compile(r'"(?:[^"]++|(?:"")++)*+"').match(text, position) is None:
         return "must close its quote"
-    return "must have a comma or a line end after the closing quote"
+    return f"must have a {_SEPARATORS[separator]} or a line end after the closing quote"
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
@@ -322,8 +345,7 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     if len(set(map(len, values))) != 1:
         raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
     rows = sorted(zip(*values, strict=True), key=_order)
-    lines = [",".join(map(_cell, row)) or '""' for row in [tuple(columns), *rows]]
-    return encoded("\n".join(lines) + "\n")
+    return encoded("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
 def encoded(text: str) -> bytes:
@@ -342,9 +364,16 @@ def _values(name: str, column: Sequence[object] | Array) -> list[str | int | flo
     return [value for value in plain if isinstance(value, str | int | float)]
 
 
-def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, str]]:
-    """Missing numbers, numbers by value, then text by its code points."""
-    return [(2, 0.0, v) if isinstance(v, str) else (0, 0.0, "") if v != v else (1, v, "") for v in row]
+def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
+    """Missing numbers, numbers by value, then text in its natural order."""
+    return [(2, 0.0, natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row]
+
+
+def _line(row: tuple[str | int | float, ...]) -> str:
+    first, *rest = map(_cell, row)
+    # A row with nothing in it would count as a blank line.
+    blank = not "".join((first, *rest)).strip()
+    return ",".join([f'"{first}"' if blank else first, *rest])
 
 
 def _cell(value: str | int | float) -> str:

@@ -167,7 +167,7 @@ def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
     return planner
 
 
-def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: bool) -> PaperPlan:
+def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: float) -> PaperPlan:
     belief, mixed = case.scores_belief, claim_of(paper).mixed
     factor = case.readings[0] if isinstance(case, AmendedCase) else None
     readings = case.readings if isinstance(case, AmendedCase) else (None,)

@@ -1,22 +1,33 @@
-"""The same function over many items, on several cores: same results whatever their number."""
+"""The same function over many items, on several cores: same results whatever their number.
+
+Processes come from joblib (its loky pool): they are started once and used again, and a script that calls this
+needs no `if __name__ == "__main__"`. Where joblib is not installed, everything runs in this process.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import closing, contextmanager
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
 from math import inf
-from multiprocessing import get_context
-from time import monotonic
-from typing import TypeVar
+from multiprocessing import resource_tracker
+from time import monotonic, sleep
+from typing import Any, TypeVar
 
 from blindcal.startup import THREADS
 
 _CHUNKS = 16
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
+# Processes without work end after so many seconds.
+_IDLE = 30.0
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,12 +54,66 @@ def each(
     >>> each(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    patience = inf if workers <= 1 else _PATIENCE if light or len(items) < _ENOUGH else 0.0
+    alone = workers <= 1 or find_spec("joblib") is None
+    patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
     done = list(_one_by_one(function, items, advance, patience))
-    return [*done, *_shared(function, items[len(done) :], workers, advance)]
+    return [*done, *_chunked(function, items[len(done) :], workers, advance)]
 
 
-def _shared(
+def shared(
+    function: Callable[[Item], Result], items: Sequence[Item], workers: int
+) -> Generator[tuple[int, Result]]:
+    """The place of each item and what the function makes of it, as they are done, on `workers` processes.
+
+    Closed early, or left by an exception, it kills them: whoever presses Ctrl-C does not wait for an item.
+    """
+    # One thread of linear algebra each: more would double the time, and sums would depend on their number.
+    settings = {"timeout": _IDLE, "env": dict.fromkeys(THREADS, "1")}
+    loky, left = import_module("joblib.externals.loky"), enumerate(items)
+    pool, running = None, dict[Any, int]()
+    try:
+        while True:
+            with _interrupts_held():
+                pool = pool or loky.get_reusable_executor(workers, **settings)
+                few = islice(left, 2 * workers - len(running))
+                running |= {pool.submit(function, item): place for place, item in few}
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            yield from ((running.pop(future), future.result()) for future in done)
+    except BaseException:
+        _kill(pool, running)
+        raise
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Processes started here never see an interrupt, not even while they load; this one sees it afterwards.
+
+    Ctrl-C reaches every process of a terminal: only the first one answers it.
+    """
+    # Starting a tracker would lift the mask.
+    resource_tracker.ensure_running()
+    import_module("joblib.externals.loky.backend.resource_tracker").ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _kill(pool: Any, running: Collection[Any]) -> None:
+    # What was handed to the pool must have reached its queue: it stumbles over what it was just given.
+    while not all(future.running() or future.done() for future in running):
+        sleep(0.001)
+    # Where the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if pool is not None:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+def _chunked(
     function: Callable[[Item], Result],
     items: Sequence[Item],
     workers: int,
@@ -57,50 +122,14 @@ def _shared(
     if not items:
         return []
     size = max(1, len(items) // (workers * _CHUNKS))
-    # A fresh interpreter a worker: forking a process that has threads is not safe.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
-    try:
-        with _one_thread_each():
-            chunks = {
-                pool.submit(_chunk, function, items[start : start + size]): start
-                for start in range(0, len(items), size)
-            }
-        return _gather(chunks, advance)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes started here add up their arrays on one thread: a thread for every core in each of them would
-    double the time, and sums would depend on how many there are."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal: only the first one answers it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _gather(chunks: dict[Future[list[Result]], int], advance: Callable[[int], None] | None) -> list[Result]:
+    chunks = [items[start : start + size] for start in range(0, len(items), size)]
     found: dict[int, list[Result]] = {}
-    pending = set(chunks)
-    while pending:
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for chunk in done:
-            found[chunks[chunk]] = chunk.result()
+    with closing(shared(partial(_chunk, function), chunks, workers)) as results:
+        for place, part in results:
+            found[place] = part
             if advance is not None:
-                advance(len(found[chunks[chunk]]))
-    return [result for start in sorted(found) for result in found[start]]
+                advance(len(part))
+    return [result for place in range(len(chunks)) for result in found[place]]
 
 
 def _chunk(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:

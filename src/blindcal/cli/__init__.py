@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
-from blindcal.startup import INTERRUPTED, loaded, told
+from blindcal.startup import INTERRUPTED, finished, loaded, tell_interrupted
 
 _EXTRA = {"typer", "rich", "joblib"}
 
 
 def main() -> None:
     """Entry point of the `blindcal` script."""
-    sys.exit(run(sys.argv[1:]))
+    # Warnings of libraries are for programmers; a chair can do nothing about them.
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    code = run(sys.argv[1:])
+    finished()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -24,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
         loaded()
         return guarded(app, list(arguments))
     except KeyboardInterrupt:
-        print(told("--json" in arguments), file=sys.stderr)
+        tell_interrupted("--json" in arguments)
         return INTERRUPTED
     except ImportError as error:
         missing = error.name in _EXTRA

@@ -14,6 +14,7 @@ from blindcal.cli.check import check
 from blindcal.cli.console import say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
@@ -54,6 +55,7 @@ def blindcal(
 
 # One line a command, in the order of the help: app.command("name")(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
+app.command("import")(import_)
 app.command("check")(check)
 app.command("pair")(pair)
 app.command("average")(average)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
 from blindcal.calibrators.results import GRAY
+from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.conferences import read_reviewers
@@ -121,16 +122,16 @@ def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[s
     return report
 
 
-def _print(report: dict[str, object]) -> None:
-    sizes = f"{report['papers']} papers, {report['reviews']} reviews, {report['reviewers']} reviewers"
-    say(f"{report['method']}: {sizes}")
+def _print(report: dict[str, Any]) -> None:
+    sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
+    say(f"{report['method']}: {', '.join(sizes)}")
     if "accepted" in report:
         low, high = GRAY
         say(f"accepted: {report['accepted']}")
-        say(f"gray zone (probability of being accepted {low:g} to {high:g}): {report['gray_zone']} papers")
-        say(f"decided otherwise than by raw means: {report['decided_otherwise_than_raw']} papers")
-    notes = report["notes"]
-    for note in notes if isinstance(notes, list) else []:
+        gray = count(report["gray_zone"], "paper")
+        say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
+        say(f"decided otherwise than by raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
+    for note in report["notes"]:
         say(f"note: {note}")
     say(f"wrote {report['out']}")
     say(WARNING)

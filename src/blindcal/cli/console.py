@@ -9,6 +9,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,14 +20,19 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from blindcal.cells import count
 from blindcal.errors import BlindcalError, InputError
 from blindcal.files import jsonable
-from blindcal.startup import INTERRUPTED
+from blindcal.startup import INTERRUPTED, tell_interrupted
 
 UNEXPECTED = 1
-_QUIET_SECONDS = 2.0
+# Work that takes so long is worth a line on how long, after a few steps; the next lines come with a pause.
+_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 30.0, 10.0, 3
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
+
+# With --json: what was noted so far.
+_notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 """The type of every command's `as_json` parameter."""
@@ -37,13 +44,24 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Something the user should know, beside the result: it leaves standard output alone."""
-    print(f"blindcal: {printable(text)}", file=sys.stderr)
+    """Something the user should know, beside the result: on standard error, or with --json in its `notes`."""
+    kept = _notes.get()
+    if kept is None:
+        print(f"blindcal: {printable(text)}", file=sys.stderr)
+    else:
+        kept.append(text)
 
 
 def emit_json(value: object) -> None:
-    """Print `value` as one JSON object, keys sorted, infinity as "inf"."""
-    print(json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False))
+    """Print `value` as one JSON object, keys sorted, infinity as "inf"; its `notes` hold what was noted."""
+    print(_json(value))
+
+
+def _json(value: object) -> str:
+    content, kept = jsonable(value), _notes.get()
+    if kept and isinstance(content, dict):
+        content["notes"] = [*content.get("notes", ()), *kept]
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
@@ -71,6 +89,11 @@ def say_gap(gap: float) -> None:
         )
 
 
+def budget_line(share: float) -> str:
+    """A budget of added success beside what it is a part of."""
+    return f"the budget: {number(100 * share, 1)} % of what full calibration would reveal about authors here"
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number for people.
 
@@ -82,25 +105,80 @@ def number(value: float, digits: int = 4) -> str:
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function to call with each number of steps done. A bar appears on a terminal after two seconds.
+    """A function to call with each number of steps done: "weighing 9 papers", 9 steps.
 
-    with progress("papers", len(papers)) as advance:
+    On a terminal a bar appears after two seconds. Elsewhere a line says how long it will take, as soon as the
+    first steps tell and if it is long, and a line with every tenth of it how far it is. With --json there is
+    neither.
+
+    with progress("weighing 9 papers", 9) as advance:
         ...
             advance(1)
     """
+    if _notes.get() is not None:
+        yield lambda steps: None
+    elif not sys.stderr.isatty():
+        yield _Lines(description, total)
+    else:
+        with _bar(description, total) as advance:
+            yield advance
+
+
+class _Lines:
+    """Progress for a log. Time is taken from the first steps on: starting processes is no measure of them."""
+
+    def __init__(self, description: str, total: int) -> None:
+        self.description, self.total, self.done = description, total, 0
+        self.first: tuple[float, int] | None = None
+        self.last: tuple[float, int] | None = None
+
+    def __call__(self, steps: int) -> None:
+        self.done += steps
+        now, left = time.monotonic(), self.total - self.done
+        self.first = self.first or (now, self.done)
+        spent, made = now - self.first[0], self.done - self.first[1]
+        if not left or made < min(_FEW, left) or spent < _QUIET_SECONDS:
+            return
+        seconds = spent * left / made
+        if self.last is None:
+            if seconds >= _LONG_SECONDS:
+                self._tell(now, f"takes {about(seconds)}")
+        elif 10 * (self.done - self.last[1]) >= self.total and now - self.last[0] >= _PAUSE_SECONDS:
+            self._tell(now, f"is {100 * self.done // self.total} % done, {about(seconds)} left")
+
+    def _tell(self, now: float, text: str) -> None:
+        self.last = now, self.done
+        note(f"{self.description} {text}")
+
+
+def about(seconds: float) -> str:
+    """A time for people.
+
+    >>> about(12), about(130), about(9000)
+    ('about 20 seconds', 'about 2 minutes', 'about 2.5 hours')
+    """
+    if seconds < 55:
+        return f"about {10 * ceil(seconds / 10)} seconds"
+    if seconds < 5400:
+        return f"about {count(max(1, round(seconds / 60)), 'minute')}"
+    return f"about {round(2 * seconds / 3600) / 2:g} hours"
+
+
+@contextmanager
+def _bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
+        TextColumn("{task.percentage:.0f} %"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     task, began = bar.add_task(description, total=total), time.monotonic()
 
-    def advance(steps: int = 1) -> None:
+    def advance(steps: int) -> None:
         bar.update(task, advance=steps)
-        if not bar.live.is_started and time.monotonic() - began > _QUIET_SECONDS and sys.stderr.isatty():
+        if not bar.live.is_started and time.monotonic() - began > _QUIET_SECONDS:
             bar.start()
 
     try:
@@ -112,7 +190,11 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
-    """The exit code of `app(arguments)`; every exception becomes a message and never a traceback."""
+    """The exit code of `app(arguments)`; every exception becomes a message and never a traceback.
+
+    With --json standard output holds one object or nothing, and so does standard error.
+    """
+    _notes.set([] if "--json" in arguments else None)
     try:
         code = app(arguments, prog_name="blindcal", standalone_mode=False)
         sys.stdout.flush()
@@ -132,10 +214,12 @@ def _explain(error: BaseException, as_json: bool) -> int:
         # The reader went away; the interpreter's own last flush must not complain about it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
-    if as_json:
+    if code == INTERRUPTED:
+        tell_interrupted(as_json)
+    elif as_json:
         problems = error.problems if isinstance(error, InputError) else ()
         report = {"code": code, "message": message, "problems": problems}
-        print(json.dumps(jsonable({"error": report}), indent=1, sort_keys=True), file=sys.stderr)
+        print(_json({"error": report}), file=sys.stderr)
     else:
         print("\n".join(f"blindcal: {printable(line)}" for line in message.split("\n")), file=sys.stderr)
     return code

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap
+from blindcal.agreements import agreement
+from blindcal.cells import count, number_text
+from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Added,
     Bar,
+    Better,
     Cap,
     ConferenceName,
     Epsilon,
     Files,
     Grid,
     Leak,
+    Misfit,
     Multiplier,
     Name,
     Never,
@@ -26,20 +31,33 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
+    refuse_misfit,
     request_of,
 )
-from blindcal.coins import make_key, read_key
+from blindcal.coins import Key, read_key
 from blindcal.errors import InputError, RefusedError
+from blindcal.files import clear_stale
+from blindcal.places import check_apart
 from blindcal.plans import plan_conference
-from blindcal.records import check_vacant, open_ledger, publish, read_ledger, sealed_folder
+from blindcal.records import (
+    Published,
+    check_published,
+    check_vacant,
+    open_ledger,
+    publish,
+    read_ledger,
+    read_published,
+    sealed_folder,
+)
 from blindcal.releases import Changes, Outcome, Request, input_stamp
 from blindcal.releases import decide as decide_conference
+from blindcal.remarks import plan_remarks
 from blindcal.workers import cores
 
 # Of papers that changed, so many are named; all of them with --json.
 _SHOWN = 20
 
-KeyFile = Annotated[Path, typer.Option(help="The secret key; made if it does not exist.")]
+KeyFile = Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")]
 Out = Annotated[Path, typer.Option(help="Folder for the public files; never overwrites another result.")]
 
 
@@ -52,6 +70,7 @@ def decide(
     accept_rate: Rate = None,
     bar: Bar = None,
     grid: Grid = None,
+    better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
     epsilon: Epsilon = "2",
@@ -61,14 +80,21 @@ def decide(
     conference: ConferenceName = "conference",
     amend: Annotated[bool, typer.Option("--amend", help="Decide again the papers that changed.")] = False,
     reason: Annotated[str, typer.Option(help="Why, for the sealed record; with --amend.")] = "",
+    published: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder published before with this key, to make sure of key and ledger; repeatable."
+        ),
+    ] = None,
     yes_leak: Leak = False,
+    despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
     """Decide every paper, privately: accept or reject, and advice relative to the raw decision.
 
     Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
-    and a sealed record beside the key. The same input always returns the same decisions; a changed input is
-    refused unless --amend, which decides again only the papers that changed.
+    and a sealed record beside the key, which `blindcal key` makes. The same input always returns the same
+    decisions; a changed input is refused unless --amend, which decides again only the papers that changed.
 
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
@@ -76,14 +102,26 @@ def decide(
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar)
+    request = request_of(asked, conference, accept_rate, bar, better)
     files = Files(reviews, reviewers, pools, levels(grid))
-    outcome, made = run(files, request, key, out, amend=amend, reason=reason, may_leak=yes_leak)
-    facts = _facts(outcome, made, key, out)
+    outcome, remarks = run(
+        files,
+        request,
+        key,
+        out,
+        published or (),
+        amend=amend,
+        reason=reason,
+        may_leak=yes_leak,
+        despite_misfit=despite_misfit,
+    )
+    facts = _facts(outcome, key, out)
+    if not as_json:
+        _print(outcome, facts)
+    for remark in (*remarks, *plan_remarks(outcome.certificate, never_against)):
+        note(remark)
     if as_json:
         emit_json(facts)
-    else:
-        _print(outcome, facts)
 
 
 def run(
@@ -91,28 +129,28 @@ def run(
     request: Request,
     key: Path,
     out: Path,
+    published: Sequence[Path] = (),
     *,
     amend: bool = False,
     reason: str = "",
     may_leak: bool = False,
-) -> tuple[Outcome, bool]:
-    """Decide the conference in `files` and publish; also says whether the key was made."""
-    frozen = None
-    if out.resolve() in sealed_folder(key).resolve().parents:
-        raise InputError("--key must not lie in the --out folder, which is there to be sent on")
-    if made := not key.exists():
-        check_vacant(out, None)
-        if (sealed_folder(key) / "ledger.json").exists():
-            raise RefusedError(
-                f"{sealed_folder(key)} holds decisions of a key that is not there: a new key would toss again"
-            )
-    else:
-        ledger = read_ledger(key, read_key(key))
-        releases = ledger.of(request.conference)
-        frozen = ledger.record(releases[-1]).bar if releases else None
-    conference, truth = files.load(request, bar=frozen)
-    secret = make_key(key) if made else read_key(key)
-    with open_ledger(key, secret) as ledger, progress("papers", 2 * len(conference.cases)) as advance:
+    despite_misfit: bool = False,
+) -> tuple[Outcome, list[str]]:
+    """Decide the conference in `files` and publish; also what the chair should know."""
+    secret, frozen = _key(key, out), None
+    # What was published is read before the ledger, which can only have grown in between.
+    seen = [*_seen(published), read_published(out)]
+    ledger = read_ledger(key, secret)
+    for certificate in filter(None, seen):
+        check_published(ledger, certificate)
+    if releases := ledger.of(request.conference):
+        frozen = ledger.record(releases[-1]).bar
+    conference, truth = files.load(request, bar=frozen, out=out)
+    fit = agreement(conference.cases, request.better)
+    # What was decided once is returned, and corrected, whatever it was decided from.
+    refuse_misfit(fit, despite_misfit or frozen is not None)
+    work = f"deciding {count(len(conference.cases), 'paper')}"
+    with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
         if (amend or not past) and all(release.input != stamp for release in past):
             check_vacant(out, None)
@@ -128,21 +166,48 @@ def run(
             reason=reason,
             may_leak=may_leak,
         )
-    publish(outcome.record, out)
-    return outcome, made
+        publish(outcome.record, out)
+    return outcome, [*files.remarks(conference, request), *fit.notes]
 
 
-def _facts(outcome: Outcome, made: bool, key: Path, out: Path) -> dict[str, Any]:
+def _key(path: Path, out: Path) -> Key:
+    """The key, once it is certain that it and its sealed folder lie apart from what is sent on."""
+    check_apart(path, out)
+    sealed = sealed_folder(path)
+    if not path.exists():
+        if sealed.exists():
+            raise RefusedError(
+                f"{sealed} holds decisions of a key that is not there, {path}: restore the key from its "
+                "backup; a new one would draw new coins"
+            )
+        raise InputError(
+            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. If "
+            "they were, give the key they were decided with: another one would draw new coins"
+        )
+    for folder in (path.parent, out):
+        clear_stale(folder)
+    return read_key(path)
+
+
+def _seen(folders: Sequence[Path]) -> Iterator[Published]:
+    for folder in folders:
+        seen = read_published(folder)
+        if seen is None:
+            raise InputError(f"--published {folder} must hold a certificate.json that blindcal wrote")
+        yield seen
+
+
+def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
     return {
         "how": outcome.how,
         "release": outcome.record.release,
-        "key_made": made,
         "key": key,
         "sealed": sealed_folder(key),
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
         "changes": outcome.changes,
+        "notes": [],
     }
 
 
@@ -153,16 +218,18 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         "amended": "amended",
     }
     certificate = facts["certificate"]
-    say(f"{certificate['papers']} papers, {certificate['accepted']} accepted; {told[outcome.how]}")
+    papers = count(certificate["papers"], "paper")
+    say(f"{papers}, {certificate['accepted']:,} accepted; {told[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
-    if facts["key_made"]:
-        say(f"a new key was made: {facts['key']}. Keep it secret and back it up with {facts['sealed']}")
+    say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
     say(
         f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
         f"{_percent(certificate['success'])} with the decisions"
     )
+    if certificate["limits"]["added_success"]:
+        say(budget_line(certificate["added_share_of_full"]))
     say(
         f"wrong decisions expected: {_percent(certificate['expected_wrong'])} "
         f"(raw {_percent(certificate['expected_wrong_raw'])}, "
@@ -189,14 +256,8 @@ def _print_changes(changes: Changes, papers: int) -> None:
     )
     for why, which in kinds:
         if which:
-            shown = ", ".join(which[:_SHOWN]) + (
-                f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
-            )
-            say(f"  {why}: {shown}")
-
-
-def count(number_of: int, thing: str) -> str:
-    return f"{number_of:,} {thing}{'s' * (number_of != 1)}"
+            more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
+            say(f"  {why}: {', '.join(which[:_SHOWN])}{more}")
 
 
 def _percent(share: float) -> str:
@@ -204,4 +265,4 @@ def _percent(share: float) -> str:
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else number(value, 3)
+    return value if isinstance(value, str) else number_text(value)

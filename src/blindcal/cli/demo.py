@@ -13,6 +13,7 @@ import typer
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.decide import run
 from blindcal.cli.inputs import Files, request_of
+from blindcal.cli.key import new_key
 from blindcal.errors import RefusedError
 from blindcal.files import write_bytes
 from blindcal.guarantees import Guarantee
@@ -39,7 +40,9 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     _write_inputs(drawn, inputs)
     files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
-    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), secret / "key.bin", public)
+    if not (key := secret / "key.bin").exists():
+        new_key(key)
+    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), key, public)
     counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})
@@ -110,7 +113,7 @@ def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str
         "success_scores_only": "chance to name a review's author from the scores alone",
         "success": "... with the decisions too",
         "largest_rise": "most that any decision can raise it for a review",
-        "epsilon": "log of the largest change of odds, whatever somebody knows",
+        "epsilon": "log of the most that one decision can change anyone's odds",
         "expected_wrong_raw": "share of wrong decisions expected: by raw mean scores",
         "expected_wrong": "... decided by blindcal",
         "expected_wrong_fully_calibrated": "... fully calibrated, which would give reviewers away",

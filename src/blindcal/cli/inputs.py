@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from blindcal.cells import number_text
+from blindcal.agreements import HOPELESS, Agreement
+from blindcal.cells import count, number_text
 from blindcal.checks import Array
-from blindcal.cli.console import note, progress
-from blindcal.conferences import Conference, PaperCase, Sources, prepare, read_reviewers, true_reviewers
+from blindcal.cli.console import progress
+from blindcal.cli.strangers import strangers_listed
+from blindcal.conferences import (
+    Conference,
+    PaperCase,
+    Parameters,
+    Sources,
+    prepare,
+    read_reviewers,
+    true_reviewers,
+)
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
+from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
 from blindcal.releases import Request, Truth
+from blindcal.remarks import bar_remarks, rate_rule, stray_remarks
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
@@ -39,6 +52,9 @@ PoolsFile = Annotated[
 ]
 Rate = Annotated[float | None, typer.Option(help="Share of papers to accept; sets the bar.")]
 Bar = Annotated[float | None, typer.Option(help="The bar itself, in units of quality (N(0,1)).")]
+Better = Annotated[
+    str, typer.Option(help="Which scores are the better ones, high or low; nothing public can tell.")
+]
 Grid = Annotated[str | None, typer.Option(help="The scores that can be given: 1..10 or a list 1,3,5.")]
 Name = Annotated[str, typer.Option("--guarantee", help="steady, public or average; none needs --yes-leak.")]
 Added = Annotated[
@@ -51,6 +67,10 @@ Never = Annotated[
     float | None, typer.Option(help="Never decide against evidence at least this strong, in (0.5, 1).")
 ]
 ConferenceName = Annotated[str, typer.Option(help="A name for the ledger, if one key serves several.")]
+Misfit = Annotated[
+    bool,
+    typer.Option("--despite-misfit", help="Go on though the calibration does not fit the scores at all."),
+]
 Leak = Annotated[bool, typer.Option("--yes-leak", help="Allow --guarantee none: full calibration.")]
 
 
@@ -63,25 +83,22 @@ class Files:
     pools: Path
     grid: Sequence[float] | None
 
-    def load(self, request: Request, *, bar: float | None = None) -> tuple[Conference, Truth]:
-        """The public conference and the true reviewers of each paper; `bar` where it is frozen."""
-        reviews = Reviews.read(self.reviews, grid=self.grid)
-        if reviews.grid is not None and not reviews.grid_declared:
-            note(
-                f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
-                "as exact numbers, and the certificate is for that"
-            )
-        calibration = read_reviewers(self.reviewers)
-        pools = pools_of(self.pools, reviews.papers, calibration)
-        if unused := len(pools.keys() - set(reviews.papers)):
-            note(
-                f"{self.pools} has pools for {unused:,} paper{'s' * (unused > 1)} without any review in "
-                f"{self.reviews}: left out"
-            )
-        with progress("papers weighed", len(reviews.papers)) as advance:
+    def load(
+        self, request: Request, *, bar: float | None = None, out: Path | None = None
+    ) -> tuple[Conference, Truth]:
+        """The public conference and the true reviewers of each paper; `bar` where it is frozen.
+
+        Nothing confidential is written to `out`.
+        """
+        given, calibration = self._tables
+        pools = pools_of(self.pools, given.papers, calibration)
+        reviews = upright_reviews(given, request.better)
+        papers = len(reviews.papers)
+        work = f"weighing {count(papers, 'paper')}"
+        with strangers_listed(self.reviews, out), progress(work, papers) as advance:
             conference = prepare(
                 reviews,
-                calibration,
+                upright_reviewers(calibration, request.better),
                 pools,
                 accept_rate=request.accept_rate if bar is None else None,
                 bar=request.bar if bar is None else bar,
@@ -91,6 +108,22 @@ class Files:
             )
         who = true_reviewers(conference, reviews)
         return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+
+    def remarks(self, conference: Conference, request: Request) -> list[str]:
+        """What the chair should know of these files before anything is planned."""
+        reviews, calibration = self._tables
+        remarks = stray_remarks(self.pools, reviews.papers, calibration, self.reviews)
+        if reviews.grid is not None and not reviews.grid_declared:
+            remarks.append(
+                f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
+                "as exact numbers, and the certificate is for that"
+            )
+        return [*remarks, *bar_remarks(conference, request.bar)]
+
+    @cached_property
+    def _tables(self) -> tuple[Reviews, Parameters]:
+        """Reviews and calibration as they were given."""
+        return Reviews.read(self.reviews, grid=self.grid), read_reviewers(self.reviewers)
 
     @property
     def _sources(self) -> Sources:
@@ -104,14 +137,27 @@ def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
 
 
 def request_of(
-    guarantee: Guarantee, conference: str, accept_rate: float | None, bar: float | None
+    guarantee: Guarantee,
+    conference: str,
+    accept_rate: float | None,
+    bar: float | None,
+    better: str = "high",
 ) -> Request:
     """The request, once the options fit together."""
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of --accept-rate and --bar")
     if accept_rate is not None and not 0 < accept_rate < 1:
-        raise InputError(f"--accept-rate must lie strictly in (0, 1), found {number_text(accept_rate)}")
-    return Request(guarantee, conference, accept_rate, bar)
+        raise InputError(rate_rule(accept_rate))
+    return Request(guarantee, conference, accept_rate, bar, known_end(better))
+
+
+def refuse_misfit(fit: Agreement, despite: bool) -> None:
+    """Refuse a calibration that does not fit the scores at all."""
+    if fit.verdict == HOPELESS and not despite:
+        raise InputError(
+            f"{'; '.join(fit.notes)}. Whatever is planned or certified would not be about these scores; to "
+            "go on all the same, give --despite-misfit"
+        )
 
 
 def guarantee_of(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.coins import make_key
+from blindcal.coins import Key, make_key
+from blindcal.errors import RefusedError
 from blindcal.records import sealed_folder
 
 ADVICE = (
     "Only you can read it. It stays secret forever: whoever holds it can work out the coins, and with the",
-    "decisions much of who reviewed what. Back it up together with the folder {sealed} (made by",
-    "the first `blindcal decide`), which remembers what was decided. If the key is lost, the decisions stand",
-    "but can no longer be checked or amended; deciding again with a new key would toss the coins again.",
+    "decisions much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
+    "with the folder {sealed}, which remembers what was decided. If the key is lost, the decisions",
+    "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
 )
 
 
@@ -25,13 +27,25 @@ def key(
 ) -> None:
     """Make a secret key of 32 random bytes in a new file that only you can read.
 
+    Its fingerprint tells it from other keys and nothing more: every certificate names it.
+
     Example: blindcal key key.bin
     """
-    make_key(path)
-    sealed = sealed_folder(path)
+    made, sealed = new_key(path), sealed_folder(path)
     if as_json:
-        emit_json({"key": path, "sealed": sealed})
+        emit_json({"key": path, "sealed": sealed, "fingerprint": made.fingerprint})
         return
-    say(f"key written to {path}")
+    say(f"key written to {path}, fingerprint {made.fingerprint}")
     for line in ADVICE:
         say(line.format(sealed=sealed))
+
+
+def new_key(path: Path) -> Key:
+    """A key where no key was: a sealed folder beside it would be that of a key that was lost."""
+    sealed = sealed_folder(path)
+    if os.path.lexists(sealed) and not os.path.lexists(path):
+        raise RefusedError(
+            f"{sealed} holds decisions of a key that is not there: restore that key from its backup, or "
+            "give the new key of other conferences another name"
+        )
+    return make_key(path)

@@ -7,16 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, number, progress, say, say_gap, table
+from blindcal.agreements import Agreement, agreement
+from blindcal.cells import count
+from blindcal.cli.console import (
+    Json,
+    budget_line,
+    emit_json,
+    note,
+    number,
+    progress,
+    say,
+    say_gap,
+    table,
+)
 from blindcal.cli.inputs import (
     Added,
     Bar,
+    Better,
     Cap,
     ConferenceName,
     Epsilon,
     Files,
     Grid,
     Leak,
+    Misfit,
     Multiplier,
     Name,
     Never,
@@ -26,6 +40,7 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
+    refuse_misfit,
     request_of,
 )
 from blindcal.coins import read_key
@@ -33,7 +48,9 @@ from blindcal.conferences import Conference
 from blindcal.guarantees import Guarantee
 from blindcal.menus import KNOWN, MENU, Menu, menu
 from blindcal.plans import plan_conference, summary
-from blindcal.releases import commit_to
+from blindcal.releases import Request, commit_to
+from blindcal.remarks import plan_remarks
+from blindcal.statements import stated_epsilon
 from blindcal.workers import cores
 
 _WORDS = {
@@ -55,6 +72,7 @@ def plan(
     accept_rate: Rate = None,
     bar: Bar = None,
     grid: Grid = None,
+    better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
     epsilon: Epsilon = "2",
@@ -70,6 +88,7 @@ def plan(
         bool, typer.Option("--only", help="Leave the menu out: only what was asked for.")
     ] = False,
     yes_leak: Leak = False,
+    despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
     """Everything but the toss: what the asked guarantee promises, and the menu for this conference.
@@ -83,36 +102,58 @@ def plan(
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar)
-    loaded, truth = Files(reviews, reviewers, pools, levels(grid)).load(request)
+    request = request_of(asked, conference, accept_rate, bar, better)
+    files = Files(reviews, reviewers, pools, levels(grid))
+    loaded, truth = files.load(request)
+    fit = agreement(loaded.cases, better)
+    refuse_misfit(fit, despite_misfit)
+    for remark in (*files.remarks(loaded, request), *fit.notes):
+        note(remark)
     promise = None if key is None else commit_to(read_key(key), loaded, truth, request)
-    with progress("papers", len(loaded.cases) * (2 + (0 if only else len(MENU)))) as advance:
+    papers, steps = len(loaded.cases), 2 + (0 if only else len(MENU))
+    with progress(f"planning {count(papers, 'paper')}", papers * steps) as advance:
         plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
         choices = None if only else menu(loaded, workers=cores(), advance=advance)
-    facts = {
-        **summary([one.claim for one in plans], [one.figures for one in plans]),
+    figures = summary([one.claim for one in plans], [one.figures for one in plans])
+    facts: dict[str, Any] = {
+        **figures,
+        "epsilon": stated_epsilon(max(one.claim.epsilon for one in plans), asked.epsilon),
         "guarantee": asked,
         "bar": loaded.bar,
+        "better": better,
+        "calibration_fit": fit.public,
         "price": price,
         "commitment": promise,
         "menu": choices,
+        "notes": [],
     }
+    if not as_json:
+        _print(facts, loaded, request, fit, choices, promise)
+    for remark in plan_remarks(figures, never_against):
+        note(remark)
     if as_json:
         emit_json(facts)
-    else:
-        _print(facts, loaded, asked, choices, promise)
 
 
 def _print(
-    facts: dict[str, Any], loaded: Conference, asked: Guarantee, choices: Menu | None, promise: str | None
+    facts: dict[str, Any],
+    loaded: Conference,
+    request: Request,
+    fit: Agreement,
+    choices: Menu | None,
+    promise: str | None,
 ) -> None:
-    say(f"{facts['papers']} papers, {facts['reviews']} reviews; nothing was tossed")
+    say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; nothing was tossed")
     say(f"bar: quality {loaded.bar:g}, in standard deviations of papers (quality is N(0,1) over papers)")
+    say(f"better: {request.better} scores")
+    say(fit_line(fit))
     say(
-        f"asked: {shown(asked)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
+        f"asked: {shown(request.guarantee)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
         f"naming a review's author {percent(facts['success'])} "
         f"(scores alone {percent(facts['success_scores_only'])})"
     )
+    if request.guarantee.spends:
+        say(budget_line(facts["added_share_of_full"]))
     if promise is not None:
         say(f"commitment: {promise}")
     if choices is None:
@@ -138,6 +179,14 @@ def _print(
         f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
     )
     say_gap(choices.gap)
+
+
+def fit_line(fit: Agreement) -> str:
+    """What the calibration predicts for all the scores together, and what is there."""
+    return (
+        f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "
+        f"{fit.predicted_sd:.2f}, scores {fit.observed_mean:.2f} and {fit.observed_sd:.2f}"
+    )
 
 
 def shown(guarantee: Guarantee) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
@@ -63,7 +64,8 @@ def simulate(
     """
     levels, names = _levels(noise), methods.split(",")
     settings = [Setting(paper_law(level, reading), papers, reviewers, per_paper) for level in levels]
-    with progress("tasks", tasks_in(settings, trials)) as advance:
+    work = f"simulating {count(trials * len(levels), 'conference')}"
+    with progress(work, tasks_in(settings, trials)) as advance:
         result = sweep(
             settings,
             names,

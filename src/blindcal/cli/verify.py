@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cells import number_text
+from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
 from blindcal.coins import read_key
 from blindcal.conferences import assemble
 from blindcal.errors import InputError, VerificationError
+from blindcal.orientations import as_given
 from blindcal.plans import plan_conference
 from blindcal.records import read_ledger, sealed_folder
 from blindcal.releases import Request, input_stamp
@@ -48,11 +49,12 @@ def verify(
         )
     record = ledger.record(past[-1])
     request, grid = Request.recorded(record), record.papers[0].public["grid"]
+    grid = None if grid is None else as_given(grid, request.better)
     # The bar of a first release is derived again.
     loaded, truth = Files(reviews, reviewers, pools, grid).load(
-        request, bar=record.bar if record.release > 1 else None
+        request, bar=record.bar if record.release > 1 else None, out=out
     )
-    with progress("papers", 2 * len(loaded.cases)) as advance:
+    with progress(f"verifying {count(len(loaded.cases), 'paper')}", 2 * len(loaded.cases)) as advance:
         checks = verify_release(
             loaded,
             truth,

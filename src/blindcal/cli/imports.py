@@ -1,0 +1,193 @@
+"""`blindcal import`: an export of a conference system as a table of reviews."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cli.console import Json, emit_json, say
+from blindcal.errors import InputError, RefusedError
+from blindcal.files import read_bytes, write_table
+from blindcal.importers import (
+    FORMATS,
+    MAX_EXPORT,
+    Choices,
+    Imported,
+    coded,
+    import_reviews,
+    read_codes,
+    read_map,
+)
+from blindcal.importers.findings import Unit
+from blindcal.importers.panels import columns_of
+
+WARNING = "CONFIDENTIAL: the table says who reviewed what; only you can read it."
+CODES_WARNING = (
+    "The codes name everyone: keep that file apart from the reviews, and delete it when it has served."
+)
+_UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
+Table = Mapping[str, Sequence[object]]
+
+
+def import_(
+    export: Annotated[
+        Path, typer.Argument(help="The file as it was downloaded, packed with gzip or zip or not.")
+    ],
+    out: Annotated[Path, typer.Option(help="The table of reviews to write; never overwrites.")],
+    system: Annotated[
+        str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}, where it is not recognized.")
+    ] = None,
+    score_field: Annotated[
+        str | None, typer.Option(help="The field that is the score, where there are several.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Columns of any table, like paper=item_id,reviewer=rater_id,score=points."),
+    ] = None,
+    letters: Annotated[
+        str | None, typer.Option(help="The order of letter scores, best first, like A,B,C,D.")
+    ] = None,
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="Whose severity counts on EasyChair: reviewer (who wrote) or member (who answers for it)."
+        ),
+    ] = "reviewer",
+    people: Annotated[
+        Path | None, typer.Option("--map", help="Who is behind the ids: a table with signature, profile_id.")
+    ] = None,
+    codes: Annotated[
+        Path | None, typer.Option(help="Write codes in place of reviewers, and this file with who has which.")
+    ] = None,
+    known_codes: Annotated[
+        Path | None, typer.Option(help="The codes of an earlier import, for people to keep theirs.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Turn an export of HotCRP, OpenReview, CMT, EasyChair or pretalx, or any table, into a table of reviews.
+
+    The format is recognized from the content. Says what was recognized and what was dropped and why; times,
+    numbers of reviews and the order of rows never go further. Titles, the committee, conflicts and tracks are
+    written beside the table where the export has them (reviews.titles.csv and so on).
+
+    Example: blindcal import conf-scores.csv --out reviews.csv
+    """
+    choices = Choices(
+        format=system,
+        score_field=score_field,
+        columns={} if columns is None else columns_of(columns),
+        letters=() if letters is None else _letters(letters),
+        people=None if people is None else read_map(read_bytes(people), str(people)),
+        unit=_unit(unit),
+    )
+    if known_codes is not None and codes is None:
+        raise InputError("--known-codes needs --codes, the file for the codes of this import")
+    known = {} if known_codes is None else read_codes(read_bytes(known_codes), str(known_codes))
+    imported = import_reviews(read_bytes(export, MAX_EXPORT), str(export), choices)
+    names = imported.committee
+    if codes is not None:
+        imported, code = coded(imported, known)
+    tables: dict[Path, Table] = {out: imported.columns(), **_beside(out, imported)}
+    if codes is not None:
+        if os.path.abspath(codes) in map(os.path.abspath, tables):
+            raise InputError("--codes must name a file of its own")
+        tables[codes] = _codes_table(code, names)
+    _write(tables)
+    report = _report(imported, tables, codes)
+    if as_json:
+        emit_json(report)
+    else:
+        _print(imported, tables, codes)
+
+
+def _letters(text: str) -> tuple[str, ...]:
+    letters = tuple(letter.strip() for letter in text.split(","))
+    if len(letters) < 2 or not all(letters) or len({letter.casefold() for letter in letters}) < len(letters):
+        raise InputError(
+            f"--letters must be different letters with the best first, like A,B,C,D, found {text!r}"
+        )
+    return letters
+
+
+def _unit(text: str) -> Unit:
+    if text not in _UNITS:
+        raise InputError(f"--unit must be one of {', '.join(_UNITS)}, found {text!r}")
+    return _UNITS[text]
+
+
+def _codes_table(codes: Mapping[str, str], names: Mapping[str, str]) -> Table:
+    table = {"code": list(codes.values()), "reviewer": list(codes)}
+    return {**table, "name": [names.get(person, "") for person in codes]} if any(names.values()) else table
+
+
+def _beside(out: Path, imported: Imported) -> dict[Path, Table]:
+    """What else the export tells, each as a table beside the reviews."""
+    conflicts = imported.conflicts
+    people = imported.committee
+    found: dict[str, Table] = {
+        "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
+        "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
+        "committee": {
+            "reviewer": list(people),
+            **({"name": list(people.values())} if any(people.values()) else {}),
+        },
+        "conflicts": {"paper": [p for p, _ in conflicts], "conflict": [who for _, who in conflicts]},
+    }
+    return {
+        out.with_name(f"{out.stem}.{name}{out.suffix or '.csv'}"): table
+        for name, table in found.items()
+        if next(iter(table.values()))
+    }
+
+
+def _write(tables: Mapping[Path, Table]) -> None:
+    """Write all tables or none: every name is looked at first."""
+    for path in tables:
+        if os.path.lexists(path):
+            raise RefusedError(f"{path} exists already and is never overwritten")
+    for path, table in tables.items():
+        write_table(path, table, confidential=True)
+
+
+def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None) -> dict[str, object]:
+    reviews = imported.reviews
+    return {
+        "format": imported.format,
+        "recognized": list(imported.recognized),
+        "score_field": imported.score_field,
+        "confidence_field": imported.confidence_field,
+        "scale": {
+            "levels": list(imported.scale.levels),
+            "labels": list(imported.scale.labels),
+            "lettered": imported.scale.lettered,
+        },
+        "reviews": len(reviews),
+        "papers": len(reviews.papers),
+        "reviewers": len(reviews.reviewers),
+        "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+        "warnings": list(imported.warnings),
+        "columns": list(imported.columns()),
+        "wrote": list(tables),
+        "codes": codes,
+        "warning": WARNING,
+    }
+
+
+def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None) -> None:
+    reviews = imported.reviews
+    say(f"recognized: {'; '.join(imported.recognized)}")
+    say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
+    if imported.confidence_field is not None:
+        say(f"confidence: {imported.confidence_field}")
+    say(f"{len(reviews):,} reviews of {len(reviews.papers):,} papers by {len(reviews.reviewers):,} reviewers")
+    for item in imported.dropped:
+        say(f"dropped: {item}")
+    for line in imported.warnings:
+        say(f"note: {line}")
+    for path, table in tables.items():
+        say(f"wrote {path} ({', '.join(table)})")
+    say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")

@@ -1,0 +1,24 @@
+"""Importers: the exports of conference systems -> Reviews and what came with them. An edge of the core.
+
+bytes -> Opened (sheets or JSON) -> Found (a system's reviews, as text) -> Imported (checked, sorted)
+"""
+
+from blindcal.importers.findings import Choices, Dropped
+from blindcal.importers.gathering import Imported, coded
+from blindcal.importers.identities import read_codes, read_map
+from blindcal.importers.opening import MAX_EXPORT
+from blindcal.importers.recognizing import FORMATS, import_reviews
+from blindcal.importers.scores import Scale
+
+__all__ = [
+    "FORMATS",
+    "MAX_EXPORT",
+    "Choices",
+    "Dropped",
+    "Imported",
+    "Scale",
+    "coded",
+    "import_reviews",
+    "read_codes",
+    "read_map",
+]

@@ -1,0 +1,143 @@
+"""Microsoft CMT: reviews as SpreadsheetML, `.xlsx` or tab-separated text, headers below a title row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from blindcal.importers.findings import (
+    Choices,
+    Dropped,
+    Found,
+    Row,
+    chosen_confidence,
+    chosen_score,
+    dropped_columns,
+    refusal,
+)
+from blindcal.importers.scores import score_shaped
+from blindcal.importers.sheets import Headed, Opened, headed
+
+NAME = "cmt"
+_QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)
+_NUMERIC = re.compile(r"(.*?) \(Numeric\)", re.DOTALL)
+_KNOWN = {
+    *("paper id", "paper title", "submissionid", "submissionname", "reviewer name", "reviewer email"),
+    *("reviewer number", "created", "last modified", "firstname", "lastname", "email", "organization"),
+}
+_IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts the reviews of a paper"
+
+
+def recognize(opened: Opened, choices: Choices) -> str | None:
+    """What kind of CMT export this is, or None."""
+    tables = _tables(opened)
+    if not tables:
+        return None
+    return "CMT reviews (2017 or older)" if "submissionid" in tables[0] else "CMT reviews"
+
+
+def read(opened: Opened, choices: Choices) -> Found:
+    """The reviews of all worksheets; several worksheets are tracks."""
+    tables = _tables(opened)
+    if not tables:
+        raise refusal(
+            opened.file, "must be a CMT export of reviews: a header with Paper ID and Reviewer Email"
+        )
+    names = _track_names(tables)
+    parts = [_read(table, name, choices) for table, name in zip(tables, names, strict=True)]
+    if len({part.score_field for part in parts}) > 1 and choices.score_field is None:
+        fields = ", ".join(dict.fromkeys(part.score_field for part in parts))
+        raise refusal(opened.file, "must have one score in all tracks: say which with --score-field", fields)
+    return Found(
+        format=NAME,
+        file=opened.file,
+        rows=[row for part in parts for row in part.rows],
+        score_field=parts[0].score_field,
+        confidence_field=next((part.confidence_field for part in parts if part.confidence_field), None),
+        dropped=tuple(dict.fromkeys(item for part in parts for item in part.dropped)),
+        warnings=tuple(dict.fromkeys(line for part in parts for line in part.warnings)),
+        problems=tuple(problem for part in parts for problem in part.problems),
+    )
+
+
+def _wanted(names: frozenset[str]) -> bool:
+    people = {"reviewer email", "reviewer name", "reviewer number"} & names
+    return ("paper id" in names and bool(people)) or {"submissionid", "email", "lastname"} <= names
+
+
+def _tables(opened: Opened) -> list[Headed]:
+    tables = [headed(sheet, _wanted) for sheet in opened.sheets]
+    return [table for table in tables if table is not None]
+
+
+def _track_names(tables: Sequence[Headed]) -> list[str]:
+    """A name for each worksheet: its first row, or the sheet's where those do not tell tracks apart."""
+    if len(tables) == 1:
+        return [""]
+    tops = [" ".join(" ".join(table.sheet.rows[0][1]).split()) if table.row > 1 else "" for table in tables]
+    return tops if all(tops) and len(set(tops)) == len(tops) else [table.sheet.name for table in tables]
+
+
+def _read(table: Headed, track: str, choices: Choices) -> Found:
+    who = table.first("Reviewer Email", "Email", "Reviewer Name")
+    if who is None:
+        raise refusal(table.file, _IDENTITIES, row=table.row)
+    questions = [name for name in table.names if name and name.casefold() not in _KNOWN]
+    columns = {name: table.column(name) for name in dict.fromkeys(questions)}
+    fields = _fields(columns)
+    score = chosen_score(fields, choices.score_field, table.file, table.row)
+    confidence = chosen_confidence(fields, score)
+    paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
+    wanted = (paper, who, score, confidence, None, None, title)
+    cells = zip(*(table.column(name) for name in wanted), _names(table), strict=True)
+    rows = [
+        Row(number, *found)._replace(track=track, file=table.file)
+        for (number, _), found in zip(table.rows, cells, strict=True)
+    ]
+    return Found(
+        format=NAME,
+        file=table.file,
+        rows=rows,
+        score_field=score,
+        confidence_field=confidence,
+        dropped=_dropped(table, {paper, who, score, confidence, title}, fields),
+        warnings=_by_name(who),
+        problems=(*table.problems, *table.repeated([paper, who, score, confidence])),
+    )
+
+
+def _aliases(name: str) -> tuple[str, ...]:
+    """The other names of a question: `Q2`, its text, and both without ` - Value`.
+
+    >>> _aliases("Q2 (Overall (1-5) - Value)")
+    ('Q2', 'Overall (1-5)', 'Q2 (Overall (1-5))')
+    """
+    if match := _QUESTION.fullmatch(name):
+        return match[1], match[2], f"{match[1]} ({match[2]})"
+    match = _NUMERIC.fullmatch(name)
+    return (match[1],) if match else ()
+
+
+def _fields(columns: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    """The questions with numbers: those with a column for them, or else those that look like it."""
+    valued = [name for name in columns if _NUMERIC.fullmatch(name) or re.fullmatch(r".* - Value\)", name)]
+    shaped = [name for name, cells in columns.items() if score_shaped(cells)]
+    return {name: _aliases(name) for name in valued or shaped}
+
+
+def _names(table: Headed) -> list[str]:
+    if "Reviewer Name" in table:
+        return table.column("Reviewer Name")
+    return [" ".join(pair) for pair in zip(table.column("FirstName"), table.column("LastName"), strict=True)]
+
+
+def _dropped(table: Headed, used: set[str | None], fields: dict[str, tuple[str, ...]]) -> tuple[Dropped, ...]:
+    names = [name for name in table.names if name and name not in used and name.casefold() != "reviewer name"]
+    texts = [name for name in names if name.casefold() not in _KNOWN and name not in fields]
+    return dropped_columns(names, texts)
+
+
+def _by_name(who: str) -> tuple[str, ...]:
+    if who.casefold() != "reviewer name":
+        return ()
+    return ("there are no emails: reviewers of one name are taken as one person",)

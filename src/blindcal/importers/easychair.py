@@ -1,0 +1,259 @@
+"""EasyChair: `review.csv` of several years, alone, in the zip of all tables, or in the workbook."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from blindcal.errors import Problem
+from blindcal.importers.findings import (
+    Choices,
+    Dropped,
+    Found,
+    Row,
+    chosen_confidence,
+    chosen_score,
+    counted,
+    dropped_columns,
+    refusal,
+)
+from blindcal.importers.scores import score_shaped
+from blindcal.importers.sheets import Headed, Opened, Sheet, headed
+
+NAME = "easychair"
+_BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
+_AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
+_ATTACHMENT = "attachment?"
+# Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
+_LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
+_WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+def recognize(opened: Opened, choices: Choices) -> str | None:
+    """What kind of EasyChair export this is, or None."""
+    table = _reviews(opened)
+    if table is None:
+        return None
+    return "EasyChair reviews without a header row" if table.row == 0 else "EasyChair reviews"
+
+
+def read(opened: Opened, choices: Choices) -> Found:
+    """The latest version of every review."""
+    table = _reviews(opened)
+    if table is None:
+        raise refusal(
+            opened.file, "must be EasyChair's table of reviews: a header with submission # and scores"
+        )
+    _check_names(table)
+    answers, problems = _answers(table)
+    labels = dict.fromkeys(label for answer in answers for label in answer)
+    columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
+    fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
+    score = chosen_score(fields, choices.score_field, table.file, table.row or None)
+    confidence = chosen_confidence(fields, score)
+    sure = columns[confidence] if confidence else [""] * len(answers)
+    authors, subs = _authors(opened, table, choices)
+    rows = [
+        Row(number, paper, who, cell, how_sure, name=name)
+        for (number, _), paper, (who, name), cell, how_sure in zip(
+            table.rows, table.column("submission #"), authors, columns[score], sure, strict=True
+        )
+    ]
+    latest, old, broken = _latest(table, rows)
+    titles, tracks = _submissions(opened)
+    return Found(
+        format=NAME,
+        file=table.file,
+        rows=latest,
+        score_field=score,
+        confidence_field=confidence,
+        titles=titles,
+        tracks=tracks,
+        committee=_committee(opened),
+        said=(*subs, _go_by(authors)),
+        dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+        problems=(*table.problems, *problems, *broken, *table.repeated(["submission #", "scores"])),
+        warnings=(*_numberless(table), *_namesakes(authors)),
+    )
+
+
+def _check_names(table: Headed) -> None:
+    """Refuse a table whose names are not whole: half a name may be another person's."""
+    first = table.first("reviewer first name", "subreviewer first name")
+    last = table.first("reviewer last name", "subreviewer last name")
+    missing = [name for name in ("member name",) if name not in table]
+    missing += ["reviewer first name"] if last and not first else []
+    missing += ["reviewer last name"] if first and not last else []
+    if missing:
+        rule = f"must have the column {missing[0]}, to say who the reviewers are"
+        raise refusal(table.file, rule, row=table.row)
+
+
+def _reviews(opened: Opened) -> Headed | None:
+    tables = [headed(sheet, lambda names: {"submission #", "scores"} <= names) for sheet in opened.sheets]
+    tables += [_headless(sheet) for sheet in opened.sheets]
+    return next((table for table in tables if table is not None), None)
+
+
+def _headless(sheet: Sheet) -> Headed | None:
+    """The table of an export from the years without a header: its columns are told by what they hold."""
+    first = list(sheet.rows[0][1]) if sheet.rows else []
+    if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
+        return None
+    total = bool(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", first[8].strip()))
+    names = [*_BEFORE, *(["total score"] if total else []), *_AFTER, _ATTACHMENT][: len(first)]
+    filled = [*names, *[""] * (len(first) - len(names))]
+    whole = Sheet(sheet.file, sheet.name, [(0, filled), *sheet.rows], sheet.workbook)
+    return headed(whole, lambda names: "scores" in names)
+
+
+def _answers(table: Headed) -> tuple[list[dict[str, str]], list[Problem]]:
+    """What each review's cell of scores says, line by line."""
+    answers: list[dict[str, str]] = []
+    problems = []
+    for (number, _), cell in zip(table.rows, table.column("scores"), strict=True):
+        answer: dict[str, str] = {}
+        for line in filter(None, map(str.strip, re.split(r"[\r\n]+", cell))):
+            label, value = _labeled(line)
+            if not label or label in answer:
+                rule = "must have lines like Overall evaluation: 2, each label once"
+                problems.append(Problem(table.file, number, "scores", rule))
+            else:
+                answer[label] = value
+        answers.append(answer)
+    return answers, problems
+
+
+def _labeled(line: str) -> tuple[str, str]:
+    """The label and the value of a line.
+
+    >>> _labeled("Overall evaluation: -2 (reject)"), _labeled("Relevance (1: low): 3"), _labeled("Best: no")
+    (('Overall evaluation', '-2 (reject)'), ('Relevance (1: low)', '3'), ('Best', 'no'))
+    """
+    if match := _LINE.fullmatch(line):
+        return match[1].strip(), match[2].strip()
+    label, _, value = line.rpartition(":")
+    return label.strip(), value.strip()
+
+
+def _authors(
+    opened: Opened, table: Headed, choices: Choices
+) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Id and name of who each review counts for: its sub-reviewer if it has one, or always the member."""
+    emails = {number: email for number, email, _ in _members(opened)}
+    members = list(zip(table.column("member #"), table.column("member name"), strict=True))
+    shared = _shared_names(members)
+    subs = _sub_reviewers(table)
+    written = sum(bool(who) for who, _ in subs)
+    by_member = [
+        (
+            emails.get(number.strip())
+            or (f"{name.strip()} (member {number.strip()})" if name in shared else name),
+            name,
+        )
+        for number, name in members
+    ]
+    if choices.unit == "member":
+        said = f"{counted(written, 'review')} by sub-reviewers count for the committee member"
+        return by_member, (said,) if written else ()
+    said = f"{counted(written, 'review')} by sub-reviewers count for them (--unit member: for the member)"
+    authors = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
+    return authors, (said,) if written else ()
+
+
+def _shared_names(members: Sequence[tuple[str, str]]) -> set[str]:
+    """Names that several members have."""
+    times = Counter(name for _, name in {(number.strip(), name) for number, name in members})
+    return {name for name, count in times.items() if count > 1}
+
+
+def _sub_reviewers(table: Headed) -> list[tuple[str, str]]:
+    fields = ("first name", "last name", "email", "person #")
+    columns = [table.column(table.first(f"reviewer {name}", f"subreviewer {name}")) for name in fields]
+    found = []
+    for first, last, email, person in zip(*columns, strict=True):
+        name = f"{first.strip()} {last.strip()}".strip()
+        found.append((email.strip() or name or (f"person {person.strip()}" if person.strip() else ""), name))
+    return found
+
+
+def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Problem]]:
+    """The row with the highest version of each review by a member, and how many older ones there are."""
+    if "version" not in table:
+        return list(rows), 0, []
+    best: dict[tuple[str, str], tuple[int, list[Row]]] = {}
+    problems = []
+    cells = zip(table.column("version"), table.column("member #"), table.column("member name"), strict=True)
+    for row, (version, number, name) in zip(rows, cells, strict=True):
+        if not _WHOLE.fullmatch(version.strip()):
+            problems.append(Problem(table.file, row.row, "version", "must be a whole number"))
+            continue
+        key, value = (row.paper.strip(), number.strip() or name.strip()), int(version)
+        known = best.get(key, (-1, []))
+        if value >= known[0]:
+            best[key] = (value, [*known[1], row] if value == known[0] else [row])
+    kept = {id(row) for _, group in best.values() for row in group}
+    latest = [row for row in rows if id(row) in kept]
+    return latest, len(rows) - len(latest) - len(problems), problems
+
+
+def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
+    """Titles and tracks, where the table of submissions came with it."""
+    found = (headed(sheet, lambda names: {"#", "title", "authors"} <= names) for sheet in opened.sheets)
+    table = next((table for table in found if table is not None), None)
+    if table is None:
+        return {}, {}
+    papers = table.column("#")
+    titles = dict(zip(papers, table.column("title"), strict=True))
+    return titles, dict(zip(papers, table.column("track name"), strict=True))
+
+
+def _members(opened: Opened) -> list[tuple[str, str, str]]:
+    """Number, email and name of each member, where the table of the committee came with it."""
+    wanted = frozenset(("#", "first name", "last name", "email", "role"))
+    found = (headed(sheet, lambda names: wanted <= names) for sheet in opened.sheets)
+    table = next((table for table in found if table is not None), None)
+    if table is None:
+        return []
+    columns = (table.column(name) for name in ("#", "email", "first name", "last name"))
+    return [
+        (number.strip(), email.strip(), f"{first.strip()} {last.strip()}".strip())
+        for number, email, first, last in zip(*columns, strict=True)
+    ]
+
+
+def _committee(opened: Opened) -> Mapping[str, str]:
+    return {email or name: name for _, email, name in _members(opened)}
+
+
+def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
+    used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
+    names = [name for name in table.names if name.casefold() not in used]
+    version = (
+        [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
+    )
+    return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+
+
+def _go_by(authors: Sequence[tuple[str, str]]) -> str:
+    """How reviewers are told apart."""
+    ids = {who.strip() for who, _ in authors}
+    emails = sum("@" in who for who in ids)
+    return f"{counted(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
+
+
+def _numberless(table: Headed) -> tuple[str, ...]:
+    if "member #" in table:
+        return ()
+    return ("there are no member numbers: members of one name are taken as one person",)
+
+
+def _namesakes(authors: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """A member without an email and a sub-reviewer with one may be one person."""
+    ids: dict[str, set[str]] = {}
+    for who, name in authors:
+        ids.setdefault(name.strip().casefold(), set()).add(who)
+    several = sum(len(found) > 1 for name, found in ids.items() if name)
+    what = "with more than one reviewer id: kept apart; if that is one person, --map can join them"
+    return (f"{counted(several, 'name')} {what}",) if several else ()

@@ -1,0 +1,183 @@
+"""What an importer finds in an export, before any of it is checked; and what the chair chose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from blindcal.errors import InputError, Problem
+from blindcal.tables import refuse
+
+Unit = Literal["reviewer", "member"]
+
+
+class Row(NamedTuple):
+    """One review as it stands in the export; `row` is its row or, in JSON, its number among the reviews.
+
+    `file` is the sheet it is from where a workbook has several.
+    """
+
+    row: int
+    paper: str
+    reviewer: str
+    score: str
+    confidence: str = ""
+    track: str = ""
+    round: str = ""
+    title: str = ""
+    name: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the chair says about an export: nothing, where its content says it already.
+
+    `letters` has the best first. `people` maps an id of the export to a person. `unit` is whose severity is
+    calibrated where sub-reviewers write: the one who wrote, or the member responsible.
+    """
+
+    format: str | None = None
+    score_field: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    letters: tuple[str, ...] = ()
+    people: Mapping[str, str] | None = None
+    unit: Unit = "reviewer"
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Something of the export that goes no further, and why."""
+
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The reviews of an export as text, and whatever else it tells. CONFIDENTIAL.
+
+    `letters` is the order of the score's letters, best first, where the export has it. `titles` and `tracks`
+    are by paper, `committee` has names by id, `conflicts` are pairs of paper and reviewer.
+    """
+
+    format: str
+    file: str
+    rows: Sequence[Row]
+    score_field: str
+    confidence_field: str | None = None
+    letters: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    tracks: Mapping[str, str] = field(default_factory=dict)
+    committee: Mapping[str, str] = field(default_factory=dict)
+    conflicts: Sequence[tuple[str, str]] = ()
+    said: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+TIMES, ORDINALS, TEXTS, UNUSED = (
+    "times can tell who wrote a review",
+    "numbers and letters of reviews can tell who wrote them",
+    "review texts are not needed",
+    "not needed",
+)
+_KINDS = (
+    (
+        re.compile(r"^(?:created|last modified|date|time|.*_at|[tcm]*date|modified.*|submitted.*)$", re.I),
+        TIMES,
+    ),
+    (re.compile(r"^(?:#|.*number|review|rid|ordinal|version|vtag|rtype|.* #|id)$", re.I), ORDINALS),
+)
+
+
+def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dropped, ...]:
+    """The columns that go no further, by reason.
+
+    >>> [str(item) for item in dropped_columns(["Created", "Reviewer Number", "country"], ["Comments"])]
+    ['Created: times can tell who wrote a review', 'Reviewer Number: numbers and letters of reviews can tell
+    who wrote them', 'Comments: review texts are not needed', 'country: not needed']
+    """
+    texts = list(dict.fromkeys(texts))
+    by_reason: dict[str, list[str]] = {TIMES: [], ORDINALS: [], TEXTS: texts, UNUSED: []}
+    for name in dict.fromkeys(name for name in names if name and name not in texts):
+        why = next((why for pattern, why in _KINDS if pattern.match(name)), UNUSED)
+        by_reason[why].append(name)
+    return tuple(Dropped(_listed(found), why) for why, found in by_reason.items() if found)
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    short = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
+    return ", ".join(short) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+_SCORE = re.compile(
+    r"overall|merit|recommend|rating|score|evaluation|assessment|(?-i:(?:^|[a-z])(?:Ove|Mer|Rec|Rat)(?=[A-Z]|$))",
+    re.I,
+)
+_CONFIDENCE = re.compile(
+    r"confiden|expert|familiar|qualifi|knowledge|(?-i:(?:^|[a-z])(?:Exp|Fam|Qua|Kno)(?=[A-Z]|$))|^RevCon$",
+    re.I,
+)
+
+
+def chosen_score(
+    fields: Mapping[str, Sequence[str]], given: str | None, file: str, row: int | None = None
+) -> str:
+    """The field to take as the score: the one given, the only one, or the only one that is called so.
+
+    `fields` are those that hold scores, each with the other names it goes by.
+
+    >>> chosen_score({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
+    'OveMer'
+    >>> chosen_score({"Q2 (Overall - Value)": ("Q2", "Overall")}, "q2", "x.csv")
+    'Q2 (Overall - Value)'
+    """
+    if given is not None:
+        return _given(fields, given, file, row)
+    merits = [name for name in fields if not _CONFIDENCE.search(name)]
+    named = [name for name in merits if _SCORE.search(name)]
+    for candidates in (named, merits):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            rule = "must have one field for the score: say which with --score-field"
+            raise refuse([Problem(file, row, None, rule, _listed(candidates))])
+    raise refuse([Problem(file, row, None, "must have a field with scores", "none")])
+
+
+def _given(fields: Mapping[str, Sequence[str]], given: str, file: str, row: int | None) -> str:
+    wanted = " ".join(given.split()).casefold()
+    matches = [
+        name for name, also in fields.items() if wanted in {other.casefold() for other in (name, *also)}
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    shown = _listed(list(fields)) if fields else "none"
+    raise refuse([Problem(file, row, None, f"must have the field {given!r} that --score-field names", shown)])
+
+
+def chosen_confidence(fields: Iterable[str], score: str) -> str | None:
+    """The field that says how sure a reviewer is, if there is just one."""
+    found = [name for name in fields if name != score and _CONFIDENCE.search(name)]
+    return found[0] if len(found) == 1 else None
+
+
+def refusal(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
+    """The error for an export that cannot be used; the rule says what to do."""
+    return refuse([Problem(file, row, None, rule, found)])
+
+
+def counted(number: int, what: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "paper"), counted(1200, "paper")
+    ('1 paper', '1,200 papers')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"

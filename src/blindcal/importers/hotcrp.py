@@ -1,0 +1,266 @@
+"""HotCRP: scores CSV, reviews CSV, the batch script's CSV, and the JSON of the API and of `jsonrqc`."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from blindcal.errors import Problem
+from blindcal.importers.findings import (
+    Choices,
+    Dropped,
+    Found,
+    Row,
+    chosen_confidence,
+    chosen_score,
+    counted,
+    dropped_columns,
+    refusal,
+)
+from blindcal.importers.scores import score_shaped
+from blindcal.importers.sheets import Headed, Opened, headed
+from blindcal.importers.values import Item, cell_of, objects, pages
+
+NAME = "hotcrp"
+_IDENTITIES = (
+    "must say who the reviewers are: letters such as 1A only number the reviews. Download as a chair who "
+    "may see reviewer names and emails"
+)
+_NOT_SCORES = {
+    *(
+        "paper",
+        "pid",
+        "title",
+        "decision",
+        "review",
+        "reviewername",
+        "email",
+        "round",
+        "submitted_at",
+        "vtag",
+    ),
+    *("status", "sitename", "siteclass"),
+}
+_NOT_FIELDS = {
+    *("object", "pid", "rid", "ordinal", "rtype", "round", "status", "blind", "ghost", "subject_to_approval"),
+    *("reviewer", "reviewer_email", "reviewer_name", "reviewer_first", "reviewer_last", "review_token"),
+    *("modified_at", "modified_at_text", "submitted_at", "version", "vtag", "ratings", "editable", "draft"),
+    *("needs_approval", "my_review", "format"),
+}
+_UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))
+_FINISHED = frozenset(("", "approved", "complete", "submitted"))
+
+
+class _Review(NamedTuple):
+    row: int
+    paper: str
+    title: str
+    email: str
+    name: str
+    round: str
+    status: str
+    fields: Mapping[str, str]
+
+
+def recognize(opened: Opened, choices: Choices) -> str | None:
+    """What kind of HotCRP export this is, or None."""
+    if opened.is_json:
+        return "HotCRP reviews as JSON" if _papers_and_reviews(opened.value) else None
+    table = _table(opened)
+    if table is None:
+        return None
+    if "pid" in table:
+        return "HotCRP reviews from its batch script"
+    return "HotCRP scores" if "decision" in table or _keyworded(table) else "HotCRP reviews"
+
+
+def read(opened: Opened, choices: Choices) -> Found:
+    """The submitted reviews."""
+    if opened.is_json:
+        return _read_json(opened, choices)
+    table = _table(opened)
+    if table is None:
+        raise refusal(opened.file, "must be a HotCRP export: a header with paper, title and email")
+    if {"field", "format", "data"} <= set(table.folded):
+        raise refusal(table.file, "must have a column for each field: run the batch script without -x")
+    if "email" not in table:
+        raise refusal(table.file, _IDENTITIES, row=table.row)
+    return _read_table(table, choices)
+
+
+def _wanted(names: frozenset[str]) -> bool:
+    if {"pid", "review", "email"} <= names:
+        return True
+    known = names & {"reviewername", "email"} or ("review" in names and "reviewer" not in names)
+    return {"paper", "title"} <= names and bool(known)
+
+
+def _table(opened: Opened) -> Headed | None:
+    tables = (headed(sheet, _wanted) for sheet in opened.sheets)
+    return next((table for table in tables if table is not None), None)
+
+
+def _keyworded(table: Headed) -> bool:
+    """Whether fields go by their search keywords, as in the scores CSV."""
+    fields = [name for name in table.names if name.casefold() not in _NOT_SCORES]
+    return bool(fields) and all(re.fullmatch(r"\w+", name) for name in fields)
+
+
+def _read_table(table: Headed, choices: Choices) -> Found:
+    paper = table.first("paper", "pid")
+    names = [name for name in table.names if name and name.casefold() not in _NOT_SCORES]
+    columns = {name: table.column(name) for name in names}
+    known = [paper, "title", "email", "reviewername", "round", "status"]
+    cells = zip(*(table.column(name) for name in known), strict=True)
+    reviews = [
+        _Review(number, p, title, email, name, stage, status, {})
+        for (number, _), (p, title, email, name, stage, status) in zip(table.rows, cells, strict=True)
+    ]
+    unused = [name for name in table.names if name.casefold() in _NOT_SCORES - {*map(str, known)}]
+    found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
+    return replace(found, problems=(*found.problems, *table.problems, *table.repeated([*known, *names])))
+
+
+def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
+    """Each review and the paper it belongs to (the review itself where there is no more about it)."""
+    items, found = pages(value), []
+    for item in items:
+        for paper in objects(item.get("papers")) or ([item] if "pid" in item and "reviews" in item else []):
+            found += [({**paper, "reviews": None}, review) for review in objects(paper.get("reviews"))]
+        if "papers" not in item and "pid" not in item:
+            found += [(review, review) for review in objects(item.get("reviews"))]
+    if not found and any(item.get("object") == "review" or {"pid", "rid"} <= item.keys() for item in items):
+        found = [(item, item) for item in items]
+    return found if any("pid" in paper or "pid" in review for paper, review in found) else []
+
+
+def _read_json(opened: Opened, choices: Choices) -> Found:
+    pairs = _papers_and_reviews(opened.value)
+    if not pairs:
+        raise refusal(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
+    if not any(review.get("reviewer_email") for _, review in pairs):
+        raise refusal(opened.file, _IDENTITIES)
+    reviews = [_review(number, *pair) for number, pair in enumerate(pairs, start=1)]
+    names = dict.fromkeys(name for review in reviews for name in review.fields)
+    columns = {name: [review.fields.get(name, "") for review in reviews] for name in names}
+    unused = dict.fromkeys(key for _, review in pairs for key in review if key in _NOT_FIELDS)
+    dropped = [
+        name for name in unused if name not in ("object", "pid", "round", "reviewer", "reviewer_email")
+    ]
+    forms = [item["reviewform"] for item in pages(opened.value) if isinstance(item.get("reviewform"), dict)]
+    found = _found(opened.file, None, reviews, columns, choices, dropped, forms[0] if forms else {})
+    papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
+    papers = papers or [paper for paper, _ in pairs]
+    return replace(
+        found,
+        titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
+        tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
+        conflicts=tuple(_conflicts(papers)),
+    )
+
+
+def _review(number: int, paper: Item, review: Item) -> _Review:
+    fields = {key: cell_of(value) for key, value in review.items() if key not in _NOT_FIELDS}
+    return _Review(
+        number,
+        cell_of(review.get("pid", paper.get("pid"))),
+        cell_of(paper.get("title")),
+        cell_of(review.get("reviewer_email")),
+        _plain(cell_of(review.get("reviewer"))),
+        cell_of(review.get("round")),
+        cell_of(review.get("status")),
+        fields,
+    )
+
+
+def _plain(text: str) -> str:
+    """A name without its markup."""
+    return html.unescape(re.sub(r"<[^<>]*+>", "", text))
+
+
+def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
+    for paper in papers:
+        conflicts = paper.get("pc_conflicts")
+        names = conflicts if isinstance(conflicts, dict | list) else ()
+        yield from ((cell_of(paper.get("pid")), name) for name in names if isinstance(name, str))
+
+
+def _found(
+    file: str,
+    row: int | None,
+    reviews: Sequence[_Review],
+    columns: Mapping[str, list[str]],
+    choices: Choices,
+    unused: Sequence[str],
+    form: Mapping[str, object],
+    keyworded: bool = False,
+) -> Found:
+    shaped = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
+    fields = {name: _aliases(name, form) for name in shaped}
+    score = chosen_score(fields, choices.score_field, file, row)
+    confidence = chosen_confidence(fields, score)
+    sure = columns[confidence] if confidence else [""] * len(reviews)
+    strange = [
+        Problem(file, review.row, "status", "must be complete, approved, draft or another status of HotCRP")
+        for review in reviews
+        if review.status.casefold() not in _FINISHED | _UNFINISHED
+    ]
+    rows = [
+        Row(
+            r.row,
+            r.paper,
+            r.email,
+            cell,
+            how_sure,
+            "",
+            "" if r.round == "unnamed" else r.round,
+            r.title,
+            r.name,
+        )
+        for r, cell, how_sure in zip(reviews, columns[score], sure, strict=True)
+        if r.status.casefold() not in _UNFINISHED
+    ]
+    texts = [name for name, cells in columns.items() if name not in fields and any(cells)]
+    others = [name for name in fields if name not in (score, confidence)]
+    drafts = len(reviews) - len(rows)
+    return Found(
+        format=NAME,
+        file=file,
+        rows=rows,
+        score_field=score,
+        confidence_field=confidence,
+        letters=_letters(form, score),
+        dropped=(
+            *dropped_columns([*unused, *others], texts),
+            *([Dropped(counted(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),
+        ),
+        problems=tuple(strange),
+    )
+
+
+def _aliases(name: str, form: Mapping[str, object]) -> tuple[str, ...]:
+    field = form.get(name)
+    full = field.get("name") if isinstance(field, dict) else None
+    return (full,) if isinstance(full, str) else ()
+
+
+def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
+    """The letters of a field, best first: the review form lists its values from worst to best.
+
+    >>> _letters({"OveMer": {"values": ["Reject", "Maybe", "Accept"], "start": "A"}}, "OveMer")
+    ('A', 'B', 'C')
+    >>> _letters({"OveMer": {"values": ["Bad", "Good"], "symbols": ["X", "Y"]}}, "OveMer")
+    ('Y', 'X')
+    """
+    field = form.get(score)
+    if not isinstance(field, dict) or not isinstance(field.get("values"), list):
+        return ()
+    symbols, start, count = field.get("symbols"), field.get("start"), len(field["values"])
+    if isinstance(symbols, list) and len(symbols) == count and all(isinstance(s, str) for s in symbols):
+        return tuple(reversed(symbols))
+    if isinstance(start, str) and re.fullmatch(r"[A-Z]", start) and ord(start) + count <= ord("Z") + 1:
+        return tuple(chr(ord(start) + place) for place in range(count))
+    return ()

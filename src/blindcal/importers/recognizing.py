@@ -1,0 +1,101 @@
+"""Bytes -> Imported: the format is recognized from the content, never from the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import blindcal.importers.cmt as cmt
+import blindcal.importers.easychair as easychair
+import blindcal.importers.hotcrp as hotcrp
+import blindcal.importers.openreview as openreview
+import blindcal.importers.panels as panels
+import blindcal.importers.pretalx as pretalx
+from blindcal.errors import InputError
+from blindcal.importers.findings import Choices, Found, refusal
+from blindcal.importers.gathering import Imported, gather
+from blindcal.importers.opening import open_export
+from blindcal.importers.sheets import Opened, headed
+
+
+class _Format(Protocol):
+    NAME: str
+
+    def recognize(self, opened: Opened, choices: Choices) -> str | None: ...
+
+    def read(self, opened: Opened, choices: Choices) -> Found: ...
+
+
+_MODULES = (openreview, hotcrp, cmt, easychair, pretalx, panels)
+FORMATS: Mapping[str, _Format] = {module.NAME: module for module in _MODULES}
+
+_AGGREGATES = (
+    "must have a row for each review: this table has only averages for each paper, which cannot be "
+    "calibrated. Save the reviews themselves (docs/importing.md says how)"
+)
+_SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the reviews instead"
+_PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"
+_NAMELESS = (
+    "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
+    "names, or name the column with --columns reviewer=..."
+)
+_UNKNOWN = (
+    "must be an export that is recognized (HotCRP, OpenReview, CMT, EasyChair, pretalx) or a table whose "
+    "columns are named with --columns paper=...,reviewer=...,score=..."
+)
+_AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
+# What else is found in the same menus, and what to say about it.
+_UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
+    (
+        lambda names: bool(names & {*_AVERAGES, "min rating", "max rating", "num submitted reviewers"}),
+        _AGGREGATES,
+    ),
+    (
+        lambda names: (
+            bool(names & {"average total score", "avg. score", "total score"}) and "scores" not in names
+        ),
+        _AGGREGATES,
+    ),
+    (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
+    (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
+    (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),
+    (lambda names: {"first", "last", "email"} <= names or {"email", "roles"} <= names, _PEOPLE),
+    (lambda names: bool(names & {"paper", "paper id", "paper_id"}) and len(names) > 1, _NAMELESS),
+)
+
+
+def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Imported:
+    """The reviews that the bytes of an export hold, and what else it tells; `file` is for messages.
+
+    >>> csv = b"paper;reviewer;score\\n1;ada;2,5\\n2;ada;3\\n"
+    >>> imported = import_reviews(csv, "panel.csv")
+    >>> imported.reviews.score, imported.recognized[-2:]
+    (array([2.5, 3. ]), ('score from column score', 'decimals written with a comma'))
+    """
+    choices = choices or Choices()
+    opened = open_export(data, file)
+    module, what = _recognized(opened, choices)
+    found = module.read(opened, choices)
+    return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
+
+
+def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
+    name = choices.format or (panels.NAME if choices.columns else None)
+    if name is not None:
+        if name not in FORMATS:
+            raise InputError(f"--format must be one of {', '.join(FORMATS)}, found {name!r}")
+        module = FORMATS[name]
+        return module, module.recognize(opened, choices) or f"{name}, as asked"
+    for module in FORMATS.values():
+        if (what := module.recognize(opened, choices)) is not None:
+            return module, what
+    raise refusal(opened.file, _advice(opened))
+
+
+def _advice(opened: Opened) -> str:
+    """What to do about a file that is not understood."""
+    for unusable, advice in _UNUSABLE:
+        if any(headed(sheet, unusable) is not None for sheet in opened.sheets):
+            return advice
+    return _UNKNOWN

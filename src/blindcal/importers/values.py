@@ -1,0 +1,51 @@
+"""Values of a JSON text: objects in lists, pages of a longer answer, values as the text of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from blindcal.cells import number_text
+from blindcal.importers.findings import refusal
+
+Item = dict[str, Any]
+
+
+def objects(value: object) -> list[Item]:
+    """The objects of a list; what is no list or no object is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def pages(value: object) -> list[Item]:
+    """The objects at the top of a file: one, or those of a list."""
+    return [value] if isinstance(value, dict) else objects(value)
+
+
+def cell_of(value: object) -> str:
+    """The text that a table would have in place of a JSON value; several values as a list.
+
+    >>> cell_of(8), cell_of(2.5), cell_of("8: accept"), cell_of(None), cell_of([7, 8])
+    ('8', '2.5', '8: accept', '', '7, 8')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number_text(value)
+    if isinstance(value, list):
+        return ", ".join(map(cell_of, value))
+    return value if isinstance(value, str) else ""
+
+
+def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
+    """The objects under `key` on all pages; refused where a page says that there are more than that."""
+    said, items = 0, []
+    for page in found:
+        items += objects(page.get(key))
+        count = page.get("count")
+        said = max(said, count if isinstance(count, int) else 0)
+    if said > len(items):
+        rule = f"must hold all {said:,} entries: fetch every page and save them as one list"
+        raise refusal(file, rule, f"{len(items):,}")
+    yield from items

@@ -1,0 +1,100 @@
+"""What a chair should know beside the figures: plain sentences that say what was probably meant.
+
+Pure functions of public information; the command line prints what they return.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from blindcal.cells import Column, number_text
+from blindcal.conferences import Conference
+from blindcal.files import read_table
+from blindcal.pools import EVERYONE, OUTSIDER
+
+# Above this share of authors that scores and pools name by themselves there is little left to protect.
+NAMED = 0.9
+# A bar so many standard deviations of quality away looks like a score.
+_FAR_BAR = 3.0
+
+
+def rate_rule(accept_rate: float) -> str:
+    """What is wrong with a share of papers to accept that does not lie in (0, 1).
+
+    >>> rate_rule(25)
+    '--accept-rate must lie strictly in (0, 1), found 25: for 25 % give 0.25'
+    """
+    found = f"--accept-rate must lie strictly in (0, 1), found {number_text(accept_rate)}"
+    share = number_text(round(accept_rate / 100, 12))
+    return f"{found}: for {number_text(accept_rate)} % give {share}" if 1 < accept_rate < 100 else found
+
+
+def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
+    """Whether nobody or everybody is expected to pass a bar that was given."""
+    if bar is None or 0 < sum(conference.raw_accept) < len(conference.raw_accept):
+        return []
+    who = "every" if all(conference.raw_accept) else "no"
+    score = ", not a score" if abs(bar) > _FAR_BAR else ""
+    return [
+        f"{who} paper is expected to pass --bar {number_text(bar)}: the bar is a quality{score}, in standard "
+        "deviations over papers (0 is the average paper, 1 better than five in six). To accept the best "
+        "quarter give --accept-rate 0.25 instead"
+    ]
+
+
+def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> list[str]:
+    """What the figures of a plan or a certificate should make a chair think twice about."""
+    remarks = []
+    if (named := figures["success_scores_only"]) > NAMED:
+        remarks.append(
+            f"the pools and scores already name {100 * named:.1f} % of the authors: nothing here can hide "
+            "them. A pool should list everyone who might have reviewed the paper as an outsider sees it; was "
+            "it made from those who did?"
+        )
+    wrong, raw = figures["expected_wrong"], figures["expected_wrong_raw"]
+    if never_against is not None and wrong > raw:
+        remarks.append(
+            f"with --never-against {number_text(never_against)} more decisions are expected to be wrong "
+            f"({100 * wrong:.1f} %) than by raw mean scores ({100 * raw:.1f} %): leave it out, or give "
+            "a value closer to 1"
+        )
+    return remarks
+
+
+def stray_remarks(
+    source: str | os.PathLike[str],
+    papers: Collection[str],
+    people: Collection[str],
+    reviews: str | os.PathLike[str] = "reviews",
+) -> list[str]:
+    """Rows of a file of pools or conflicts that are about papers or people the other files do not know.
+
+    Candidates without calibration are no remark but an error, found where the conference is prepared.
+    """
+    if str(source) == EVERYONE:
+        return []
+    columns = [Column("paper", "id"), Column("conflict", "id", required=False, secret=True)]
+    table = read_table(source, columns, extra=True)
+    conflicts = "conflict" in table
+    what = "conflicts" if conflicts else "pools"
+    named = set(table.text("paper"))
+    remarks = []
+    if unknown := len(named - set(papers)):
+        remarks.append(
+            f"{table.file} has {what} for {_papers(unknown)} without any review in {reviews}: left out"
+            + ("" if unknown < len(named) else ". No paper is in both files: are the ids spelled otherwise?")
+        )
+    barred = set(table.text("conflict")) if conflicts else set()
+    if strangers := len(barred - set(people) - {OUTSIDER}):
+        whom = "a person" if strangers == 1 else f"{strangers:,} people"
+        remarks.append(
+            f"{table.file} has conflicts of {whom} without calibration: they bar nobody. Is a name spelled "
+            "otherwise than in the reviewers' calibration?"
+        )
+    return remarks
+
+
+def _papers(count: int) -> str:
+    return f"{count:,} paper{'s' * (count > 1)}"

@@ -1,0 +1,82 @@
+"""Make the archive of the sealed format in use: `python tests/make_archive.py`, once for each version.
+
+Releases as a chair of today leaves them: the key, the sealed folder, and for each release the input and the
+public files. test_archive.py verifies all of them with every later version. An archive is never made again
+once a version of blindcal with its format was released.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from blindcal.cli import run
+from blindcal.coins import COIN_FORMAT
+from blindcal.seals import SEALED_FORMAT
+from small_conferences import SmallConference, arguments, small_conference
+
+ARCHIVE = Path(__file__).with_name("archive")
+KEY = bytes(range(100, 132))
+
+
+def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
+    """A first release with somebody outside the pools, an amendment, and a budget under another name."""
+    first = with_outsider(small_conference(papers=6))
+    yield first, ()
+    changed = first.with_review(3, score="0.25")
+    yield swapped(changed), ("--amend", "--reason", "a score and two reviewers were mistaken")
+    other = on_a_grid(small_conference(seed=11, papers=4, reviews=3))
+    yield (
+        other,
+        (
+            "--conference",
+            "second",
+            "--grid",
+            "-9..9",
+            "--guarantee",
+            "average",
+            "--added-success",
+            "0.01",
+            "--multiplier",
+            "1.5",
+            "--posterior-cap",
+            "0.95",
+        ),
+    )
+
+
+def with_outsider(small: SmallConference) -> SmallConference:
+    """Someone whom `*` stands for wrote the first review."""
+    papers = sorted({row[0] for row in small.reviews[1:]})
+    people = (*small.reviewers, ("*", "1", "0", "1"))
+    pools = (*small.pools, *((paper, "*", "0.3") for paper in papers))
+    return replace(small, reviewers=people, pools=pools).with_review(1, reviewer="emergency")
+
+
+def swapped(small: SmallConference) -> SmallConference:
+    """The two reviewers of the last paper exchanged."""
+    one, two = small.reviews[-2][1], small.reviews[-1][1]
+    return small.with_review(-2, reviewer=two).with_review(-1, reviewer=one)
+
+
+def on_a_grid(small: SmallConference) -> SmallConference:
+    rows = tuple((paper, who, str(round(float(score)))) for paper, who, score in small.reviews[1:])
+    return replace(small, reviews=(small.reviews[0], *rows))
+
+
+def make(folder: Path) -> None:
+    """All of it in a new folder."""
+    folder.mkdir(parents=True)
+    key = folder / "key.bin"
+    key.write_bytes(KEY)
+    key.chmod(0o600)
+    for counter, (small, options) in enumerate(releases(), start=1):
+        home = small.write(folder / f"{counter}")
+        if code := run(arguments(home, key, home / "out", *options)):
+            sys.exit(f"release {counter} ended with {code}")
+
+
+if __name__ == "__main__":
+    make(ARCHIVE / f"sealed-{SEALED_FORMAT}-coins-{COIN_FORMAT}")

@@ -1,0 +1,70 @@
+"""Releases of every format that there ever was: each verifies, with this version and all later ones."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import run
+from blindcal.coins import COIN_FORMAT, read_key
+from blindcal.records import read_ledger, sealed_folder
+from blindcal.seals import SEALED_FORMAT, sealed_name
+from make_archive import ARCHIVE
+
+pytestmark = pytest.mark.edge
+FORMATS = sorted(path.name for path in ARCHIVE.glob("*"))
+
+
+def test_every_format_is_archived() -> None:
+    """A format that changes without an archive of its own is noticed here."""
+    pairs = [tuple(map(int, re.findall(r"[0-9]+", name))) for name in FORMATS]
+    assert (SEALED_FORMAT, COIN_FORMAT) in pairs, "run tests/make_archive.py"
+    assert {sealed for sealed, _ in pairs} == set(range(1, SEALED_FORMAT + 1))
+    assert {coins for _, coins in pairs} == set(range(1, COIN_FORMAT + 1))
+
+
+@pytest.fixture(params=FORMATS)
+def chair(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of an archive; version control does not keep that its secrets are for their owner only."""
+    folder = Path(shutil.copytree(ARCHIVE / request.param, tmp_path / "chair"))
+    (folder / "key.bin").chmod(0o600)
+    return folder
+
+
+def test_every_archived_release_verifies(chair: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The latest release first, then the one before it in the folder as it was then."""
+    key = chair / "key.bin"
+    past = read_ledger(key, read_key(key)).releases
+    assert len(past) >= 3
+    for release in reversed(past):
+        home = chair / f"{release.counter}"
+        files = [str(home / "reviews.csv"), "--reviewers", str(home / "reviewers.csv")]
+        files += ["--pools", str(home / "pools.csv"), "--out", str(home / "out")]
+        code = run(["verify", *files, "--key", str(key), "--conference", release.conference])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        assert f"release {release.number} verified" in said.out
+        (sealed_folder(key) / sealed_name(release.counter)).unlink()
+
+
+def test_an_archived_release_that_was_changed_does_not_verify(chair: Path) -> None:
+    """The check above can fail: one score of the input, one decision that was published."""
+    key, home = chair / "key.bin", chair / "3"
+    files = [str(home / "reviews.csv"), "--reviewers", str(home / "reviewers.csv")]
+    files += ["--pools", str(home / "pools.csv"), "--out", str(home / "out")]
+    command = ["verify", *files, "--key", str(key), "--conference", "second"]
+    assert run(command) == 0
+    for path, old, new in (
+        (home / "out" / "decisions.csv", b",reject,", b",accept,"),
+        (home / "reviews.csv", b"0\n", b"1\n"),
+    ):
+        data = path.read_bytes()
+        assert old in data
+        path.write_bytes(data.replace(old, new, 1))
+        assert run(command) == 4
+        path.write_bytes(data)

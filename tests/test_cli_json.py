@@ -1,0 +1,89 @@
+"""With --json both streams parse, whatever happens: one object or nothing on each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blindcal.cli import run
+from blindcal.cli.app import app
+from small_conferences import SmallConference, arguments, small_conference
+
+pytestmark = pytest.mark.edge
+
+PAIR = ["--reviewer", "1.2,0.3", "--reviewer", "0.8,-0.3", "--noise", "0.5"]
+# For each command what it does not do and, unless it takes long, what it does.
+CASES = {
+    "check": (["nowhere.csv"], ["in/reviews.csv"]),
+    "pair": ([*PAIR, "--scores", "1"], [*PAIR, "--scores", "0.9,0.4"]),
+    "average": (["--reviewer", "1,0"], [*PAIR, "--max-error", "0.2"]),
+    "calibrate": (
+        ["in/reviews.csv", "--out", "c.csv", "--method", "x"],
+        ["in/reviews.csv", "--out", "c.csv", "--method", "raw"],
+    ),
+    "assess": (["in/nowhere.csv"], None),
+    "simulate": (
+        ["--noise", "x"],
+        ["--trials", "2", "--papers", "8", "--reviewers", "8", "--methods", "raw"],
+    ),
+    "key": (["in/reviews.csv"], ["other.bin"]),
+    "demo": (["--out", "in/reviews.csv"], None),
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallConference:
+    """In a folder of its own; its pools hold a paper without reviews, which is worth a note."""
+    monkeypatch.chdir(tmp_path)
+    made = small_conference()
+    return replace(made, pools=(*made.pools, ("unread", made.canaries[0], "1")))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_streams_parse(name: str, small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
+    small.write(Path("in"))
+    wrong, right = CASES[name]
+    assert run([name, *wrong, "--json"]) != 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert json.loads(said.err).keys() == {"error"}
+    if right is not None:
+        assert run([name, *right, "--json"]) == 0
+        said = capsys.readouterr()
+        assert isinstance(json.loads(said.out), dict)
+        assert said.err == ""
+
+
+def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
+    """plan, decide and verify have notes: beside the result, and beside an error."""
+    folder = small.write(Path("in"))
+    decide = arguments(folder, Path("key.bin"), Path("out"), "--json")
+    files = decide[1:6]
+    for command in (["plan", *files, "--accept-rate", "0.4", "--only", "--json"], decide):
+        assert run(command) == 0
+        _noted(capsys, "out")
+    verify = ["verify", *files, "--key", "key.bin", "--json"]
+    assert run(verify) == 0
+    _noted(capsys, "out")
+    small.with_review(1, score="9.87").write(folder)
+    for command in (decide, verify):
+        assert run(command) > 2
+        _noted(capsys, "err")
+    assert run(["plan", *files, "--json"]) == 2
+    assert json.loads(capsys.readouterr().err).keys() == {"error"}
+
+
+def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:
+    said = capsys.readouterr()
+    texts = {"out": said.out, "err": said.err}
+    (note,) = json.loads(texts.pop(stream))["notes"]
+    assert "1 paper without any review" in note
+    assert texts.popitem()[1] == ""
+
+
+def test_every_command_is_tried() -> None:
+    names = {command.name for command in app.registered_commands}
+    assert names == {*CASES, "plan", "decide", "verify"}
