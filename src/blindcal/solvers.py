@@ -77,11 +77,7 @@ def orbits(case: PaperCase, belief: Belief) -> Orbits:
     """Group the tuples of a case by what the public data can tell of them."""
     if belief.entry is not None and belief.labels is not None:
         return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
-    group, kind = case.look_alikes
-    found = _grouped(case.tuples, belief, group, kind)
-    if found is None:
-        raise CertificateError("tuples that look alike must have equal weights")
-    return found
+    return _grouped(case.tuples, belief, *case.look_alikes)
 
 
 def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> Orbits:
@@ -101,8 +97,8 @@ def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> 
     return Orbits(np.arange(size), weight, favor, share, mass, top, slot, single)
 
 
-def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits | None:
-    """None if some orbit has unequal weights. Kind -1 is nobody, who has no row."""
+def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits:
+    """Tuples that look alike as an orbit. Kind -1 is nobody, who has no row."""
     kinds, groups = int(kind.max()) + 1, int(group.max()) + 1
     looks = kind[rows]
     for g in range(groups):
@@ -113,7 +109,7 @@ def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) ->
     _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     weight = np.bincount(of, belief.weight).astype(np.float64)
     if (np.abs(belief.weight * count[of] - weight[of]) > _ALIKE * weight[of]).any():
-        return None
+        raise CertificateError("tuples that look alike must have equal weights")
     favor = np.bincount(of, belief.favor) / count
     look, tied = looks[first], np.bincount(group)
     value = 1.0 / (tied[group] * np.bincount(kind + 1)[look + 1])
