@@ -30,7 +30,7 @@ _PEOPLE = {key: name for export in EXPORTS for key, name in (export.choices.peop
 CHOICES = [
     Choices(),
     Choices(people=_PEOPLE),
-    Choices(letters=("A", "B", "C", "D")),
+    Choices(best_first=("A", "B", "C", "D")),
     Choices(unit="member"),
     Choices(columns={"paper": "item_id", "reviewer": "rater_id", "score": "points", "confidence": "sure"}),
     *(Choices(score_field=name) for name in ("Post-Rebuttal Overall Merit", "Q4", "category Quality")),

@@ -61,7 +61,7 @@ def rows_of(table: bytes) -> list[dict[str, str]]:
 EXPORTS = [
     Export("hotcrp/scores-2026.csv", "HotCRP scores"),
     Export("hotcrp/reviews-2019.csv", "HotCRP reviews", {"score_field": "Post-Rebuttal Overall Merit"}),
-    Export("hotcrp/letters.csv", "HotCRP scores", {"letters": ("A", "B", "C", "D")}),
+    Export("hotcrp/letters.csv", "HotCRP scores", {"best_first": ("A", "B", "C", "D")}),
     Export("hotcrp/api-2026.json", "HotCRP reviews as JSON"),
     Export("hotcrp/rqc-letters.json", "HotCRP reviews as JSON"),
     Export("hotcrp/batch.csv", "HotCRP reviews from its batch script"),
@@ -91,5 +91,5 @@ EXPORTS = [
     ),
     Export("panel/blindcal.csv", "a table with a row for each review"),
     Export("panel/flat.json", "a table with a row for each review"),
-    Export("panel/crowd.tsv.gz", "a table with a row for each review", {"letters": ("A", "B", "C")}),
+    Export("panel/crowd.tsv.gz", "a table with a row for each review", {"best_first": ("A", "B", "C")}),
 ]

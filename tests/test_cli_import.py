@@ -99,8 +99,8 @@ def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> Non
         (["--format", "word"], "--format must be one of openreview, hotcrp, cmt, easychair, pretalx, panel"),
         (["--format", "cmt"], "must be a CMT export of reviews"),
         (["--unit", "chair"], "--unit must be one of reviewer, member"),
-        (["--letters", "A"], "--letters must be different letters with the best first"),
-        (["--letters", "A,a"], "--letters must be different letters with the best first"),
+        (["--best-first", "A"], "--best-first must be different scores, like A,B,C,D"),
+        (["--best-first", "A,a"], "--best-first must be different scores, like A,B,C,D"),
         (["--columns", "papers=x"], "--columns must be like paper=item_id"),
         (["--columns", "paper=x,reviewer=y,score=z"], "must have a header row with the columns x, y, z"),
         (

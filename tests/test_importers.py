@@ -16,7 +16,7 @@ from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.importers import Choices, Imported, coded, import_reviews, opening, read_codes, read_map
 from blindcal.importers.identities import new_codes
-from blindcal.importers.scores import has_decimal_commas, read_letter, read_number, score_shaped
+from blindcal.importers.scores import has_decimal_commas, read_number, read_ordered, score_shaped
 from blindcal.importers.texts import decoded
 from blindcal.importers.workbooks import spreadsheet_xml
 from blindcal.reviews import Reviews
@@ -265,17 +265,18 @@ def test_decimal_commas_only_where_they_are_sure() -> None:
 
 
 def test_letters_have_the_order_that_was_given() -> None:
-    assert read_letter("B: fair", ("A", "B", "C")) == (2, "B")
-    assert read_letter("z", ("X", "Y", "Z")) == (1, "Z")
-    assert read_letter("D", ("A", "B"))[0] == "must be one of A, B"
+    assert read_ordered("B: fair", ("A", "B", "C")) == (2, "B")
+    assert read_ordered("z", ("X", "Y", "Z")) == (1, "Z")
+    assert read_ordered("D", ("A", "B"))[0] == "must be one of A, B"
     assert score_shaped(["A", "B", "", "A. Best"])
     export = BY_NAME["hotcrp/letters.csv"]
     refused(
-        export.data, "column OveMer: must be a number: letters need their order. Give it with the best first"
+        export.data,
+        "column OveMer: must be a number: letters and words need their order. Give it with --best-first",
     )
-    turned = import_reviews(export.data, "x", Choices(letters=("D", "C", "B", "A")))
+    turned = import_reviews(export.data, "x", Choices(best_first=("D", "C", "B", "A")))
     assert [row["score"] for row in rows(turned)] == ["1", "3", "4", "2"]
-    refused(export.data, "row 4, column OveMer: must be one of A, B, C", letters=("A", "B", "C"))
+    refused(export.data, "row 4, column OveMer: must be one of A, B, C", best_first=("A", "B", "C"))
 
 
 # What is refused, and with what advice
@@ -412,6 +413,64 @@ def test_problems_in_a_workbook_name_the_sheet() -> None:
         InputError, match=r"sheet Industry, row 6, column reviewer: must not repeat an earlier"
     ):
         export.read(twice)
+
+
+def test_two_tables_of_reviews_in_one_file_are_asked_about() -> None:
+    table = b"paper,reviewer,score\n1,a,1\n2,a,2\n"
+    both = packed({"old.csv": table, "new.csv": table})
+    error = refused(both, "must be the only table of its kind in the file")
+    assert [problem.file for problem in error.problems] == ["x.csv: old.csv", "x.csv: new.csv"]
+
+
+def test_a_list_with_anything_but_objects_is_refused() -> None:
+    for name, key in (("openreview/api2-replies.json", "notes"), ("pretalx/legacy-2020.json", "results")):
+        whole = json.loads(BY_NAME[name].data)
+        mixed = {**whole, key: [*whole[key], 7]}
+        refused(json.dumps(mixed).encode(), "must have nothing but objects in a list of reviews or notes")
+
+
+def test_words_and_reversed_numbers_have_the_order_that_was_given() -> None:
+    words = b"paper,reviewer,score\n1,a,Accept\n1,b,Weak Accept\n2,a,reject\n"
+    refused(words, "letters and words need their order. Give it with --best-first")
+    found = import_reviews(words, "x", Choices(best_first=("Accept", "Weak accept", "Reject")))
+    assert [row["score"] for row in rows(found)] == ["3", "2", "1"]
+    numbers = b"paper,reviewer,score\n1,a,1: best\n1,b,3\n2,a,5\n"
+    turned = import_reviews(numbers, "x", Choices(best_first=("1", "2", "3", "4", "5")))
+    assert [row["score"] for row in rows(turned)] == ["5", "3", "1"]
+    assert str(turned.scale) == "5 = 1, 3 = 3, 1 = 5"
+    refused(numbers, "row 4, column score: must be one of 1, 2, 3", best_first=("1", "2", "3"))
+    verdicts = b"paper,title,email,Verdict,OveMer\n1,W,a,Yes,2\n1,W,b,No,3\n2,X,a,Maybe,1\n"
+    choices = Choices(score_field="verdict", best_first=("Yes", "Maybe", "No"))
+    assert [row["score"] for row in rows(import_reviews(verdicts, "x", choices))] == ["3", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "invitation", ["/-/Paper{}/Official_Review", "/-/paper{}/official/review", "/Paper{}/-/Official_Review"]
+)
+def test_invitations_of_all_years(invitation: str) -> None:
+    notes = [
+        {
+            "id": f"n{i}", "forum": f"f{paper}", "replyto": f"f{paper}", "signatures": ["~Ada_Byron1"],
+            "invitation": "ICX.cc/2017/x" + invitation.format(paper), "content": {"rating": f"{i}: x"},
+        }
+        for i, paper in enumerate((12, 15))
+    ]  # fmt: skip
+    imported = import_reviews(json.dumps({"notes": notes}).encode(), "x")
+    assert rows(imported) == [
+        {"paper": "12", "reviewer": "~Ada_Byron1", "score": "0"},
+        {"paper": "15", "reviewer": "~Ada_Byron1", "score": "1"},
+    ]
+
+
+def test_old_workbooks_may_be_in_another_encoding() -> None:
+    export = BY_NAME["cmt/two-tracks.xls"]
+    text = export.data.decode()
+    for encoding in ("utf-16", "iso-8859-1", "windows-1252"):
+        declared = text.replace('version="1.0"', f'version="1.0" encoding="{encoding}"', 1)
+        assert rows(export.read(declared.encode(encoding))) == rows(export.read())
+    unknown = text.replace('version="1.0"', 'version="1.0" encoding="klingon"', 1).encode()
+    with pytest.raises(InputError, match="must be"):
+        export.read(unknown)
 
 
 def test_versions_of_one_note_must_agree() -> None:

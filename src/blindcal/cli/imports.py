@@ -48,8 +48,9 @@ def import_(
         str | None,
         typer.Option(help="Columns of any table, like paper=item_id,reviewer=rater_id,score=points."),
     ] = None,
-    letters: Annotated[
-        str | None, typer.Option(help="The order of letter scores, best first, like A,B,C,D.")
+    best_first: Annotated[
+        str | None,
+        typer.Option(help="The order of letters or words, like A,B,C,D; also of numbers if 1 is best."),
     ] = None,
     unit: Annotated[
         str,
@@ -80,7 +81,7 @@ def import_(
         format=system,
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
-        letters=() if letters is None else _letters(letters),
+        best_first=() if best_first is None else _order(best_first),
         people=None if people is None else read_map(read_bytes(people), str(people)),
         unit=_unit(unit),
     )
@@ -104,13 +105,11 @@ def import_(
         _print(imported, tables, codes)
 
 
-def _letters(text: str) -> tuple[str, ...]:
-    letters = tuple(letter.strip() for letter in text.split(","))
-    if len(letters) < 2 or not all(letters) or len({letter.casefold() for letter in letters}) < len(letters):
-        raise InputError(
-            f"--letters must be different letters with the best first, like A,B,C,D, found {text!r}"
-        )
-    return letters
+def _order(text: str) -> tuple[str, ...]:
+    order = tuple(name.strip() for name in text.split(","))
+    if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
+        raise InputError(f"--best-first must be different scores, like A,B,C,D, found {text!r}")
+    return order
 
 
 def _unit(text: str) -> Unit:
@@ -163,7 +162,7 @@ def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None
         "scale": {
             "levels": list(imported.scale.levels),
             "labels": list(imported.scale.labels),
-            "lettered": imported.scale.lettered,
+            "named": imported.scale.named,
         },
         "reviews": len(reviews),
         "papers": len(reviews.papers),

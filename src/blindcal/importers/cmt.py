@@ -85,7 +85,7 @@ def _read(table: Headed, track: str, choices: Choices) -> Found:
     questions = [name for name in table.names if name and name.casefold() not in _KNOWN]
     columns = {name: table.column(name) for name in dict.fromkeys(questions)}
     fields = _fields(columns)
-    score = chosen_score(fields, choices.score_field, table.file, table.row)
+    score = chosen_score(fields, choices.score_field, table.file, table.row, columns)
     confidence = chosen_confidence(fields, score)
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
     wanted = (paper, who, score, confidence, None, None, title)

@@ -19,7 +19,7 @@ from blindcal.importers.findings import (
     refusal,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, Sheet, headed
+from blindcal.importers.sheets import Headed, Opened, Sheet, headed, one_table
 
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
@@ -50,7 +50,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = chosen_score(fields, choices.score_field, table.file, table.row or None)
+    score = chosen_score(fields, choices.score_field, table.file, table.row or None, columns)
     confidence = chosen_confidence(fields, score)
     sure = columns[confidence] if confidence else [""] * len(answers)
     authors, subs = _authors(opened, table, choices)
@@ -91,9 +91,10 @@ def _check_names(table: Headed) -> None:
 
 
 def _reviews(opened: Opened) -> Headed | None:
-    tables = [headed(sheet, lambda names: {"submission #", "scores"} <= names) for sheet in opened.sheets]
-    tables += [_headless(sheet) for sheet in opened.sheets]
-    return next((table for table in tables if table is not None), None)
+    table = one_table(opened.sheets, lambda names: {"submission #", "scores"} <= names)
+    if table is not None or len(opened.sheets) > 1:
+        return table
+    return next(filter(None, map(_headless, opened.sheets)), None)
 
 
 def _headless(sheet: Sheet) -> Headed | None:
@@ -200,8 +201,7 @@ def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Pr
 
 def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
     """Titles and tracks, where the table of submissions came with it."""
-    found = (headed(sheet, lambda names: {"#", "title", "authors"} <= names) for sheet in opened.sheets)
-    table = next((table for table in found if table is not None), None)
+    table = one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
     if table is None:
         return {}, {}
     papers = table.column("#")
@@ -212,8 +212,7 @@ def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
 def _members(opened: Opened) -> list[tuple[str, str, str]]:
     """Number, email and name of each member, where the table of the committee came with it."""
     wanted = frozenset(("#", "first name", "last name", "email", "role"))
-    found = (headed(sheet, lambda names: wanted <= names) for sheet in opened.sheets)
-    table = next((table for table in found if table is not None), None)
+    table = one_table(opened.sheets, lambda names: wanted <= names)
     if table is None:
         return []
     columns = (table.column(name) for name in ("#", "email", "first name", "last name"))

@@ -35,14 +35,15 @@ class Row(NamedTuple):
 class Choices:
     """What the chair says about an export: nothing, where its content says it already.
 
-    `letters` has the best first. `people` maps an id of the export to a person. `unit` is whose severity is
-    calibrated where sub-reviewers write: the one who wrote, or the member responsible.
+    `best_first` is the order of scores that are no numbers, or of numbers if the lowest is best. `people`
+    maps an id of the export to a person. `unit` is whose severity is calibrated where sub-reviewers write:
+    the one who wrote, or the member responsible.
     """
 
     format: str | None = None
     score_field: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    letters: tuple[str, ...] = ()
+    best_first: tuple[str, ...] = ()
     people: Mapping[str, str] | None = None
     unit: Unit = "reviewer"
 
@@ -62,8 +63,8 @@ class Dropped:
 class Found:
     """The reviews of an export as text, and whatever else it tells. CONFIDENTIAL.
 
-    `letters` is the order of the score's letters, best first, where the export has it. `titles` and `tracks`
-    are by paper, `committee` has names by id, `conflicts` are pairs of paper and reviewer.
+    `best_first` is the order of the score's letters where the export has it. `titles` and `tracks` are by
+    paper, `committee` has names by id, `conflicts` are pairs of paper and reviewer.
     """
 
     format: str
@@ -71,7 +72,7 @@ class Found:
     rows: Sequence[Row]
     score_field: str
     confidence_field: str | None = None
-    letters: tuple[str, ...] = ()
+    best_first: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     tracks: Mapping[str, str] = field(default_factory=dict)
     committee: Mapping[str, str] = field(default_factory=dict)
@@ -128,11 +129,15 @@ _CONFIDENCE = re.compile(
 
 
 def chosen_score(
-    fields: Mapping[str, Sequence[str]], given: str | None, file: str, row: int | None = None
+    fields: Mapping[str, Sequence[str]],
+    given: str | None,
+    file: str,
+    row: int | None = None,
+    others: Iterable[str] = (),
 ) -> str:
     """The field to take as the score: the one given, the only one, or the only one that is called so.
 
-    `fields` are those that hold scores, each with the other names it goes by.
+    `fields` are those that hold scores, each with the other names it goes by; `others` can only be given.
 
     >>> chosen_score({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
     'OveMer'
@@ -140,7 +145,7 @@ def chosen_score(
     'Q2 (Overall - Value)'
     """
     if given is not None:
-        return _given(fields, given, file, row)
+        return _given(fields, tuple(others), given, file, row)
     merits = [name for name in fields if not _CONFIDENCE.search(name)]
     named = [name for name in merits if _SCORE.search(name)]
     for candidates in (named, merits):
@@ -152,14 +157,16 @@ def chosen_score(
     raise refuse([Problem(file, row, None, "must have a field with scores", "none")])
 
 
-def _given(fields: Mapping[str, Sequence[str]], given: str, file: str, row: int | None) -> str:
+def _given(
+    fields: Mapping[str, Sequence[str]], others: Sequence[str], given: str, file: str, row: int | None
+) -> str:
     wanted = " ".join(given.split()).casefold()
     matches = [
         name for name, also in fields.items() if wanted in {other.casefold() for other in (name, *also)}
-    ]
+    ] or [name for name in others if wanted == name.casefold()]
     if len(matches) == 1:
         return matches[0]
-    shown = _listed(list(fields)) if fields else "none"
+    shown = _listed(list(fields) or others) or "none"
     raise refuse([Problem(file, row, None, f"must have the field {given!r} that --score-field names", shown)])
 
 

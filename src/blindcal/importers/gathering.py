@@ -15,9 +15,9 @@ from blindcal.importers.identities import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
     Scale,
     has_decimal_commas,
-    is_lettered,
-    read_letter,
+    is_worded,
     read_number,
+    read_ordered,
     scale_of,
 )
 from blindcal.reviews import Reviews
@@ -26,7 +26,8 @@ from blindcal.tables import Problems
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5
 NO_ORDER = (
-    "must be a number: letters need their order. Give it with the best first, such as --letters A,B,C,D"
+    "must be a number: letters and words need their order. Give it with --best-first, such as "
+    "--best-first A,B,C,D"
 )
 
 
@@ -65,7 +66,7 @@ def gather(found: Found, choices: Choices) -> Imported:
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
     rows = [_cleaned(row, people) for row in scored]
-    numbers = _scores(rows, choices.letters or found.letters, found, log)
+    numbers = _scores(rows, choices.best_first or _brought(found), found, log)
     sure = _confidences(rows, found, log)
     tracks = _tracks(rows, found)
     _check_pairs(rows, tracks, found, log)
@@ -81,7 +82,7 @@ def gather(found: Found, choices: Choices) -> Imported:
     return Imported(
         format=found.format,
         reviews=reviews,
-        scale=scale_of(numbers.levels, numbers.lettered),
+        scale=scale_of(numbers.levels, numbers.named),
         score_field=found.score_field,
         confidence_field=None if sure is None else found.confidence_field,
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
@@ -149,29 +150,34 @@ class _Numbers(NamedTuple):
 
     values: list[float]
     levels: dict[float, str]
-    lettered: bool = False
+    named: bool = False
     commas: bool = False
 
 
 def _scores(rows: Sequence[Row], order: Sequence[str], found: Found, log: Problems) -> _Numbers:
     """The scores; cells repeat, so each distinct one is read once."""
     cells = [row.score for row in rows]
-    lettered, commas = bool(order) and is_lettered(cells), has_decimal_commas(cells)
-    if not order and is_lettered(cells):
+    commas = has_decimal_commas(cells)
+    if not order and is_worded(cells):
         # One cure for all of them: said once and not row by row.
         log.extend([Problem(found.file, None, found.score_field, NO_ORDER)])
         return _Numbers([], {})
-    read = {cell: read_letter(cell, order) if lettered else read_number(cell, commas) for cell in set(cells)}
+    read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
     _check_cells(rows, cells, read, found.score_field, log)
     right = [value for value in map(read.__getitem__, cells) if _is_number(value)]
     levels = {float(value): str(label or "") for value, label in right}
-    return _Numbers([float(value) for value, _ in right], levels, lettered, commas)
+    return _Numbers([float(value) for value, _ in right], levels, bool(order), commas and not order)
+
+
+def _brought(found: Found) -> tuple[str, ...]:
+    """The order that the export brought along, if its scores need one."""
+    return found.best_first if is_worded(row.score for row in found.rows) else ()
 
 
 def _confidences(rows: Sequence[Row], found: Found, log: Problems) -> _Numbers | None:
     """How sure the reviewers are, where they say it in numbers."""
     cells = ["" if row.confidence.strip().casefold() in _BLANK else row.confidence for row in rows]
-    if found.confidence_field is None or not any(cells) or is_lettered(cells):
+    if found.confidence_field is None or not any(cells) or is_worded(cells):
         return None
     commas = has_decimal_commas(cells)
     read = {cell: read_number(cell, commas) for cell in set(cells) if cell}

@@ -21,7 +21,7 @@ from blindcal.importers.findings import (
     refusal,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, headed
+from blindcal.importers.sheets import Headed, Opened, one_table
 from blindcal.importers.values import Item, cell_of, objects, pages
 
 NAME = "hotcrp"
@@ -99,8 +99,7 @@ def _wanted(names: frozenset[str]) -> bool:
 
 
 def _table(opened: Opened) -> Headed | None:
-    tables = (headed(sheet, _wanted) for sheet in opened.sheets)
-    return next((table for table in tables if table is not None), None)
+    return one_table(opened.sheets, _wanted)
 
 
 def _keyworded(table: Headed) -> bool:
@@ -200,7 +199,7 @@ def _found(
 ) -> Found:
     shaped = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
     fields = {name: _aliases(name, form) for name in shaped}
-    score = chosen_score(fields, choices.score_field, file, row)
+    score = chosen_score(fields, choices.score_field, file, row, columns)
     confidence = chosen_confidence(fields, score)
     sure = columns[confidence] if confidence else [""] * len(reviews)
     strange = [
@@ -232,7 +231,7 @@ def _found(
         rows=rows,
         score_field=score,
         confidence_field=confidence,
-        letters=_letters(form, score),
+        best_first=_letters(form, score),
         dropped=(
             *dropped_columns([*unused, *others], texts),
             *([Dropped(counted(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),

@@ -25,7 +25,8 @@ from blindcal.importers.sheets import Opened
 from blindcal.importers.values import Item, cell_of, objects, pages, whole
 
 NAME = "openreview"
-_KIND = re.compile(r"/-/([A-Za-z0-9_]+)$")
+# `.../-/Official_Review`, and in the oldest venues `.../-/Paper12/Official_Review` or `.../official/review`.
+_KIND = re.compile(r"/-/(?:[A-Za-z0-9_-]+/)*+([A-Za-z0-9_]+)$")
 _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/")
 _ANONYMOUS = re.compile(r"/(?:AnonReviewer|Anon_?Reviewer_?|Reviewer_?)[A-Za-z0-9]+$")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
@@ -66,7 +67,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")
     columns = _columns(notes.reviews)
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = chosen_score(fields, choices.score_field, opened.file)
+    score = chosen_score(fields, choices.score_field, opened.file, others=columns)
     confidence = chosen_confidence(fields, score)
     papers = _papers(notes)
     people, problems = _people(notes, choices, opened.file)
@@ -119,7 +120,7 @@ def _kinds(note: Item) -> list[str]:
 
 
 def _is_review_kind(kind: str) -> bool:
-    return bool(re.search(r"Review$", kind)) and not re.search(r"Meta|Ethics|Desk", kind)
+    return bool(re.search(r"(?i:Review)$", kind)) and not re.search(r"Meta|Ethics|Desk", kind)
 
 
 def _sorted(opened: Opened) -> _Notes:

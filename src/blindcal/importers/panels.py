@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
 from blindcal.importers.findings import Choices, Found, Row, dropped_columns, refusal
-from blindcal.importers.sheets import Headed, Opened, Sheet, headed
+from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
 from blindcal.importers.values import cell_of
 from blindcal.tables import refuse
 
@@ -79,8 +79,7 @@ def _table(opened: Opened, columns: Mapping[str, str]) -> Headed | None:
     def wanted(names: frozenset[str]) -> bool:
         return all(names & spellings[field] for field in _NEEDED)
 
-    tables = (headed(sheet, wanted) for sheet in sheets if sheet is not None)
-    return next((table for table in tables if table is not None), None)
+    return one_table([sheet for sheet in sheets if sheet is not None], wanted)
 
 
 def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:

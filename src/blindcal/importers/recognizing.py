@@ -17,6 +17,7 @@ from blindcal.importers.findings import Choices, Found, refusal
 from blindcal.importers.gathering import Imported, gather
 from blindcal.importers.opening import open_export
 from blindcal.importers.sheets import Opened, headed
+from blindcal.importers.values import MixedListError
 
 
 class _Format(Protocol):
@@ -75,8 +76,11 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
     """
     choices = choices or Choices()
     opened = open_export(data, file)
-    module, what = _recognized(opened, choices)
-    found = module.read(opened, choices)
+    try:
+        module, what = _recognized(opened, choices)
+        found = module.read(opened, choices)
+    except MixedListError:
+        raise refusal(file, "must have nothing but objects in a list of reviews or notes") from None
     return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
 
 

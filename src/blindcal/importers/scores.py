@@ -1,4 +1,4 @@
-"""Cells -> scores: numbers, numbers with a label, decimal commas, letters whose order is known."""
+"""Cells -> scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Scale:
 
     levels: tuple[float, ...]
     labels: tuple[str, ...]
-    lettered: bool = False
+    named: bool = False
 
     def __str__(self) -> str:
         shown = [
-            f"{label} = {number_text(level)}" if self.lettered else number_text(level)
+            f"{label} = {number_text(level)}" if self.named else number_text(level)
             for level, label in zip(self.levels, self.labels, strict=True)
         ]
         return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-5:]])
@@ -46,11 +46,15 @@ def score_shaped(cells: Iterable[str]) -> bool:
     return 2 * shaped > counts.total()
 
 
-def is_lettered(cells: Iterable[str]) -> bool:
-    """Whether most of the filled cells are letters."""
+def is_worded(cells: Iterable[str]) -> bool:
+    """Whether most of the filled cells are letters or words and no numbers.
+
+    >>> is_worded(["A", "B", ""]), is_worded(["Accept", "Reject", "3"]), is_worded(["3: good", "x"])
+    (True, True, False)
+    """
     counts = Counter(cell.strip() for cell in cells if cell.strip())
-    letters = sum(count for cell, count in counts.items() if _LETTER.fullmatch(cell))
-    return 2 * letters > counts.total()
+    numbers = sum(count for cell, count in counts.items() if isinstance(read_number(cell, True)[0], float))
+    return 2 * numbers < counts.total()
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:
@@ -91,21 +95,27 @@ def _number(text: str) -> re.Match[str] | None:
     return match if match and (not label or re.search(r"[^\W\d_]", label)) else None
 
 
-def read_letter(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
-    """The place of a letter in an order from best to worst: the best of four is 4.
+def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
+    """The place of a letter, word or number in an order from best to worst: the best of four is 4.
 
-    >>> read_letter("A", "ABCD"), read_letter("D", "ABCD"), read_letter("E", "ABCD")
+    >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")
     ((4.0, 'A'), (1.0, 'D'), ('must be one of A, B, C, D', None))
+    >>> read_ordered("Weak accept", ("Accept", "Weak accept", "Reject")), read_ordered("1: best", "12345")
+    ((2.0, 'Weak accept'), (5.0, '1'))
     """
-    match = _LETTER.fullmatch(cell.strip())
-    letter = cell.strip() if match is None else match[1]
+    spellings = {cell.strip().casefold()}
+    if match := _LETTER.fullmatch(cell.strip()):
+        spellings.add(match[1].casefold())
+    value = read_number(cell, False)[0]
+    if isinstance(value, float):
+        spellings.add(number_text(value))
     for place, known in enumerate(order):
-        if letter.casefold() == known.casefold():
+        if known.casefold() in spellings:
             return float(len(order) - place), known
     return f"must be one of {', '.join(order)}", None
 
 
-def scale_of(levels: Mapping[float, str], lettered: bool) -> Scale:
+def scale_of(levels: Mapping[float, str], named: bool) -> Scale:
     """The scale of the scores that were found, lowest first."""
     ordered = sorted(levels)
-    return Scale(tuple(ordered), tuple(levels[level] for level in ordered), lettered)
+    return Scale(tuple(ordered), tuple(levels[level] for level in ordered), named)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from blindcal.errors import Problem
+from blindcal.tables import refuse
 
 _HEADER_ROWS = 6
 Cells = Sequence[str]
@@ -109,6 +110,15 @@ def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | N
         if wanted(frozenset(name.casefold() for name in names)):
             return Headed(sheet, place, row, _trimmed(names) if sheet.workbook else names)
     return None
+
+
+def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
+    """The only table whose names are `wanted`, or None; several are refused, as they could be anything."""
+    tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
+    if len(tables) > 1:
+        rule = "must be the only table of its kind in the file: save the one to import alone"
+        raise refuse([Problem(table.file, table.row, None, rule) for table in tables])
+    return tables[0] if tables else None
 
 
 def _fitted(cells: Cells, width: int) -> Cells:

@@ -11,9 +11,17 @@ from blindcal.importers.findings import refusal
 Item = dict[str, Any]
 
 
+class MixedListError(Exception):
+    """A list has objects and other things in it: then it is no list of reviews or notes."""
+
+
 def objects(value: object) -> list[Item]:
-    """The objects of a list; what is no list or no object is left out."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    """The objects of a list; nothing where it is no list. A list with anything else in it is refused."""
+    items = value if isinstance(value, list) else []
+    found = [item for item in items if isinstance(item, dict)]
+    if found and len(found) < len(items):
+        raise MixedListError
+    return found
 
 
 def pages(value: object) -> list[Item]:

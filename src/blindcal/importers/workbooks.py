@@ -164,8 +164,10 @@ def xlsx_sheets(read: Callable[[str], bytes | None], file: str) -> tuple[Sheet, 
         walk = _New(f"{file}, sheet {name}", shared.strings)
         if link not in links.targets:
             raise walk.bad("must be a part of the workbook")
-        walk.run(_part(read, links.targets[link], file))
-        sheets.append(Sheet(walk.file, name, walk.rows, workbook=True))
+        kind, path = links.targets[link]
+        if kind == "worksheet":  # and no sheet of charts
+            walk.run(_part(read, path, file))
+            sheets.append(Sheet(walk.file, name, walk.rows, workbook=True))
     return tuple(sheets)
 
 
@@ -193,13 +195,13 @@ class _Book(_Walk):
 class _Links(_Walk):
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self.targets: dict[str, str] = {}
+        self.targets: dict[str, tuple[str, str]] = {}
 
     def opens(self, name: str, attributes: Attributes) -> None:
-        if name == "Relationship" and attributes.get("Type", "").endswith("/worksheet"):
-            target = attributes.get("Target", "")
+        if name == "Relationship":
+            target, kind = attributes.get("Target", ""), attributes.get("Type", "").rpartition("/")[2]
             path = target[1:] if target.startswith("/") else normpath(f"xl/{target}")
-            self.targets[attributes.get("Id", "")] = path
+            self.targets[attributes.get("Id", "")] = (kind, path)
 
     def closes(self, name: str) -> None:
         pass
