@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
-    "amendments": "amendments releases histories attacks verification",
+    "amendments": "amendments histories attacks verification releases",
     "beliefs": "beliefs outsiders certificates policies",
     "cases": "outsiders precise_reviewers certificates plans solvers crowds conferences releases",
     "certificates": "certificates outsiders amendments plans attacks verification",

@@ -6,7 +6,6 @@ probabilities themselves the solver's tolerance is divided by the price, and ske
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +17,9 @@ from scipy import sparse
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers
 from blindcal.errors import BlindcalError, InputError
+from blindcal.highs import passed, run
 from blindcal.policies import Limits, label_tops
 
-_TOLERANCE = 1e-10
 _FEASIBLE = 1e-12
 # Lighter secrets than this cannot be seen by the solver: their probabilities are set afterwards.
 _LIGHTEST = 1e-11
@@ -111,14 +110,12 @@ class Program:
         self._highs.changeColsBounds(upper.size, columns, np.zeros(upper.size), upper)
 
     def _run(self) -> Solution:
-        self._highs.run()
-        status = self._highs.getModelStatus()
+        status = run(self._highs)
         if status != highspy.HighsModelStatus.kOptimal:
             # Presolve calls tight programs infeasible by a rounding: try once more without it.
             self._highs.clearSolver()
             self._highs.setOptionValue("presolve", "off")
-            self._highs.run()
-            status = self._highs.getModelStatus()
+            status = run(self._highs)
         if status != highspy.HighsModelStatus.kOptimal:
             raise BlindcalError(f"the solver stopped: {self._highs.modelStatusToString(status)}")
         values = np.asarray(self._highs.getSolution().col_value)
@@ -334,18 +331,5 @@ def _achievable(limits: Limits, tops: Array) -> None:
 def _load(cost: Array, lower: Array, upper: Array, rows: _Rows) -> Any:
     entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
     matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = cost.size, rows.count
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
-    lp.row_lower_, lp.row_upper_ = np.concatenate(rows.lower), np.concatenate(rows.upper)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-    lp.a_matrix_.value_ = matrix.data
-    make: Callable[[], Any] = highspy.Highs
-    solver = make()
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("primal_feasibility_tolerance", _TOLERANCE)
-    solver.setOptionValue("dual_feasibility_tolerance", _TOLERANCE)
-    solver.setOptionValue("small_matrix_value", 1e-12)
-    solver.passModel(lp)
-    return solver
+    bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
+    return passed(matrix, cost, (lower, upper), bounds)

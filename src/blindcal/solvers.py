@@ -8,7 +8,6 @@ and a `high`; the best pair of them is found by cutting planes, each cut one war
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -23,16 +22,9 @@ from blindcal.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.guarantees import Guarantee
+from blindcal.highs import passed, run
 
-_OPTIONS = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-    "small_matrix_value": 1e-12,
-    "solver": "choose",
-}
+_OPTIONS = {"presolve": "off", "solver": "choose"}
 _ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
 _GAP = 1e-9
 _CUTS = 60
@@ -250,16 +242,13 @@ class PaperProgram:
             blocks.append(self._block(zero, -1.0, 0.0, o.mass - o.top, zero))
         cap = self.guarantee.posterior_cap
         if cap is not None and name != "steady":
-            blocks.append(self._block(zero - cap, 0.0, 0.0, o.mass - cap, zero))
+            blocks.append(self._block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
         budget = np.concatenate([np.zeros(self.size + 1), self._success_cost()])
         blocks.append((sparse.csc_array(budget[None]), np.full(1, -np.inf), np.full(1, np.inf)))
         matrix = sparse.csc_array(sparse.vstack([matrix for matrix, _, _ in blocks]))
-        return _highs(
-            matrix,
-            np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)]),
-            np.concatenate([low for _, low, _ in blocks]),
-            np.concatenate([high for _, _, high in blocks]),
-        )
+        cost = np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)])
+        rows = np.concatenate([low for _, low, _ in blocks]), np.concatenate([high for _, _, high in blocks])
+        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), rows, _OPTIONS)
 
     def _block(
         self, chance: Array, accepted: float, rejected: float, low: Array, high: Array, total: bool = False
@@ -312,6 +301,8 @@ class PaperProgram:
     def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
         """For tables inside a range: cost, table, slopes of the cost in (low, high), prices of the rows."""
         weight, free = self.orbits.weight, self.fixed < 0.0
+        # A range that is one point may come out a rounding wrong way round, which no solver takes.
+        high = max(low, high)
         least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
         self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
         run_solver(self._solver)
@@ -371,28 +362,11 @@ def run_solver(solver: Any) -> None:
             solver.setOptionValue(option, value)
         if again:
             solver.clearSolver()
-        solver.run()
+        status = run(solver)
         for option in again:
             solver.setOptionValue(option, _OPTIONS[option])
-        status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:
             return
         if status == highspy.HighsModelStatus.kInfeasible:
             raise CertificateError("no table keeps the asked limits")
     raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")
-
-
-def _highs(matrix: Any, cost: Array, row_low: Array, row_high: Array) -> Any:
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = matrix.shape
-    lp.col_cost_, lp.row_lower_, lp.row_upper_ = cost, row_low, row_high
-    lp.col_lower_, lp.col_upper_ = np.zeros(cost.size), np.full(cost.size, 1.0)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-    lp.a_matrix_.value_ = matrix.data
-    make: Callable[[], Any] = highspy.Highs
-    solver = make()
-    for option, value in _OPTIONS.items():
-        solver.setOptionValue(option, value)
-    solver.passModel(lp)
-    return solver
