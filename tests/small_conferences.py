@@ -11,10 +11,11 @@ import numpy as np
 from blindcal.cli import run
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference, prepare, true_reviewers
+from blindcal.drafts import decide_paper
 from blindcal.histories import Truth
 from blindcal.plans import PaperPlan
 from blindcal.records import PaperRecord, sealed_folder
-from blindcal.releases import Request, decide_paper
+from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.seals import read_seal, sealed_name
 

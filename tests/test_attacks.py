@@ -18,10 +18,11 @@ from blindcal.conferences import Conference, assemble
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.histories import Past
+from blindcal.histories import Past, Truth
 from blindcal.plans import PaperPlan, paired, plan_conference
 from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
-from blindcal.releases import Outcome, Request, Truth, decide
+from blindcal.releases import Outcome, decide
+from blindcal.requests import Request
 from blindcal.rounding import FINE
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import Check, report, verify

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("typer")
+
 from blindcal.cli import console, run
 from blindcal.cli.app import app
 from blindcal.errors import InputError

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binomtest, chi2
 
 from blindcal import cases, workers
-from blindcal.amendments import Earlier, amended_case
-from blindcal.cases import PaperCase, SettledCase, secret_of
+from blindcal.amendments import Earlier, SettledCase, amended_case
+from blindcal.cases import PaperCase, secret_of
 from blindcal.certificates import keeps
 from blindcal.coins import Key
 from blindcal.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
@@ -24,7 +24,8 @@ from blindcal.menus import menu
 from blindcal.plans import PaperPlan, plan_conference, plan_paper
 from blindcal.pools import everyone
 from blindcal.records import open_ledger
-from blindcal.releases import Request, decide
+from blindcal.releases import decide
+from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.statements import claim_of
 from blindcal.verification import report, verify

@@ -15,10 +15,11 @@ from blindcal.coins import Key
 from blindcal.conferences import Conference, assemble
 from blindcal.errors import InputError, RefusedError
 from blindcal.guarantees import Guarantee
-from blindcal.histories import FEWEST, same_reviews, same_scores
+from blindcal.histories import FEWEST, Truth, same_reviews, same_scores
 from blindcal.plans import plan_conference
 from blindcal.records import PaperRecord, open_ledger
-from blindcal.releases import Outcome, Request, Truth, decide
+from blindcal.releases import Outcome, decide
+from blindcal.requests import Request
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import report, verify
 from sizes import count

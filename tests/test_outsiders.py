@@ -20,6 +20,7 @@ from blindcal.certificates import Claim
 from blindcal.coins import Key
 from blindcal.conferences import Conference
 from blindcal.decks import solve_case
+from blindcal.drafts import true_secret
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.menus import menu
@@ -27,7 +28,7 @@ from blindcal.plans import plan_conference
 from blindcal.policies import Policy
 from blindcal.pools import inclusion, log_prior, tuples_of
 from blindcal.programs import solve
-from blindcal.releases import Request, true_secret
+from blindcal.requests import Request
 from blindcal.safeguards import private_policy
 from sizes import count
 

@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal import certificates, coins, exact, plans, records, releases, statements
+from blindcal import certificates, coins, drafts, exact, plans, records, releases, requests, statements
 from blindcal.cli import console, inputs, run
 from blindcal.coins import Key, toss
 from blindcal.exact import UNIT, ExactPolicy
@@ -159,7 +159,7 @@ def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None)
 
 def coins_of_different_facts_differ(folder: Path) -> None:
     """Papers equal but for their id, a corrected reviewer, a next release: each has a coin of its own."""
-    request = releases.Request(Guarantee(), bar=0.5)
+    request = requests.Request(Guarantee(), bar=0.5)
     public = {"scores": [1.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]]}
     parts: list[tuple[int, str, tuple[str, ...]]] = [
         (1, "p", ("a",)),
@@ -168,7 +168,7 @@ def coins_of_different_facts_differ(folder: Path) -> None:
         (2, "p", ("a",)),
     ]
     stamps = {
-        KEY.stamp("coin", releases.coin_facts(request, release, paper, public, reviewers, 0.5, None))
+        KEY.stamp("coin", requests.coin_facts(request, release, paper, public, reviewers, 0.5, None))
         for release, paper, reviewers in parts
     }
     assert len(stamps) == len(parts)
@@ -203,7 +203,7 @@ def no_message_names_a_reviewer(folder: Path) -> None:
         def broken(case: object, reviewers: Sequence[str]) -> int:
             raise RuntimeError(f"no tuple {reviewers}")
 
-        breaking.setattr(releases, "secret_of", broken)
+        breaking.setattr(drafts, "secret_of", broken)
         code, said = said_by(arguments(small.write(folder / "in"), a_chair(folder), folder / "out"))
     assert code == 1
     assert not [canary for canary in small.canaries if canary in said]
@@ -300,17 +300,17 @@ def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(public_decisions_follow_the_evidence)
 def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(releases, "toss", lambda key, facts, accept: not toss(key, facts, accept))
+    patch.setattr(drafts, "toss", lambda key, facts, accept: not toss(key, facts, accept))
 
 
 def without(part: str) -> Plant:
-    real = releases.coin_facts
+    real = requests.coin_facts
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         def facts(*arguments_: Any) -> dict[str, Any]:
             return {name: value for name, value in real(*arguments_).items() if name != part}
 
-        patch.setattr(releases, "coin_facts", facts)
+        patch.setattr(drafts, "coin_facts", facts)
 
     return plant
 
@@ -367,7 +367,7 @@ def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(public_rows_are_sorted_and_row_order_does_not_matter)
 def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
-    real = releases.decisions_text
+    real = drafts.decisions_text
 
     def unsorted(papers: Sequence[records.PaperRecord]) -> str:
         head, *rows = real(papers).splitlines()
@@ -376,14 +376,14 @@ def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
         )
         return "\n".join([head, *sorted(rows, key=lambda row: by_truth[row.split(",")[0]])]) + "\n"
 
-    patch.setattr(releases, "decisions_text", unsorted)
+    patch.setattr(drafts, "decisions_text", unsorted)
 
 
 @caught_by(a_crash_does_not_toss_again)
 def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
     fresh = count(1)
     patch.setattr(
-        releases, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
+        drafts, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
     )
 
 
@@ -394,7 +394,7 @@ def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(certificates_do_not_depend_on_the_truth)
 def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
-    real = releases._decided
+    real = drafts.decide_paper
 
     def under_the_truth(*arguments_: Any, **more: Any) -> records.PaperRecord:
         paper = real(*arguments_, **more)
@@ -402,7 +402,7 @@ def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
         figures["numbers"] = {**figures["numbers"], "wrong": float(statements.probability_of(paper))}
         return replace(paper, figures=figures)
 
-    patch.setattr(releases, "_decided", under_the_truth)
+    patch.setattr(drafts, "decide_paper", under_the_truth)
 
 
 @caught_by(tables_do_not_depend_on_the_truth)
@@ -480,9 +480,9 @@ class _WithText(float):
 
 @caught_by(public_table_holds_decisions_only)
 def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
-    real = releases.decisions_text
+    real = drafts.decisions_text
 
     def telling(papers: Sequence[records.PaperRecord]) -> str:
         return real(papers).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
 
-    patch.setattr(releases, "decisions_text", telling)
+    patch.setattr(drafts, "decisions_text", telling)

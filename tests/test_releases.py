@@ -13,12 +13,15 @@ from scipy.stats import binom
 from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
 from blindcal.coins import Key, make_key
 from blindcal.conferences import Conference, assemble, secret_of
+from blindcal.drafts import true_secret
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
+from blindcal.histories import Truth
 from blindcal.plans import PaperPlan, plan_conference, summary
 from blindcal.records import open_ledger
-from blindcal.releases import Outcome, Request, Truth, decide, true_secret
+from blindcal.releases import Outcome, decide
+from blindcal.requests import Request
 from blindcal.statements import claim_of, probability_of
 from blindcal.verification import report, verify
 from sizes import count

@@ -18,6 +18,8 @@ from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import SmallConference, arguments, decided, small_conference
 
+pytestmark = pytest.mark.edge
+
 
 def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
     """A conference with scores from 1 to 10 whose reviewers' offsets differ much; true authors come first."""

@@ -211,7 +211,7 @@ BELIEF = bc.Belief([0.7, 0.3], [0.9, 0.2])
         ({"multiplier": 0.9}, r"multiplier must lie in \[1, 2\]"),
         ({"multiplier": 2.1}, r"multiplier must lie in \[1, 2\]"),
         ({"success": 1.2}, "success must lie in"),
-        ({"success": 0.5}, "success 0.5 is below what the scores alone give: 1 of 1 instances, up to 0.69"),
+        ({"success": 0.5}, "success 0.5 is below what the scores alone give: 1 of 1 instances, up to 0.7"),
         ({"posterior_cap": 0.6}, "posterior_cap 0.6 is below what the scores alone give"),
         ({"posterior_cap": -1}, "posterior_cap must lie in"),
     ],

@@ -13,13 +13,15 @@ import pytest
 
 from blindcal.coins import Key
 from blindcal.conferences import Conference, assemble
+from blindcal.drafts import Draft, draft, with_texts
 from blindcal.errors import InputError, VerificationError
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
-from blindcal.histories import Past
+from blindcal.histories import Past, Truth
 from blindcal.plans import PaperPlan, plan_conference, plan_paper
 from blindcal.records import Ledger, PaperRecord, Record, commit, open_ledger
-from blindcal.releases import Draft, Request, Truth, decide, draft, input_stamp, with_texts
+from blindcal.releases import decide
+from blindcal.requests import Request, input_stamp
 from blindcal.verification import Check, report, verify
 from small_conferences import loaded, small_conference
 

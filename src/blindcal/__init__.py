@@ -45,7 +45,8 @@ from blindcal.pools import read_pools
 from blindcal.posteriors import chance_better, posterior_mean, posterior_tail, posterior_variance
 from blindcal.programs import Program, Solution, solve
 from blindcal.records import Ledger, Record, open_ledger, publish
-from blindcal.releases import Outcome, Request, decide
+from blindcal.releases import Outcome, decide
+from blindcal.requests import Request
 from blindcal.reviewers import Affine, Reviewer
 from blindcal.reviews import Reviews, recognize_grid
 from blindcal.rounded import Rounded

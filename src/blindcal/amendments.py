@@ -23,7 +23,7 @@ from math import gcd, inf, perm
 import numpy as np
 
 from blindcal.beliefs import Belief, unchecked_belief
-from blindcal.cases import PaperCase, SettledCase
+from blindcal.cases import PaperCase
 from blindcal.certificates import table_epsilon
 from blindcal.checks import Integers
 from blindcal.exact import Exact, ExactPolicy, integers
@@ -80,6 +80,20 @@ class AmendedCase(PaperCase):
         alone, factor = self.scores_belief, self.readings[0]
         weight = alone.weight * (factor / int(factor.max())).astype(np.float64)
         return unchecked_belief(weight / weight.sum(), alone.favor, alone.labels, self.entry)
+
+
+@dataclass(frozen=True)
+class SettledCase(PaperCase):
+    """A paper that was decided before and is decided again by public information alone.
+
+    `told` is the epsilon of its earlier decisions together: they have moved no odds by more than e^told.
+    """
+
+    told: float = 0.0
+
+    @property
+    def settled(self) -> bool:
+        return True
 
 
 def amended_case(case: PaperCase, earlier: Sequence[Earlier]) -> PaperCase:

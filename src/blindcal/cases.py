@@ -175,20 +175,6 @@ class PaperCase:
         return affine if self.grid is None else Rounded(affine, self.grid)
 
 
-@dataclass(frozen=True)
-class SettledCase(PaperCase):
-    """A paper that was decided before and is decided again by public information alone.
-
-    `told` is the epsilon of its earlier decisions together: they have moved no odds by more than e^told.
-    """
-
-    told: float = 0.0
-
-    @property
-    def settled(self) -> bool:
-        return True
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Tuples drawn from the belief: their candidates `rows[draw, slot]`, the same as guesses (`*` is nobody),

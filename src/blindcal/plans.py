@@ -15,9 +15,9 @@ from math import fsum, inf, prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blindcal.amendments import AmendedCase
+from blindcal.amendments import AmendedCase, SettledCase
 from blindcal.beliefs import Belief
-from blindcal.cases import Sample, SettledCase
+from blindcal.cases import Sample
 from blindcal.certificates import Claim, certify, claim, keeps, table_epsilon
 from blindcal.checks import Array
 from blindcal.conferences import Conference, PaperCase

@@ -19,17 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.amendments import AmendedCase
-from blindcal.cases import PaperCase, SettledCase
+from blindcal.amendments import AmendedCase, SettledCase
+from blindcal.cases import PaperCase
 from blindcal.certificates import claim, keeps
 from blindcal.conferences import Conference
+from blindcal.drafts import Draft, Planner, draft, with_texts
 from blindcal.errors import InputError, VerificationError
 from blindcal.exact import ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.histories import Past, Truth, recorded_case
 from blindcal.plans import PaperPlan, at_most, figures, weights_digest, worst
 from blindcal.records import Ledger, PaperRecord, Record
-from blindcal.releases import Draft, Planner, Request, draft, input_stamp, with_texts
+from blindcal.requests import Request, input_stamp
 from blindcal.statements import claim_of
 
 # Another machine may round a weight differently; what is said of a table then agrees to this much.

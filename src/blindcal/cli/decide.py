@@ -35,6 +35,7 @@ from blindcal.cli.inputs import (
     request_of,
 )
 from blindcal.coins import Key, read_key
+from blindcal.drafts import Changes
 from blindcal.errors import InputError, RefusedError
 from blindcal.files import clear_stale
 from blindcal.places import check_apart
@@ -49,9 +50,10 @@ from blindcal.records import (
     read_published,
     sealed_folder,
 )
-from blindcal.releases import Changes, Outcome, Request, input_stamp
+from blindcal.releases import Outcome
 from blindcal.releases import decide as decide_conference
 from blindcal.remarks import plan_remarks
+from blindcal.requests import Request, input_stamp
 from blindcal.workers import cores
 
 # Of papers that changed, so many are named; all of them with --json.

@@ -26,10 +26,11 @@ from blindcal.conferences import (
 )
 from blindcal.errors import InputError
 from blindcal.guarantees import Guarantee
+from blindcal.histories import Truth
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.releases import Request, Truth
 from blindcal.remarks import bar_remarks, rate_rule, stray_remarks
+from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 

@@ -48,8 +48,8 @@ from blindcal.conferences import Conference
 from blindcal.guarantees import Guarantee
 from blindcal.menus import KNOWN, MENU, Menu, menu
 from blindcal.plans import plan_conference, summary
-from blindcal.releases import Request, commit_to
 from blindcal.remarks import plan_remarks
+from blindcal.requests import Request, commit_to
 from blindcal.statements import stated_epsilon
 from blindcal.workers import cores
 

@@ -18,7 +18,7 @@ from blindcal.errors import InputError, VerificationError
 from blindcal.orientations import as_given
 from blindcal.plans import plan_conference
 from blindcal.records import read_ledger, sealed_folder
-from blindcal.releases import Request, input_stamp
+from blindcal.requests import Request, input_stamp
 from blindcal.verification import Check, report
 from blindcal.verification import verify as verify_release
 from blindcal.workers import cores
