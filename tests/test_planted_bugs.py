@@ -168,7 +168,7 @@ def coins_of_different_facts_differ(folder: Path) -> None:
         (2, "p", ("a",)),
     ]
     stamps = {
-        KEY.stamp("coin", requests.coin_facts(request, release, paper, public, reviewers, 0.5, None))
+        KEY.stamp("coin", drafts.coin_facts(request, release, paper, public, reviewers, 0.5, None))
         for release, paper, reviewers in parts
     }
     assert len(stamps) == len(parts)
@@ -304,7 +304,7 @@ def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
 
 
 def without(part: str) -> Plant:
-    real = requests.coin_facts
+    real = drafts.coin_facts
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         def facts(*arguments_: Any) -> dict[str, Any]:
