@@ -185,6 +185,12 @@ def test_encodings_separators_and_line_ends(encoding: str, said: str, separator:
     assert imported.recognized[1] == f"cells separated by {names[separator]}, {said}"
 
 
+def test_a_cell_full_of_another_separator_does_not_mislead() -> None:
+    for other in ";|\t":
+        data = f"paper,reviewer,score,note\n1,a,3,{other * 9}\n2,a,4,{other * 9}\n3,c,1,\n".encode()
+        assert import_reviews(data, "x").recognized[1] == "cells separated by commas, UTF-8"
+
+
 def test_windows_text_is_told_from_damaged_utf8() -> None:
     text = "paper,reviewer,score\n1,Zoë,3\n2,Zoë,4\n"
     assert import_reviews(text.encode("cp1252"), "x").recognized[1].endswith("Windows-1252")
