@@ -294,9 +294,9 @@ def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
     blank = [row for row in rows if id(row) not in kept]
     if not blank:
         return []
-    places = ", ".join(f"{row.row}" for row in blank[:_SHOWN_ROWS])
+    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
     more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{counted(len(blank), 'review')} without a score left out (row {places}{more})"]
+    return [f"{counted(len(blank), 'review')} without a score left out ({places}{more})"]
 
 
 def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
