@@ -487,6 +487,14 @@ def test_reviews_without_a_score_are_counted_with_their_places() -> None:
     assert import_reviews(blank, "x").warnings == (f"7 reviews without a score left out ({places})",)
 
 
+def test_two_rounds_by_one_reviewer_are_asked_about() -> None:
+    table = b"paper,reviewer,score,round\n1,a,1,R1\n1,a,2,R2\n2,a,3,R1\n"
+    refused(
+        table,
+        "row 3, column reviewer: must not repeat an earlier row's paper and reviewer, found row 2's from",
+    )
+
+
 def test_versions_of_one_note_must_agree() -> None:
     export = BY_NAME["openreview/recommendation-2022.jsonl"]
     first = export.data.split(b"\n")[0]

@@ -243,6 +243,7 @@ def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, l
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
             rule, where = "must not repeat an earlier row's paper and reviewer", f"row {earlier.row}'s"
+            where += " from another round: import one round at a time" if row.round != earlier.round else ""
             log.extend([Problem(file, row.row, "reviewer", rule, where)])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
