@@ -487,6 +487,11 @@ def test_reviews_without_a_score_are_counted_with_their_places() -> None:
     assert import_reviews(blank, "x").warnings == (f"7 reviews without a score left out ({places})",)
 
 
+def test_a_version_with_an_odd_space_around_it_is_a_number() -> None:
+    export = BY_NAME["easychair/review-2024.csv"]
+    assert rows(export.read(export.data.replace(b",1,2,", b",1,\x1c2,"))) == rows(export.read())
+
+
 def test_two_rounds_by_one_reviewer_are_asked_about() -> None:
     table = b"paper,reviewer,score,round\n1,a,1,R1\n1,a,2,R2\n2,a,3,R1\n"
     refused(

@@ -190,7 +190,7 @@ def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Pr
         if not _WHOLE.fullmatch(version.strip()):
             problems.append(Problem(table.file, row.row, "version", "must be a whole number"))
             continue
-        key, value = (row.paper.strip(), number.strip() or name.strip()), int(version)
+        key, value = (row.paper.strip(), number.strip() or name.strip()), int(version.strip())
         known = best.get(key, (-1, []))
         if value >= known[0]:
             best[key] = (value, [*known[1], row] if value == known[0] else [row])
