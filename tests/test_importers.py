@@ -185,6 +185,12 @@ def test_encodings_separators_and_line_ends(encoding: str, said: str, separator:
     assert imported.recognized[1] == f"cells separated by {names[separator]}, {said}"
 
 
+def test_a_cell_full_of_another_separator_does_not_mislead() -> None:
+    for other in ";|\t":
+        data = f"paper,reviewer,score,note\n1,a,3,{other * 9}\n2,a,4,{other * 9}\n3,c,1,\n".encode()
+        assert import_reviews(data, "x").recognized[1] == "cells separated by commas, UTF-8"
+
+
 def test_windows_text_is_told_from_damaged_utf8() -> None:
     text = "paper,reviewer,score\n1,Zoë,3\n2,Zoë,4\n"
     assert import_reviews(text.encode("cp1252"), "x").recognized[1].endswith("Windows-1252")
@@ -473,6 +479,27 @@ def test_old_workbooks_may_be_in_another_encoding() -> None:
         export.read(unknown)
 
 
+def test_reviews_without_a_score_are_counted_with_their_places() -> None:
+    told = BY_NAME["cmt/two-tracks.xls"].read().warnings
+    assert told == ("1 review without a score left out (two-tracks.xls, sheet Industry, row 5)",)
+    blank = b"paper,reviewer,score\n1,a,1\n2,a,2\n" + b"".join(b"%d,a,\n" % paper for paper in range(3, 10))
+    places = "row 4, row 5, row 6, row 7, row 8, ..."
+    assert import_reviews(blank, "x").warnings == (f"7 reviews without a score left out ({places})",)
+
+
+def test_a_version_with_an_odd_space_around_it_is_a_number() -> None:
+    export = BY_NAME["easychair/review-2024.csv"]
+    assert rows(export.read(export.data.replace(b",1,2,", b",1,\x1c2,"))) == rows(export.read())
+
+
+def test_two_rounds_by_one_reviewer_are_asked_about() -> None:
+    table = b"paper,reviewer,score,round\n1,a,1,R1\n1,a,2,R2\n2,a,3,R1\n"
+    refused(
+        table,
+        "row 3, column reviewer: must not repeat an earlier row's paper and reviewer, found row 2's from",
+    )
+
+
 def test_versions_of_one_note_must_agree() -> None:
     export = BY_NAME["openreview/recommendation-2022.jsonl"]
     first = export.data.split(b"\n")[0]
@@ -491,6 +518,14 @@ def test_the_unit_of_calibration_is_chosen() -> None:
     }
     assert [row["reviewer"] for row in rows(by_member) if row["paper"] == "14"] == ["Ada Byron (member 9)"]
     assert "2 reviews by sub-reviewers count for them (--unit member: for the member)" in by_writer.recognized
+
+
+def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:
+    review = BY_NAME["easychair/review-2024.csv"].data
+    short = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less\n"})
+    refused(short, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 2")
+    twice = packed({"review.csv": review, "submission.csv": b"#,title,title,authors\n12,Logic,L,A\n"})
+    refused(twice, "x.csv: submission.csv, row 1, column title: must appear once")
 
 
 # Files that mean harm
@@ -647,3 +682,94 @@ def test_workbooks_are_read_as_openpyxl_reads_them(name: str) -> None:
             if cell.value is not None
         }
         assert found == theirs
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def workbook(body: str, link: str = "r1", kind: str = "worksheet") -> bytes:
+    """A small `.xlsx` file with one text that its cells share."""
+    sheets = f'<sheets><sheet name="s" r:id="{link}"/></sheets>'
+    target = f'<Relationship Id="r1" Type="{LINKS}/{kind}" Target="/xl/s.xml"/>'
+    return packed(
+        {
+            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{LINKS}">{sheets}</workbook>'.encode(),
+            "xl/_rels/workbook.xml.rels": f"<Relationships>{target}</Relationships>".encode(),
+            "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si><t>a_x000D_b</t></si></sst>'.encode(),
+            "xl/s.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{body}</sheetData></worksheet>'.encode(),
+        }
+    )
+
+
+def test_cells_of_a_workbook_are_what_they_stand_for() -> None:
+    body = '<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2"><v>2.50E0</v></c><c t="b"><v>1</v></c></row>'
+    body += (
+        '<row><c><v>x</v></c><c t="str"><f>1+1</f><v>two</v></c><c t="inlineStr"><is><t>y</t></is></c></row>'
+    )
+    (found,) = opening.open_export(workbook(body), "x").sheets
+    assert list(found.rows) == [(2, ["a\rb", "", "2.5", "1"]), (3, ["x", "two", "y"])]
+    assert not opening.open_export(workbook(body, kind="chartsheet"), "x").sheets
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ('<row r="x"/>', "must number its rows"),
+        ('<row r="2"/><row r="1"/>', "must number its rows upward"),
+        ('<row r="1"><c r="B2"/></row>', "must name its cells like B3"),
+        ('<row r="1"><c r="7"/></row>', "must name its cells like B3"),
+        ('<row r="1"><c r="ZZ1"/><c r="AMK1"/></row>', "must number its cells upward, at most 1,000"),
+        ('<row r="1"><c r="A1" t="s"><v>1</v></c></row>', "must point to a text of the workbook"),
+        ('<row r="1"><c r="A1" t="s"><v>-1</v></c></row>', "must point to a text of the workbook"),
+        ('<row r="1"><c r="A1" t="e"><v>#REF!</v></c></row>', "must not hold the error of a formula"),
+    ],
+)
+def test_workbooks_that_are_not_right_are_refused(body: str, rule: str) -> None:
+    refused(workbook(body), rule)
+    refused(workbook(body, link="r2"), "must be a part of the workbook")
+
+
+def test_a_format_that_was_named_must_be_there() -> None:
+    wanted = {
+        "hotcrp": "must be a HotCRP export",
+        "openreview": "must hold reviews: notes with an invitation",
+        "cmt": "must be a CMT export of reviews",
+        "easychair": "must be EasyChair's table of reviews",
+        "pretalx": "must be pretalx reviews",
+        "panel": "must have a header row with the columns paper, reviewer, score",
+    }
+    for name, rule in wanted.items():
+        refused(b"a,b\n1,2\n", rule, format=name)
+        refused(b"[{}]", rule if name != "hotcrp" else "must be HotCRP's reviews", format=name)
+
+
+def test_more_that_cannot_be_used_is_refused() -> None:
+    refused(b"pid,review,email,field,format,data\n1,1A,a,OveMer,,3\n", "run the batch script without -x")
+    users = [{"submission": "A", "user": None, "score": "1"}]
+    refused(json.dumps(users).encode(), "fetch as an organizer who may see reviewers")
+    note = {"forum": "f", "signatures": ["~A1"], "content": {"rating": 3}}
+    kinds = [
+        {**note, "id": kind, "invitation": f"V/Paper1/-/{kind}"}
+        for kind in ("Senior_Review", "Junior_Review")
+    ]
+    refused(json.dumps(kinds).encode(), "must hold one kind of reviews: leave the others out")
+    tracks = BY_NAME["cmt/two-tracks.xls"].data.decode()
+    start = tracks.index("Industry")
+    other = tracks[:start] + tracks[start:].replace("Overall score", "Merit")
+    refused(other.encode(), "must have one score in all tracks: say which with --score-field")
+
+
+def test_papers_of_hotcrp_may_come_as_a_list_or_in_a_zip() -> None:
+    export = BY_NAME["hotcrp/rqc-letters.json"]
+    papers = json.dumps(json.loads(export.data)["papers"]).encode()
+    refused(papers, "letters and words need their order")
+    listed = import_reviews(papers, "x", Choices(best_first=("A", "B", "C", "D")))
+    assert rows(listed) == rows(export.read())
+    assert rows(import_reviews(packed({"rqc.json": export.data}), "x")) == rows(export.read())
+    form = json.loads(export.data)
+    form["reviewform"]["OveMer"]["symbols"] = ["A", "B", "C", "D"]
+    assert [row["score"] for row in rows(export.read(json.dumps(form).encode()))] == ["2", "4", "1"]
+    form["reviewform"]["OveMer"] = {"values": []}
+    with pytest.raises(InputError, match="letters and words need their order"):
+        export.read(json.dumps(form).encode())

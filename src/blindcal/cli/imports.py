@@ -22,7 +22,7 @@ from blindcal.importers import (
     read_codes,
     read_map,
 )
-from blindcal.importers.findings import Unit
+from blindcal.importers.findings import Unit, counted
 from blindcal.importers.panels import columns_of
 
 WARNING = "CONFIDENTIAL: the table says who reviewed what; only you can read it."
@@ -182,7 +182,8 @@ def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None)
     say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
     if imported.confidence_field is not None:
         say(f"confidence: {imported.confidence_field}")
-    say(f"{len(reviews):,} reviews of {len(reviews.papers):,} papers by {len(reviews.reviewers):,} reviewers")
+    papers, people = counted(len(reviews.papers), "paper"), counted(len(reviews.reviewers), "reviewer")
+    say(f"{counted(len(reviews), 'review')} of {papers} by {people}")
     for item in imported.dropped:
         say(f"dropped: {item}")
     for line in imported.warnings:

@@ -73,7 +73,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         committee=_committee(opened),
         said=(*subs, _go_by(authors)),
         dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
-        problems=(*table.problems, *problems, *broken, *table.repeated(["submission #", "scores"])),
+        problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(*_numberless(table), *_namesakes(authors)),
     )
 
@@ -190,7 +190,7 @@ def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Pr
         if not _WHOLE.fullmatch(version.strip()):
             problems.append(Problem(table.file, row.row, "version", "must be a whole number"))
             continue
-        key, value = (row.paper.strip(), number.strip() or name.strip()), int(version)
+        key, value = (row.paper.strip(), number.strip() or name.strip()), int(version.strip())
         known = best.get(key, (-1, []))
         if value >= known[0]:
             best[key] = (value, [*known[1], row] if value == known[0] else [row])
@@ -199,9 +199,26 @@ def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Pr
     return latest, len(rows) - len(latest) - len(problems), problems
 
 
+def _submission_table(opened: Opened) -> Headed | None:
+    return one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
+
+
+def _committee_table(opened: Opened) -> Headed | None:
+    return one_table(opened.sheets, lambda names: {"#", "first name", "last name", "email", "role"} <= names)
+
+
+def _problems(opened: Opened, table: Headed) -> list[Problem]:
+    """What is wrong with the form of the tables."""
+    used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
+    beside = ("#", "title", "track name", "first name", "last name", "email")
+    others = filter(None, (_submission_table(opened), _committee_table(opened)))
+    found = [*table.problems, *table.repeated(used)]
+    return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
+
+
 def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
     """Titles and tracks, where the table of submissions came with it."""
-    table = one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
+    table = _submission_table(opened)
     if table is None:
         return {}, {}
     papers = table.column("#")
@@ -211,8 +228,7 @@ def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
 
 def _members(opened: Opened) -> list[tuple[str, str, str]]:
     """Number, email and name of each member, where the table of the committee came with it."""
-    wanted = frozenset(("#", "first name", "last name", "email", "role"))
-    table = one_table(opened.sheets, lambda names: wanted <= names)
+    table = _committee_table(opened)
     if table is None:
         return []
     columns = (table.column(name) for name in ("#", "email", "first name", "last name"))

@@ -61,13 +61,29 @@ class Imported:
 
 def gather(found: Found, choices: Choices) -> Imported:
     """The checked and sorted reviews of an export, or an `InputError` with every problem in it."""
-    log = Problems(found.file)
-    log.extend(found.problems)
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
+    checked = _checked(scored, people, choices.best_first or _brought(found), found)
+    check_people([(row.paper, row.reviewer) for row in checked.rows], found.file)
+    return _imported(checked, scored, people, found)
+
+
+class _Checked(NamedTuple):
+    """Reviews without a problem, their numbers, and the track of each paper."""
+
+    rows: Sequence[Row]
+    score: _Numbers
+    sure: _Numbers | None
+    tracks: Mapping[str, str]
+
+
+def _checked(
+    scored: Sequence[Row], people: Mapping[str, str], order: Sequence[str], found: Found
+) -> _Checked:
+    log = Problems(found.file)
+    log.extend(found.problems)
     rows = [_cleaned(row, people) for row in scored]
-    numbers = _scores(rows, choices.best_first or _brought(found), found, log)
-    sure = _confidences(rows, found, log)
+    score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
     tracks = _tracks(rows, found)
     _check_pairs(rows, tracks, found, log)
     if tracks:
@@ -76,23 +92,25 @@ def gather(found: Found, choices: Choices) -> Imported:
     if not rows:
         log.add(None, None, "must have at least one review with a score", "none")
     log.finish()
-    check_people([(row.paper, row.reviewer) for row in rows], found.file)
-    reviews = Reviews.from_table(_table(rows, numbers, sure))
+    return _Checked(rows, score, sure, tracks)
+
+
+def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str], found: Found) -> Imported:
+    rows, score, sure, tracks = checked
+    reviews = Reviews.from_table(_table(rows, score, sure))
     titles, committee = _titles(rows, found), _committee(rows, found, people)
     return Imported(
         format=found.format,
         reviews=reviews,
-        scale=scale_of(numbers.levels, numbers.named),
+        scale=scale_of(score.levels, score.named),
         score_field=found.score_field,
         confidence_field=None if sure is None else found.confidence_field,
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
         titles=titles,
-        tracks={
-            paper: track for paper, track in tracks.items() if not (id_problem(paper) or id_problem(track))
-        },
+        tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
         committee=committee,
         conflicts=_conflicts(found, people),
-        recognized=(*found.said, *(["decimals written with a comma"] if numbers.commas else [])),
+        recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can tell who wrote a review")),
         warnings=(
             *found.warnings,
@@ -225,6 +243,7 @@ def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, l
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
             rule, where = "must not repeat an earlier row's paper and reviewer", f"row {earlier.row}'s"
+            where += " from another round: import one round at a time" if row.round != earlier.round else ""
             log.extend([Problem(file, row.row, "reviewer", rule, where)])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
@@ -276,9 +295,9 @@ def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
     blank = [row for row in rows if id(row) not in kept]
     if not blank:
         return []
-    places = ", ".join(f"{row.row}" for row in blank[:_SHOWN_ROWS])
+    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
     more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{counted(len(blank), 'review')} without a score left out (row {places}{more})"]
+    return [f"{counted(len(blank), 'review')} without a score left out ({places}{more})"]
 
 
 def _unsure(found: Found, sure: _Numbers | None) -> list[str]:

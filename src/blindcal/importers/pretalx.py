@@ -35,29 +35,24 @@ def read(opened: Opened, choices: Choices) -> Found:
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
     given = choices.score_field or (_TOTAL if _TOTAL in fields else None)
     score = chosen_score(fields, given, opened.file)
-    rows = [
-        Row(
-            number,
-            *_paper(review)[:1],
-            _user(review)[0],
-            cell,
-            track=_paper(review)[2],
-            title=_paper(review)[1],
-        )._replace(name=_user(review)[1])
-        for number, (review, cell) in enumerate(zip(reviews, columns[score], strict=True), start=1)
-    ]
+    cells = enumerate(zip(reviews, columns[score], strict=True), start=1)
     unused = dict.fromkeys(key for review in reviews for key in review)
     kept = {"submission", "user", "scores", _TOTAL}
     return Found(
         format=NAME,
         file=opened.file,
-        rows=rows,
+        rows=[_row(number, review, cell) for number, (review, cell) in cells],
         score_field=score,
         dropped=dropped_columns(
             [*(key for key in unused if key not in kept), *(name for name in labels if name != score)],
             ["text"],
         ),
     )
+
+
+def _row(number: int, review: Item, score: str) -> Row:
+    (paper, title, track), (user, name) = _paper(review), _user(review)
+    return Row(number, paper, user, score, track=track, title=title, name=name)
 
 
 def _items(value: object) -> list[Item]:

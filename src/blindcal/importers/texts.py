@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 
 from blindcal.errors import InputError, Problem
 from blindcal.importers.sheets import Sheet
@@ -16,7 +17,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
 _SAMPLE = 2**16
-_TOP_LINES = 4
+_TOP_LINES = 50
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -76,6 +77,16 @@ def delimited(text: str, file: str, name: str) -> tuple[Sheet, str]:
 
 
 def _separator(text: str) -> str:
-    """The separator that is most frequent in one of the first lines, outside quotes."""
-    top = _QUOTED.sub("", text[:_SAMPLE]).splitlines()[:_TOP_LINES]
-    return max(SEPARATORS, key=lambda separator: max((line.count(separator) for line in top), default=0))
+    """The separator that stands equally often in the most of the first lines, outside quotes.
+
+    >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
+    (',', '\\t')
+    """
+    top = [line for line in _QUOTED.sub("", text[:_SAMPLE]).splitlines()[:_TOP_LINES] if line]
+
+    def agreement(separator: str) -> tuple[int, int]:
+        counts = Counter(number for line in top if (number := line.count(separator)))
+        return max(((lines, number) for number, lines in counts.items()), default=(0, 0))
+
+    # Where two agree equally well it is the comma that stands in texts.
+    return max(reversed(SEPARATORS), key=agreement)
