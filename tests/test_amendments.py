@@ -9,10 +9,11 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 
-from blindcal.amendments import AmendedCase, Earlier, amended_case
+from blindcal.amendments import AmendedCase, Earlier, SettledCase, amended_case
 from blindcal.cases import PaperCase, secret_of
-from blindcal.certificates import Claim
+from blindcal.certificates import Claim, table_epsilon
 from blindcal.conferences import Conference
+from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
 from blindcal.plans import PaperPlan, paired, plan_conference
 from sizes import count
@@ -199,3 +200,47 @@ def test_no_claim_about_an_amended_paper_is_below_the_truth() -> None:
     kinds = [check_amended_paper(seed) for seed in range(count(240, 2_000))]
     assert {*KINDS, "constant"} == set(kinds), "every kind must leave some table that uses the secret"
     assert kinds.count("constant") < 0.7 * len(kinds)
+
+
+def test_what_is_never_decided_against_holds_for_tied_scores_decided_again() -> None:
+    rng = np.random.default_rng(71)
+    sure, found = Guarantee("none", epsilon=None, never_against=0.85), 0
+    for _ in range(20):
+        base = random_case(rng, 2, grid=False)
+        case = with_scores(base, (0.4, 0.4))
+        first = planned(case, sure)
+        again = amended_case(case, [Earlier(case, first.policy, True)])
+        plan = planned(again, sure)
+        accept = plan.policy.accept[again.entry]
+        strong = case.belief.favor >= 0.85
+        found += int(strong.sum())
+        assert (accept[strong] == 1).all()
+        assert (accept[case.belief.favor <= 0.15] == 0).all()
+    assert found > 0
+
+
+def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() -> None:
+    base = random_case(np.random.default_rng(72), 3, grid=False)
+    crowd = replace(
+        base,
+        scores=(0.0, 1.0, 2.0),
+        candidates=tuple(f"r{i:03d}" for i in range(200)),
+        inclusion=(3 / 200,) * 200,
+        parameters=(base.parameters[0],) * 200,
+    )
+    table = ExactPolicy(np.array([UNIT // 4, UNIT // 2]))
+    assert base.listed
+    assert not crowd.listed
+    settled = amended_case(with_scores(base, crowd.scores), [Earlier(crowd, table, True)])
+    assert isinstance(settled, SettledCase)
+    assert settled.told == table_epsilon(table) > 0
+
+
+def test_too_many_readings_are_not_gone_through() -> None:
+    """Four scores changed at once, twice: 24 ways each."""
+    base = random_case(np.random.default_rng(73), 4, grid=False)
+    first, second, third = ((a, a + 0.1, a + 0.2, a + 0.3) for a in (0.0, 1.0, 2.0))
+    seen = [Earlier(case, planned(case, Guarantee()).policy, True) for case in (with_scores(base, first),)]
+    assert isinstance(amended_case(with_scores(base, second), seen), AmendedCase)
+    seen += [Earlier(with_scores(base, second), seen[0].policy, True)]
+    assert isinstance(amended_case(with_scores(base, third), seen), SettledCase)

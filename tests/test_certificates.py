@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from blindcal.beliefs import Belief
 from blindcal.certificates import Claim, certify, claim
+from blindcal.certificates import keeps as kept
 from blindcal.errors import CertificateError
 from blindcal.exact import UNIT, ExactPolicy, integers
 from blindcal.guarantees import Guarantee
@@ -352,3 +353,28 @@ def test_weights_are_read_exactly() -> None:
     share = [Fraction(int(w), int(exact.sum())) for w in exact]
     total = sum(Fraction(float(w)) for w in weight)
     assert share == [Fraction(float(w)) / total for w in weight]
+
+
+def test_what_is_never_decided_against_is_decided_for_sure() -> None:
+    """By the evidence from .8 on, either way, whatever the rest is mixed with; and `keeps` says so."""
+    rng, sure = np.random.default_rng(21), Guarantee("none", epsilon=None, never_against=0.8)
+    for _ in range(20):
+        belief = random_paper(rng, 5, 2)
+        for mixed in (0.0, 0.25):
+            policy, _ = certify(belief, np.full(belief.weight.size, 0.4), sure, mixed=mixed)
+            held = (belief.favor >= 0.8) | (1 - belief.favor >= 0.8)
+            assert (policy.accept[held] == (belief.favor[held] > 0.5)).all()
+            assert mixed or policy.accept[~held] == pytest.approx(0.4)
+            assert kept(belief, policy, sure)
+            for secret in np.flatnonzero(held):
+                numerator = policy.numerator.copy()
+                numerator[secret] = UNIT // 2
+                assert not kept(belief, ExactPolicy(numerator), sure)
+
+
+def test_a_cap_is_checked_after_both_outcomes() -> None:
+    """Accepting leaves .6 and .4 as they are; rejecting names the first secret."""
+    belief, cap = Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("none", epsilon=None, posterior_cap=0.8)
+    for table in ((UNIT // 2, UNIT), (UNIT // 2, 0)):
+        assert not kept(belief, ExactPolicy(np.array(table)), cap)
+    assert kept(belief, ExactPolicy(np.array([UNIT // 2, UNIT // 2])), cap)

@@ -196,3 +196,15 @@ def test_a_probability_outside_the_unit_interval_is_refused() -> None:
     for bad in (Fraction(-1, 2), Fraction(3, 2)):
         with pytest.raises(InputError):
             toss(KEY, {}, bad)
+
+
+def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -> None:
+    """The first 256 bits of the probability are those of the coin: the next 256 decide, and so on."""
+    key, facts = Key(bytes(range(32))), {"paper": "p"}
+    blocks = [int.from_bytes(key.stamp("coin", {"block": n, "facts": facts})) for n in range(3)]
+    whole = 1 << 256
+    for depth in (1, 2):
+        start = sum(Fraction(block, whole ** (n + 1)) for n, block in enumerate(blocks[:depth]))
+        last = whole ** (depth + 1)
+        assert toss(key, facts, start + Fraction(blocks[depth] + 1, last))
+        assert not toss(key, facts, start + Fraction(blocks[depth], 2 * last))

@@ -206,6 +206,9 @@ def test_conferences_that_only_look_alike_are_let_pass() -> None:
         assert not same_scores(mine, theirs)
         if len(mine) >= FEWEST:
             assert same_scores(mine, mine)
+    coarse = Counter(tuple(sorted(row)) for row in rng.binomial(3, 0.5, (300, 3)).tolist())
+    thrice = Counter({scores: 3 * count_ for scores, count_ in coarse.items()})
+    assert same_scores(coarse, thrice), "every share as it was, in a conference three times as large"
     fine = [tuple(sorted(row)) for row in rng.normal(size=(60, 3)).round(2).tolist()]
     assert same_scores(Counter(fine[:30]), Counter(fine)), "half of the papers, on a fine scale"
 
@@ -218,3 +221,17 @@ def test_the_entry_of_a_true_tuple_with_ties_does_not_depend_on_their_order() ->
     for row in case.tuples:
         who = [case.candidates[i] for i in row]
         assert secret_of(again, who) == secret_of(again, who[::-1])
+
+
+def test_ids_count_only_where_half_of_a_conference_comes_back(tmp_path: Path) -> None:
+    """One of three papers is known from another conference: the other two only have the same ids."""
+    given, key = loaded(small_conference(papers=3)), tmp_path / "key.bin"
+    decided(key, given)
+    strangers, theirs = loaded(small_conference(seed=9, papers=3))
+    mixed = replace(strangers, cases=(given[0].cases[0], *strangers.cases[1:]))
+    mixed = assemble(mixed.cases, 0.4, None)
+    outcome = decided(
+        key, (mixed, {**theirs, "p00": given[1]["p00"]}), replace(REQUEST, conference="other"), amend=True
+    )
+    assert outcome.changes.alike == ("p00",)
+    assert [bool(paper.earlier) for paper in outcome.record.papers] == [True, False, False]
