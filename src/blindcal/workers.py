@@ -26,8 +26,6 @@ from blindcal.startup import THREADS
 _CHUNKS = 16
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
-# Processes without work end after so many seconds.
-_IDLE = 30.0
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,7 +66,8 @@ def shared(
     Closed early, or left by an exception, it kills them: whoever presses Ctrl-C does not wait for an item.
     """
     # One thread of linear algebra each: more would double the time, and sums would depend on their number.
-    settings = {"timeout": _IDLE, "env": dict.fromkeys(THREADS, "1")}
+    # They wait for work as long as this process lives: one that gives up just as work comes ends in a warning.
+    settings = {"timeout": None, "env": dict.fromkeys(THREADS, "1")}
     loky, left = import_module("joblib.externals.loky"), enumerate(items)
     pool, running = None, dict[Any, int]()
     try:
