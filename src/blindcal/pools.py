@@ -138,8 +138,8 @@ def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = Non
 
     >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
     (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
-    >>> inclusion([1.0, 0.1, 0.1], 2, outsider=0)
-    (1.6666666666666665, 0.16666666666666666, 0.16666666666666666)
+    >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
+    [1.667, 0.167, 0.167]
     """
     scaled = _scaled(copied(chances, reviews, outsider), reviews)
     if outsider is None:

@@ -66,7 +66,7 @@ def shared(
     Closed early, or left by an exception, it kills them: whoever presses Ctrl-C does not wait for an item.
     """
     # One thread of linear algebra each: more would double the time, and sums would depend on their number.
-    # They wait for work as long as this process lives: one that gives up just as work comes ends in a warning.
+    # They wait for work while this process lives: one that gives up just as work comes ends in a warning.
     settings = {"timeout": None, "env": dict.fromkeys(THREADS, "1")}
     loky, left = import_module("joblib.externals.loky"), enumerate(items)
     pool, running = None, dict[Any, int]()
