@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
@@ -29,13 +30,13 @@ TESTS = {
     "amendments": "amendments histories attacks verification releases",
     "beliefs": "beliefs outsiders certificates policies",
     "cases": "outsiders precise_reviewers certificates plans solvers crowds conferences releases",
-    "certificates": "certificates outsiders amendments plans attacks verification",
+    "certificates": "certificates precise_reviewers outsiders amendments plans attacks verification",
     "coins": "coins releases planted_bugs cli_decide",
     "conferences": "conferences plans crowds cli_decide verification",
     "crowds": "crowds lumps outsiders",
     "decks": "plans releases solvers menus attacks",
     "equations": "certificates outsiders plans amendments crowds",
-    "exact": "certificates outsiders amendments crowds records",
+    "exact": "certificates precise_reviewers outsiders amendments crowds records",
     "histories": "histories attacks verification releases",
     "lumps": "lumps crowds solvers plans",
     "plans": "plans amendments releases verification attacks crowds menus",
@@ -44,7 +45,7 @@ TESTS = {
     "drafts": "histories attacks verification releases planted_bugs cli_decide",
     "releases": "histories attacks verification cli_decide",
     "requests": "coins attacks verification planted_bugs cli_decide",
-    "rounding": "certificates plans amendments",
+    "rounding": "certificates amendments attacks plans",
     "solvers": "solvers lumps plans outsiders crowds certificates",
     "statements": "releases attacks verification planted_bugs cli_decide",
     "sums": "crowds outsiders",
@@ -148,7 +149,7 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
         text = path.read_bytes()
         path.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
         files = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
-        files = [name for name in files if (ROOT / name).exists()]
+        files = [str(path), *(name for name in files if (ROOT / name).exists())]
         command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *files]
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         environment = {**os.environ, **one, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -163,6 +164,11 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
     return run.returncode == 0, " | ".join(line[:120] for line in lines[:6]) or f"exit code {run.returncode}"
 
 
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200)
@@ -172,6 +178,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600.0, help="for one mutant")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--again", type=Path, help="try those that lived in this earlier --out")
     asked = parser.parse_args()
     names = asked.modules.split(",")
     found = {
@@ -181,6 +188,9 @@ def main() -> None:
     everything = [one for ones in found.values() for one in ones]
     # Which ones: the same for the same seed. Nothing here is secret.
     chosen = random.Random(asked.seed).sample(everything, min(asked.count, len(everything)))
+    if asked.again:
+        lived = {(row["module"], row["before"], row["after"]) for row in rows_of(asked.again) if row["lives"]}
+        chosen = [one for one in everything if (one.module, one.before, one.after) in lived]
     print(f"{len(everything)} mutants of {len(names)} modules, {len(chosen)} tried", flush=True)
     rows = []
     with ThreadPoolExecutor(asked.workers) as pool:
