@@ -931,3 +931,50 @@ def test_what_large_pools_cost_is_told(capsys) -> None:
     assert capsys.readouterr().out == ""
     say_gap(0.0123)
     assert "up to 1.23 % fewer decisions would be wrong" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_amended_release_on_a_grid_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bar of the first release is derived again from the record: it must not depend on where it was."""
+    small = small_conference(seed=3, papers=12)
+    rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
+    whole = replace(small, reviews=(small.reviews[0], *rows))
+    key, grid = with_key(tmp_path / "key.bin"), ("--grid", "-12..12", "--despite-misfit")
+    decided(whole.write(tmp_path / "in"), key, tmp_path / "out", *grid)
+    folder = whole.with_review(1, score="3").write(tmp_path / "in")
+    decided(folder, key, tmp_path / "out2", *grid, "--amend", "--reason", "mistyped")
+    assert "scores changed: p00" in capsys.readouterr().out
+    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
+    verify = ["verify", str(folder / "reviews.csv"), *files, "--key", str(key), "--out"]
+    assert run([*verify, str(tmp_path / "out2")]) == 0
+    assert run([*verify, str(tmp_path / "nowhere")]) == 2
+    capsys.readouterr()
+    assert run([*verify, str(tmp_path / "out"), "--json"]) == 4
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["verified"] is False
+    assert "published files" in json.loads(shown.err)["error"]["message"]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_sealed(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    assert run(arguments(folder, key, Path("/proc/nothing/out"))) == 2
+    assert run(arguments(folder, key, tmp_path / "out", "--reason", "why")) == 2
+    assert "goes with --amend" in capsys.readouterr().err
+    assert not list(tmp_path.glob("key.bin.sealed/*.sealed"))
+
+
+def test_what_is_frozen_and_withdrawn_is_said(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    decided(folder, key, tmp_path / "out")
+    assert (
+        run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", "--amend", "--reason", "x")) == 3
+    )
+    assert "accept_rate was 0.4, now 0.3" in capsys.readouterr().err
+    assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
+    assert "nothing changed" in capsys.readouterr().err
+    one = replace(small, reviews=small.reviews[:3])
+    assert run(arguments(one.write(tmp_path / "in"), key, tmp_path / "new")) == 3
+    assert "in 5 of 6 papers (5 withdrawn)" in capsys.readouterr().err

@@ -115,6 +115,8 @@ def assemble(
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
+    # A quadrature is split at the bar: the one that is chosen must not depend on one that was there before.
+    cases = [replace(case, bar=0.0 if bar is None else bar) for case in cases]
     weighed = each(_places, cases, workers=workers, advance=advance, light=True)
     height, share = _bar(weighed, accept_rate, bar)
     cases = [replace(case, bar=height) for case in cases]

@@ -30,6 +30,8 @@ from blindcal.statements import certificate_text, claim_json, claim_of, decision
 # what their tables promise and cost.
 PLANNER = 1
 
+_KINDS = ("new", "scores", "pools", "grid", "reviewers", "returned")
+
 Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
 """Certified tables for a conference and their price; the price is given where it is frozen."""
 
@@ -40,7 +42,9 @@ class Changes:
     decided under another name."""
 
     new: tuple[str, ...] = ()
-    public: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    grid: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
@@ -49,7 +53,7 @@ class Changes:
     @property
     def decided(self) -> frozenset[str]:
         """The papers that get a coin."""
-        return frozenset((*self.new, *self.public, *self.reviewers))
+        return frozenset((*self.new, *self.scores, *self.pools, *self.grid, *self.reviewers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +97,14 @@ def changes_since(past: Past, conference: Conference, truth: Truth, request: Req
     keeps its decision."""
     records, old = past.of(request.conference), past.latest(request.conference)
     if records and plain(request.settings) != dict(records[0].settings):
+        was, now = records[0].settings, plain(request.settings)
+        differ = [f"{k} was {was.get(k)}, now {now[k]}" for k in now if was.get(k) != now[k]]
         raise RefusedError(
-            "the guarantee, its limits and the bar are frozen with the first release and cannot be changed"
+            "the guarantee, its limits, the bar and the better end of the scale are frozen with the first "
+            f"release and cannot be changed ({'; '.join(differ)})"
         )
     last = {paper.paper for paper in records[-1].papers} if records else set()
-    found: dict[str, list[str]] = {"new": [], "public": [], "reviewers": [], "returned": []}
+    found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for case in conference.cases:
         kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last)
         if kind is not None:
@@ -119,8 +126,10 @@ def _kind_of_change(
 ) -> str | None:
     if old is None:
         return "new"
-    if plain(public_facts(case)) != old.public:
-        return "public"
+    public = plain(public_facts(case))
+    for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid")):
+        if public[fact] != old.public[fact]:
+            return kind
     if reviewers != old.reviewers:
         return "reviewers"
     return "returned" if case.paper not in last else None

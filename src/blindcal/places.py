@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import mkdtemp
 
 from blindcal.errors import InputError
 from blindcal.records import sealed_folder
@@ -49,3 +50,18 @@ def _within(place: Path, folder: Path) -> bool:
         one == folder or (one.exists() and folder.exists() and one.samefile(folder))
         for one in (place, *place.parents)
     )
+
+
+def check_writable(out: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be made or written into, before anything is decided; nothing is left there.
+
+    One that holds a result already is only read.
+    """
+    folder = Path(out)
+    if (folder / "certificate.json").exists():
+        return
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        os.rmdir(mkdtemp(prefix=".blindcal-", dir=there))
+    except OSError as error:
+        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None

@@ -71,8 +71,8 @@ def _refuse_unsaid(
         raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
     if not amend and changes.alike:
         raise RefusedError(
-            f"{len(changes.alike)} of {len(conference.cases)} papers have reviews that were decided before "
-            "with this key, under another name. Deciding them again reveals more about their reviewers; to "
+            f"{len(changes.alike)} of {len(conference.cases)} papers look like papers that were decided "
+            "with this key under another name. Deciding them again reveals more about their reviewers; to "
             "do it, with what was revealed counted in, give --amend --reason. Other papers that only look "
             "alike need a key of their own"
         )
@@ -107,8 +107,9 @@ def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
 
 
 def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
-    words = {"new": "new", "public": "with other scores, pools or calibration"}
-    words |= {"reviewers": "with other reviewers", "returned": "returned", "withdrawn": "withdrawn"}
+    words = {"new": "new", "scores": "with other scores", "pools": "with other pools or calibration"}
+    words |= {"grid": "with another grid", "reviewers": "with other reviewers"}
+    words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
     told = ", ".join(f"{count} {word}" for count, word in parts if count)
     grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
@@ -119,6 +120,6 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
         )
     return (
         f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of "
-        f"{len(conference.cases)} papers ({told}). Deciding again reveals more about their reviewers; to do "
-        "it for these papers only, give --amend --reason and a new --out folder"
+        f"{len(conference.cases) + len(changes.withdrawn)} papers ({told}). Deciding again reveals more about "
+        "their reviewers; to do it for these papers only, give --amend --reason and a new --out folder"
     )

@@ -281,7 +281,9 @@ def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
 def _files(record: Record, out: Path) -> Check:
     """The files in a folder are the ones that were released."""
     kept = {"decisions.csv": record.decisions, "certificate.json": record.certificate}
-    wrong = sum(
-        not (out / name).exists() or (out / name).read_bytes() != text.encode() for name, text in kept.items()
-    )
-    return Check("published files", len(kept), wrong)
+    wrong = [
+        name
+        for name, text in kept.items()
+        if not (out / name).exists() or (out / name).read_bytes() != text.encode()
+    ]
+    return Check("published files", len(kept), len(wrong), ", ".join(wrong))

@@ -38,7 +38,7 @@ from blindcal.coins import Key, read_key
 from blindcal.drafts import Changes
 from blindcal.errors import InputError, RefusedError
 from blindcal.files import clear_stale
-from blindcal.places import check_apart
+from blindcal.places import check_apart, check_writable
 from blindcal.plans import plan_conference
 from blindcal.records import (
     Published,
@@ -101,6 +101,8 @@ def decide(
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
     """
+    if reason.strip() and not amend:
+        raise InputError("--reason goes with --amend: without it nothing is decided again")
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
@@ -118,6 +120,8 @@ def decide(
         despite_misfit=despite_misfit,
     )
     facts = _facts(outcome, key, out)
+    if amend and outcome.how == "stored":
+        note("nothing changed since the latest release, so nothing was amended")
     if not as_json:
         _print(outcome, facts)
     for remark in (*remarks, *plan_remarks(outcome.certificate, never_against)):
@@ -175,6 +179,7 @@ def run(
 def _key(path: Path, out: Path) -> Key:
     """The key, once it is certain that it and its sealed folder lie apart from what is sent on."""
     check_apart(path, out)
+    check_writable(out)
     sealed = sealed_folder(path)
     if not path.exists():
         if sealed.exists():
@@ -225,7 +230,7 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
-    say(f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}")
+    say(_promise(certificate))
     say(
         f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
         f"{_percent(certificate['success'])} with the decisions"
@@ -242,15 +247,30 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
 
 
+def _promise(certificate: dict[str, Any]) -> str:
+    """The guarantee in a line; what decisions on one paper add up to stands apart from what each keeps."""
+    twice = certificate["decided_again"]
+    if not twice["papers"]:
+        return f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}"
+    limit = certificate["limits"]["epsilon"]
+    each = "no limit" if limit is None else f"{_shown(limit)}"
+    return (
+        f"guarantee: {certificate['guarantee']}, epsilon {each} for each decision; "
+        f"{_shown(twice['epsilon'])} together for {count(twice['papers'], 'paper')} decided more than once"
+    )
+
+
 def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
     kinds = (
         ("new", changes.new),
-        ("scores, pools or calibration changed", changes.public),
+        ("scores changed", changes.scores),
+        ("pools or calibration changed", changes.pools),
+        ("the grid of scores changed", changes.grid),
         ("reviewers changed", changes.reviewers),
         ("back as they were, decision kept", changes.returned),
         ("withdrawn", changes.withdrawn),
-        ("reviews decided before under another name: by public information alone", changes.alike),
+        ("like papers decided under another name: decided by public information alone", changes.alike),
     )
     say(
         f"{count(len(changes.decided), 'paper')} decided now, {papers - len(changes.decided)} kept their "

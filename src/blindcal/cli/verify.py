@@ -40,6 +40,8 @@ def verify(
 
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """
+    if out is not None and not out.is_dir():
+        raise InputError(f"--out {out} must be the folder of the public files: there is no such folder")
     ledger = read_ledger(key, read_key(key))
     past = ledger.of(conference)
     if not past:
@@ -70,6 +72,8 @@ def verify(
         say(f"release {record.release}, the latest of conference {conference!r}")
         rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in checks]
         table(["check", "result", ""], rows)
+    if as_json and any(check.failed for check in checks):
+        emit_json({"release": record.release, "checks": checks, "verified": False})
     _report(checks, record.release, earlier)
     if as_json:
         emit_json(
