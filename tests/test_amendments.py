@@ -156,7 +156,8 @@ def check_amended_paper(seed: int) -> str:
     for then, scores in pairwise(history):
         past = [Earlier(one.case, one.plan.policy, one.accepted) for one in seen]
         case = amended_case(with_scores(base, scores), past)
-        assert isinstance(case, AmendedCase)
+        followed = len(seen) == 1 or len(set(history)) == 1
+        assert isinstance(case, AmendedCase if followed else SettledCase)
         second = decided(rng, case, scores, guarantee, who)
         stated = paired([stated], second.plan.claim, second.plan.policy, same_public_data=then == scores)
         check_claim(case, scores, seen, second, stated, guarantee)
@@ -237,7 +238,7 @@ def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() 
 
 
 def test_too_many_readings_are_not_gone_through() -> None:
-    """Four scores changed at once, twice: 24 ways each."""
+    """Four scores changed at once are followed, 24 ways; changed twice they are not."""
     base = random_case(np.random.default_rng(73), 4, grid=False)
     first, second, third = ((a, a + 0.1, a + 0.2, a + 0.3) for a in (0.0, 1.0, 2.0))
     seen = [Earlier(case, planned(case, Guarantee()).policy, True) for case in (with_scores(base, first),)]

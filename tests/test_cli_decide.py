@@ -969,9 +969,8 @@ def test_what_is_frozen_and_withdrawn_is_said(
 ) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     decided(folder, key, tmp_path / "out")
-    assert (
-        run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", "--amend", "--reason", "x")) == 3
-    )
+    amend = ("--amend", "--reason", "x")
+    assert run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", *amend)) == 3
     assert "accept_rate was 0.4, now 0.3" in capsys.readouterr().err
     assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
     assert "nothing changed" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from blindcal.plans import PaperPlan, plan_conference, plan_paper
 from blindcal.records import Ledger, PaperRecord, Record, commit, open_ledger
 from blindcal.releases import decide
 from blindcal.requests import Request, input_stamp
-from blindcal.verification import Check, _close, _same_text, report, verify
+from blindcal.verification import _ALWAYS, Check, _close, _same_text, report, verify
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
@@ -252,12 +252,17 @@ def test_what_nearly_agrees() -> None:
 
 
 def test_certificates_of_another_version_are_compared_by_what_they_say() -> None:
-    told = {"success": 0.5, "bar": 0.1, "assumptions": ["a"], "decided_again": {"papers": 1, "note": "n"}}
-    other = {**told, "assumptions": ["b"], "newer": 3, "decided_again": {"papers": 1, "note": "m"}}
+    again = {"papers": 1, "epsilon": 2.0, "note": "n"}
+    told = {**dict.fromkeys(_ALWAYS, 0.5), "assumptions": ["a"], "decided_again": again}
+    other = {**told, "assumptions": ["b"], "newer": 3, "decided_again": {**again, "note": "m"}}
     assert _same_text(json.dumps(told), json.dumps(other))
-    for changed in ({"success": 0.6}, {"bar": 0.2}, {"decided_again": {"papers": 2, "note": "n"}}):
+    for changed in ({"success": 0.6}, {"bar": 0.2}, {"decided_again": {**again, "epsilon": 1.0}}):
         assert not _same_text(json.dumps(told), json.dumps({**other, **changed}))
     assert not _same_text("no JSON", json.dumps(other))
+    assert not _same_text(json.dumps({**told, "invented": 1}), json.dumps(other))
+    for name in _ALWAYS:
+        fewer = {key: value for key, value in told.items() if key != name}
+        assert not _same_text(json.dumps(fewer), json.dumps(other))
 
 
 def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
@@ -301,16 +306,24 @@ def test_under_the_name_of_another_version_bad_tables_are_still_found(
     def worse(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
         return plan_conference(part, Guarantee("public", epsilon=None), price)
 
-    for index, (planner, name) in enumerate(
-        ((loose, "limits of each table"), (worse, "tables as good as today's"))
-    ):
-        path = tmp_path / f"{index}.bin"
-        with open_ledger(path, KEY) as ledger:
-            made = draft(conference, truth, REQUEST, Past(ledger), planner, "")
-            record = replace(made.record, made_with="planner 0")
-            sealed = commit(ledger, record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
+    def priced(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
+        return plan_conference(part, REQUEST.guarantee, price)[0], 0.125
+
+    found = (
+        (REQUEST, loose, False, "limits of each table"),
+        (REQUEST, loose, True, "limits of the claims"),
+        (REQUEST, worse, False, "tables as good as today's"),
+        (REQUEST, priced, False, "bar and price"),
+        (BUDGET, loose, False, "the budget"),
+    )
+    for index, (request, planner, digests, name) in enumerate(found):
+        with open_ledger(tmp_path / f"{index}.bin", KEY) as ledger:
+            made = draft(conference, truth, request, Past(ledger), planner, "")
+            papers = [replace(p, weights="00" * 32 if digests else p.weights) for p in made.record.papers]
+            record = replace(made.record, papers=tuple(papers), made_with="planner 0")
+            sealed = commit(ledger, record, made.policies, input_stamp(KEY, conference, truth, request))
             with pytest.raises(VerificationError, match=name):
-                report(checked(sealed, conference, truth, REQUEST))
+                report(checked(sealed, conference, truth, request))
 
 
 def test_amendments_are_made_again_release_by_release(

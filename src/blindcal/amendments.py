@@ -7,8 +7,9 @@ tuple of reviewers a likelihood of what was decided before; a promise must hold 
 with equal scores have no order of their own, so tuples that differ by it share one accept probability.
 
 A tuple of reviewers that the earlier table did not know takes the probability of the outcome itself, which
-tells nothing; a review without a partner is averaged over. Where tuples are too many to be listed, or the
-readings too many, a paper is decided again by public information alone, which adds nothing to what was told.
+tells nothing; a review without a partner is averaged over. Where tuples are too many to be listed, or scores
+changed over more than two releases (which review is which would have to be followed through all of them), a
+paper is decided again by public information alone, which adds nothing to what was told.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def amended_case(case: PaperCase, earlier: Sequence[Earlier]) -> PaperCase:
         return case
     public = {each.name: getattr(case, each.name) for each in fields(PaperCase)}
     listed = case.listed and all(one.case.listed for one in earlier)
-    if listed and _count(case, earlier) <= MOST_READINGS:
+    same = all(one.case.scores == case.scores for one in earlier)
+    once = len(earlier) == 1 and earlier[0].sure and _count(case, earlier) <= MOST_READINGS
+    if listed and (same or once):
         return AmendedCase(**public, earlier=tuple(earlier))
     told = [table_epsilon(one.policy) for one in earlier]
     return SettledCase(**public, told=inf if inf in told else upward(sum(map(Fraction, told), Fraction(0))))

@@ -72,10 +72,11 @@ def draft(
     """The release that this input leads to after that past: new and changed papers are decided, knowing what
     was revealed about their reviews; the others keep their decisions, and everything else is frozen."""
     records, old = past.of(request.conference), past.latest(request.conference)
-    changes, number = changes_since(past, conference, truth, request), len(records) + 1
+    others = not records and bool(reason.strip())
+    changes, number = changes_since(past, conference, truth, request, others=others), len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    part, before = _to_decide(conference, truth, request, past, changes)
+    part, before = _to_decide(conference, request, past, changes, others)
     frozen = records[0].price if records else None
     plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
     fresh = {}
@@ -92,7 +93,9 @@ def draft(
     return Draft(record, part.cases, policies, changes)
 
 
-def changes_since(past: Past, conference: Conference, truth: Truth, request: Request) -> Changes:
+def changes_since(
+    past: Past, conference: Conference, truth: Truth, request: Request, *, others: bool = False
+) -> Changes:
     """What happened to each paper since the latest release; one that was withdrawn and is back as it was
     keeps its decision."""
     records, old = past.of(request.conference), past.latest(request.conference)
@@ -111,14 +114,22 @@ def changes_since(past: Past, conference: Conference, truth: Truth, request: Req
             found[kind].append(case.paper)
     withdrawn = sorted(last - {case.paper for case in conference.cases})
     changes = Changes(**{kind: tuple(papers) for kind, papers in found.items()}, withdrawn=tuple(withdrawn))
-    decided = [case for case in conference.cases if case.paper in changes.decided]
-    again = look_up(past, request.conference, decided, truth, nearness(conference.cases))
-    others = [
+    again = _looked_up(past, conference, request, changes, others)
+    alike = [
         paper
         for paper, refs in again.items()
         if any((ref[0], ref[2]) != (request.conference, paper) for ref in refs)
     ]
-    return replace(changes, alike=tuple(others))
+    return replace(changes, alike=tuple(alike))
+
+
+def _looked_up(
+    past: Past, conference: Conference, request: Request, changes: Changes, others: bool
+) -> dict[str, tuple[Reference, ...]]:
+    """What was decided before about the papers that get a coin, by public data alone."""
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    present, near = {case.paper for case in conference.cases}, nearness(past, conference.cases)
+    return look_up(past, request.conference, decided, present, near, others=others)
 
 
 def _kind_of_change(
@@ -136,12 +147,12 @@ def _kind_of_change(
 
 
 def _to_decide(
-    conference: Conference, truth: Truth, request: Request, past: Past, changes: Changes
+    conference: Conference, request: Request, past: Past, changes: Changes, others: bool
 ) -> tuple[Conference, dict[str, tuple[Reference, ...]]]:
     """The papers that get a coin, with what was decided about their reviews before counted in."""
     chosen = [index for index, case in enumerate(conference.cases) if case.paper in changes.decided]
     cases = [conference.cases[index] for index in chosen]
-    before = look_up(past, request.conference, cases, truth, nearness(conference.cases))
+    before = _looked_up(past, conference, request, changes, others)
     cases = [
         amended_case(case, past.decisions(before.get(case.paper, ()), request.conference, case.paper))
         for case in cases

@@ -8,7 +8,7 @@ their scores, whatever they are called. What comes back is decided with everythi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, sqrt
@@ -110,94 +110,132 @@ def recorded_case(paper: PaperRecord, bar: float) -> PaperCase:
     )
 
 
-def nearness(cases: Sequence[PaperCase]) -> float:
-    """Scores that differ by no more than this are the same."""
-    scores = np.array([score for case in cases for score in case.scores])
+def nearness(past: Past, cases: Sequence[PaperCase]) -> float:
+    """Scores that differ by no more than this are the same, by the widest scale, of now or of then."""
+    tables = [[score for case in cases for score in case.scores]]
+    tables += [
+        [score for paper in record.papers for score in paper.public["scores"]]
+        for record in map(past.record, range(len(past.ledger.releases)))
+    ]
+    return max(map(_nearness, tables))
+
+
+def _nearness(scores: Sequence[float]) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         near = max(TOLERANCE * float(np.std(scores)), DIGITS * float(np.abs(scores).max()))
     return near if isfinite(near) else 0.0
 
 
 def look_up(
-    past: Past, conference: str, cases: Sequence[PaperCase], truth: Truth, near: float
+    past: Past,
+    conference: str,
+    cases: Sequence[PaperCase],
+    present: Collection[str],
+    near: float,
+    *,
+    others: bool = False,
 ) -> dict[str, tuple[Reference, ...]]:
     """For each paper the decisions about its reviews, oldest first: those of its own id in the conference,
-    and those of any paper with the same reviews. Papers without any are left out."""
-    lookalikes = _came_back(past, conference, cases, truth, near)
+    and those of any paper whose scores are the same. Papers without any are left out.
+
+    Nothing but public data is looked at, so what is decided and published does not depend on who wrote what.
+    A review may have been added or dropped where the earlier paper is not `present` any more. Other
+    conferences count only where the chair says that papers come back (`others`).
+    """
+    alike = {
+        case.paper: {
+            ref
+            for ref, paper in past.tossed.items()
+            if (ref[0], ref[2]) != (conference, case.paper)
+            and (others or ref[0] == conference)
+            and _same_scores_of(paper, case, near, whole=ref[0] == conference and ref[2] in present)
+        }
+        for case in cases
+    }
+    alike = _by_id_too(past, conference, cases, alike) if others else alike
     found = {}
     for case in cases:
-        wanted = lookalikes.get(case.paper, set())
         mine = [ref for ref in past.tossed if (ref[0], ref[2]) == (conference, case.paper)]
-        known = {other for ref in (*mine, *wanted) for other in (ref, *past.tossed[ref].earlier)}
+        heads = (*mine, *alike[case.paper])
+        known = {other for ref in heads for other in (ref, *past.tossed[ref].earlier)}
         if known:
             found[case.paper] = tuple(ref for ref in past.tossed if ref in known)
     return found
 
 
-def _came_back(
-    past: Past, conference: str, cases: Sequence[PaperCase], truth: Truth, near: float
-) -> dict[str, set[Reference]]:
-    """Decisions about papers with the same reviews, under any name but their own.
-
-    Where half of the papers of another conference's come back, the rest go by their ids.
-    """
-    by_author: dict[str, list[Reference]] = {}
-    for ref, paper in past.tossed.items():
-        for name in set(paper.reviewers):
-            by_author.setdefault(name, []).append(ref)
-    found: dict[str, set[Reference]] = {}
-    for case in cases:
-        who = truth[case.paper]
-        looked_at = {ref for name in {*who, OUTSIDER} for ref in by_author.get(name, [])}
-        looked_at = set(past.tossed) if set(who) == {OUTSIDER} else looked_at
-        same = {
-            ref
-            for ref in looked_at
-            if (ref[0], ref[2]) != (conference, case.paper)
-            and same_reviews(past.tossed[ref], case.scores, who, near)
-        }
-        if same:
-            found[case.paper] = same
-    return _by_id_too(past, conference, cases, found)
+def _same_scores_of(paper: PaperRecord, case: PaperCase, near: float, *, whole: bool) -> bool:
+    nobody = (OUTSIDER,)
+    then, now = paper.public["scores"], case.scores
+    if whole and len(then) != len(now):
+        return False
+    return same_reviews(then, nobody * len(then), now, nobody * len(now), near)
 
 
 def _by_id_too(
     past: Past, conference: str, cases: Sequence[PaperCase], found: dict[str, set[Reference]]
 ) -> dict[str, set[Reference]]:
-    others = Counter(name for refs in found.values() for name in {ref[0] for ref in refs} - {conference})
-    copied = {name for name, count in others.items() if 2 * count >= len(cases)}
+    """Where half of the papers of another conference's come back, the rest go by their ids."""
+    back = Counter(name for refs in found.values() for name in {ref[0] for ref in refs} - {conference})
+    copied = {name for name, count in back.items() if 2 * count >= len(cases)}
     for ref in past.tossed:
-        if ref[0] in copied and any(case.paper == ref[2] for case in cases):
-            found.setdefault(ref[2], set()).add(ref)
+        if ref[0] in copied and ref[2] in found:
+            found[ref[2]].add(ref)
     return found
 
 
-def same_reviews(paper: PaperRecord, scores: Sequence[float], reviewers: Sequence[str], near: float) -> bool:
-    """Whether these are the reviews of a decided paper; whom a pool did not know may be anyone."""
-    if len(scores) != len(paper.reviewers):
-        return False
-    then = _apart(paper.public["scores"], paper.reviewers)
-    now = _apart(scores, reviewers)
-    shared = then.keys() & now.keys() - {OUTSIDER}
-    left = [
-        sorted(score for name, ones in side.items() if name not in shared for score in ones)
-        for side in (then, now)
+def came_back(
+    past: Past, conference: str, cases: Sequence[PaperCase], truth: Truth, near: float
+) -> list[str]:
+    """The papers whose reviews another conference of the key decided: the same people, the same scores."""
+    by_author: dict[str, list[PaperRecord]] = {}
+    for ref, paper in past.tossed.items():
+        for name in set(paper.reviewers) if ref[0] != conference else ():
+            by_author.setdefault(name, []).append(paper)
+    return [
+        case.paper
+        for case in cases
+        if any(
+            same_reviews(paper.public["scores"], paper.reviewers, case.scores, truth[case.paper], near)
+            for name in {*truth[case.paper], OUTSIDER}
+            for paper in by_author.get(name, ())
+        )
     ]
-    unnamed = [len(side.get(OUTSIDER, ())) for side in (then, now)]
-    named = [len(part) - count for part, count in zip(left, unnamed, strict=True)]
-    pairs = [*zip(*left, strict=True), *((then[name][0], now[name][0]) for name in shared)]
-    return (
-        named[0] <= unnamed[1]
-        and named[1] <= unnamed[0]
-        and all(abs(one - other) <= near for one, other in pairs)
+
+
+def same_reviews(
+    then: Sequence[float],
+    authors_then: Sequence[str],
+    now: Sequence[float],
+    authors_now: Sequence[str],
+    near: float,
+) -> bool:
+    """Whether one paper's reviews are the other's, or half of them or more; whom a pool did not know may be
+    anyone.
+
+    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0, 1.0), ("b", "a"), 0.0)
+    True
+    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0,), ("b",), 0.0), same_reviews((1.0,), "a", (1.0,), "b", 0.0)
+    (True, False)
+    """
+    sides = [list(zip(authors_then, then, strict=True)), list(zip(authors_now, now, strict=True))]
+    few, many = sorted(sides, key=len)
+    if 2 * len(few) < len(many):
+        return False
+    # Those who are named first, so that whoever may be anyone takes what they leave.
+    return _matched(sorted(few, key=lambda one: one[0] == OUTSIDER), many, near)
+
+
+def _matched(few: Sequence[tuple[str, float]], many: Sequence[tuple[str, float]], near: float) -> bool:
+    """Whether every one of the few has a partner of its own among the many."""
+    if not few:
+        return True
+    (name, score), *rest = few
+    return any(
+        abs(score - other[1]) <= near
+        and (name == other[0] or OUTSIDER in (name, other[0]))
+        and _matched(rest, [*many[:index], *many[index + 1 :]], near)
+        for index, other in enumerate(many)
     )
-
-
-def _apart(scores: Sequence[float], reviewers: Sequence[str]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for score, name in zip(scores, reviewers, strict=True):
-        found.setdefault(name, []).append(score)
-    return found
 
 
 def renamed(past: Past, conference: str, cases: Sequence[PaperCase], near: float) -> str | None:

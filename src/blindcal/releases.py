@@ -10,7 +10,7 @@ from blindcal.conferences import Conference
 from blindcal.drafts import Changes, Planner, changes_since, draft
 from blindcal.errors import InputError, RefusedError
 from blindcal.guarantees import Guarantee
-from blindcal.histories import Past, Truth, nearness, renamed
+from blindcal.histories import Past, Truth, came_back, nearness, renamed
 from blindcal.records import Ledger, Record, commit
 from blindcal.requests import Request, input_stamp, plain, public_facts
 
@@ -54,40 +54,59 @@ def decide(
     same = [release for release in releases if release.input == stamp]
     if same and (same[-1] == releases[-1] or not amend):
         return Outcome(ledger.record(same[-1]), "stored")
-    changes = changes_since(past, conference, truth, request)
-    _refuse_unsaid(past, changes, conference, request, amend, reason)
+    others = amend and not releases
+    changes = changes_since(past, conference, truth, request, others=others)
+    _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
     drafted = draft(conference, truth, request, past, planner, reason)
-    _refuse_leak(drafted.record, request.guarantee, may_leak)
+    if not releases:
+        _refuse_leak(drafted.record, request.guarantee, may_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 
 
 def _refuse_unsaid(
-    past: Past, changes: Changes, conference: Conference, request: Request, amend: bool, reason: str
+    past: Past,
+    changes: Changes,
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    amend: bool,
+    reason: str,
 ) -> None:
     """Refuse what would toss a coin again unless that is said, with a reason."""
     released = bool(past.ledger.of(request.conference))
     if not amend and released:
         raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
-    if not amend and changes.alike:
-        raise RefusedError(
-            f"{len(changes.alike)} of {len(conference.cases)} papers look like papers that were decided "
-            "with this key under another name. Deciding them again reveals more about their reviewers; to "
-            "do it, with what was revealed counted in, give --amend --reason. Other papers that only look "
-            "alike need a key of their own"
-        )
-    fresh = [case for case in conference.cases if case.paper in set(changes.new) - set(changes.alike)]
-    other = renamed(past, request.conference, fresh, nearness(conference.cases))
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    near = nearness(past, conference.cases)
+    back = came_back(past, request.conference, decided, truth, near)
+    if back and (released or not amend):
+        raise RefusedError(_explain_return(len(back), len(decided), released))
+    fresh = [case for case in decided if case.paper in changes.new and case.paper not in back]
+    other = renamed(past, request.conference, fresh, near)
     if other is not None:
         raise RefusedError(
             f"these are the scores of conference {other!r}, which was decided with this key, with other "
             "reviewers' ids: under new names they would be tossed again. Give the ids that were given then, "
             "or use another key if these are other papers"
         )
-    if amend and not released and not changes.alike:
+    if amend and not released and not back:
         raise InputError("there is no release to amend: this conference was not decided with this key")
     if amend and not reason.strip():
         raise InputError("an amendment needs a --reason for the record")
+
+
+def _explain_return(back: int, papers: int, released: bool) -> str:
+    way = (
+        "Amend them under that name"
+        if released
+        else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
+        "counted in, give --amend --reason"
+    )
+    return (
+        f"{back} of {papers} papers look like papers that were decided with this key under another name of "
+        f"the conference. {way}. Other papers that only look alike need a key of their own"
+    )
 
 
 def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
@@ -118,8 +137,9 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
             f"the grid of scores is not that of release {record.release}, so all papers differ: "
             "give the grid that was given then, or none if none was"
         )
+    papers = len(conference.cases) + len(changes.withdrawn)
     return (
-        f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of "
-        f"{len(conference.cases) + len(changes.withdrawn)} papers ({told}). Deciding again reveals more about "
-        "their reviewers; to do it for these papers only, give --amend --reason and a new --out folder"
+        f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of {papers} "
+        f"papers ({told}). Deciding again reveals more about their reviewers; to do it for these papers "
+        "only, give --amend --reason and a new --out folder"
     )

@@ -21,7 +21,7 @@ import numpy as np
 
 from blindcal.amendments import AmendedCase, SettledCase
 from blindcal.cases import PaperCase
-from blindcal.certificates import claim, keeps
+from blindcal.certificates import Claim, claim, keeps
 from blindcal.conferences import Conference
 from blindcal.drafts import Draft, Planner, draft, with_texts
 from blindcal.errors import InputError, VerificationError
@@ -63,6 +63,40 @@ _PAPER = {
     "weights": "tables",
     "figures": "claims and figures",
 }
+# What certificates of every version say; later ones may say more.
+_ALWAYS = frozenset(
+    [
+        "papers",
+        "reviews",
+        "success_scores_only",
+        "success",
+        "added_success",
+        "success_fully_calibrated",
+        "largest_rise",
+        "epsilon",
+        "multiplier",
+        "largest_posterior",
+        "expected_wrong",
+        "expected_wrong_raw",
+        "expected_wrong_public",
+        "expected_wrong_fully_calibrated",
+        "against_evidence",
+        "gap",
+        "conference",
+        "release",
+        "accepted",
+        "bar",
+        "better",
+        "guarantee",
+        "limits",
+        "calibration_fit",
+        "commitment",
+        "key_fingerprint",
+        "release_counter",
+        "assumptions",
+        "decided_again",
+    ]
+)
 Prepare = Callable[[Sequence[PaperCase], float | None, float | None], Conference]
 """Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
 
@@ -164,7 +198,7 @@ def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
             _replayed(case, tables[case.paper], paper, raw)
             for case, paper, raw in zip(part.cases, papers, part.raw_accept, strict=True)
         ]
-        return plans, papers[0].price if papers else price
+        return plans, papers[0].price if papers and guarantee.spends else None
 
     return planner
 
@@ -215,14 +249,19 @@ def _compared(
 
 
 def _same_text(stored: str, made: str) -> bool:
-    """Whether a certificate of another version says the same in all that today's says too, wording apart."""
+    """Whether a certificate of another version says what today's would, wording apart: all that every version
+    says, and nothing that today's does not."""
     try:
         one, other = json.loads(stored), json.loads(made)
         again = [content["decided_again"] for content in (one, other)]
     except (ValueError, KeyError, TypeError):
         return False
-    shared = (one.keys() & other.keys()) - {"assumptions", "decided_again"}
-    return all(one[key] == other[key] for key in shared) and again[0]["papers"] == again[1]["papers"]
+    if not one.keys() >= _ALWAYS or not one.keys() <= other.keys():
+        return False
+    shared = one.keys() - {"assumptions", "decided_again"}
+    return all(one[key] == other[key] for key in shared) and all(
+        again[0].get(key) == again[1].get(key) for key in ("papers", "epsilon")
+    )
 
 
 def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
@@ -260,11 +299,32 @@ def _as_good(
     exact = [case for case in made.cases if weights_digest(case.scores_belief) == weights[case.paper]]
     loose = sum(not _kept(case, tables[case.paper], request.guarantee) for case in exact)
     yield Check(f"{name}: limits of each table", len(exact), loose)
+    tossed = [p for p in replayed.record.papers if p.release == stored.release and not p.earlier]
+    beyond = sum(not _nearly_kept(claim_of(paper), request.guarantee) for paper in tossed)
+    yield Check(f"{name}: limits of the claims", len(tossed), beyond)
+    if request.guarantee.spends and stored.release == 1:
+        spent = fsum(float(claim_of(paper).added) for paper in tossed)
+        reviews = sum(len(paper.reviewers) for paper in tossed)
+        over = spent > reviews * request.guarantee.added_success + _CLOSE * reviews
+        yield Check(f"{name}: the budget", 1, int(over))
     cost = [
         fsum(p.figures["numbers"]["wrong"] for p in one.record.papers if p.release == stored.release)
         for one in (replayed, made)
     ]
     yield Check(f"{name}: tables as good as today's", 1, int(cost[0] > cost[1] + _AS_GOOD * len(made.cases)))
+
+
+def _nearly_kept(stated: Claim, guarantee: Guarantee) -> bool:
+    """Whether what a first table promises keeps what was requested, up to another machine's rounding."""
+    limits = [
+        (guarantee.epsilon, stated.epsilon),
+        (guarantee.multiplier, stated.multiplier),
+        (guarantee.posterior_cap, stated.largest_posterior),
+        (0.0 if guarantee.name in ("steady", "public") else None, stated.largest_rise),
+        (0.0 if guarantee.name == "average" and not guarantee.spends else None, float(stated.added)),
+        (0.0 if guarantee.name == "public" else None, stated.epsilon),
+    ]
+    return all(limit is None or value <= limit + _CLOSE for limit, value in limits)
 
 
 def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
