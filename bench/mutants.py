@@ -194,7 +194,7 @@ def main() -> None:
     print(f"{len(everything)} mutants of {len(names)} modules, {len(chosen)} tried", flush=True)
     rows = []
     with ThreadPoolExecutor(asked.workers) as pool:
-        whole = [Mutant(name, 0, 0, 0, "", "") for name in names]
+        whole = [] if asked.again else [Mutant(name, 0, 0, 0, "", "") for name in names]
         for one, job in [(one, pool.submit(alive, one, asked.seconds, asked.python)) for one in whole]:
             if not job.result()[0]:
                 sys.exit(f"the tests of {one.module} fail without any mutant: {job.result()[1]}")
