@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase
-from blindcal.conferences import Conference, prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.conferences import Conference, Sources, prepare, read_reviewers, secret_of, true_reviewers
 from blindcal.errors import InputError
 from blindcal.plans import figures
 from blindcal.records import PaperRecord
@@ -286,3 +286,34 @@ def test_bad_reviewer_files_list_every_row(tmp_path):
     found = {(problem.row, problem.column) for problem in caught.value.problems}
     assert found == {(3, "reviewer"), (4, "slope"), (5, "noise"), (6, "slope_se"), (6, "correlation")}
     assert "canary" not in str(caught.value)
+
+
+_ANYBODY = {"*": _row(1, 0, 1)}
+_SWAPPED = [("canary-b", "p2", 1.0), ("canary-a", "p1", 2.0), ("canary-c", "p1", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pools", "why"),
+    [
+        (_SWAPPED, {"p1": {"canary-a": 1.0, "canary-c": 1.0}, "p2": {"canary-b": 1.0}}, "look swapped"),
+        (_SWAPPED, {"p1": {"canary-x": 1.0}}, "no paper is in both files: are the ids spelled differently?"),
+        ([("P-1", "canary-a", 1.0)], {"p1": {"canary-a": 1.0}}, "are the ids spelled differently?"),
+    ],
+)
+def test_where_no_paper_has_a_pool_that_is_said_once_and_no_id_shown(rows, pools, why: str):
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert why in line
+    assert not any(one[0] in line for one in rows)
+
+
+def test_an_id_that_is_also_a_persons_is_not_shown_and_rows_are_in_the_order_of_the_file():
+    """Swapped columns, and one id that both files happen to share."""
+    rows = [("p1", "canary-a", 1.0), *_SWAPPED]
+    pools = {"p1": {"canary-a": 1.0, "canary-b": 1.0, "canary-c": 1.0}}
+    sources = Sources("reviews.csv", "reviewers.csv", "nowhere.csv")
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0, sources=sources)
+    found = [line.split("found ")[1] for line in str(caught.value).splitlines()]
+    assert found == [f"none for a paper (reviews.csv, row {row})" for row in (1, 2, 3)]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from blindcal.cases import MOST_LISTED, PaperCase, secret_of
-from blindcal.cells import Column
+from blindcal.cells import Column, count
 from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
@@ -47,6 +47,9 @@ Parameters = Mapping[str, tuple[float, ...]]
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
+_POOL_RULE = "must have a pool for a paper that has reviews"
+_SWAPPED = "the columns paper and reviewer look swapped in one of them"
+_APART = "no paper is in both files: are the ids spelled differently?"
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
 
 
@@ -202,24 +205,29 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
     """Every problem at once. No reviewer is named, and a paper by the first of its rows: no review is singled
     out."""
     named = sources or Sources("reviews", "reviewers", "pools")
-    starts = _first_rows(reviews)
-    problems, missing, shown_as = [], dict[str, list[str]](), dict[str, str]()
-    for paper, who in _by_slot(reviews).items():
-        # Where columns were swapped a paper's id is a reviewer's.
-        shown = "a paper" if paper in parameters else f"paper {paper!r}"
-        shown_as[paper] = shown + ("" if sources is None else f" ({named.reviews}, row {starts[paper]})")
-        problems += [
-            Problem(named.pools, None, None, rule, f"{found} for {shown_as[paper]}")
-            for rule, found in _pool_problems(who, pools.get(paper))
-        ]
-        missing[paper] = _missing(who, pools.get(paper, {}))
-    barred = conflicts_in(sources.pools) if sources is not None and any(missing.values()) else ()
+    wrote = _by_slot(reviews)
+    broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in wrote.items()}
+    missing = {paper: _missing(who, pools.get(paper, {})) for paper, who in wrote.items()}
+    faulty = any(broken.values()) or any(missing.values())
+    barred = conflicts_in(sources.pools) if sources is not None and faulty else set[tuple[str, str]]()
+    people = {*parameters, *(name for pool in pools.values() for name in pool), *(name for _, name in barred)}
+    shown = _shown_papers(reviews, pools, people, sources)
+    problems = [
+        Problem(named.pools, None, None, rule, f"{found} for {shown[paper]}")
+        for paper in shown
+        for rule, found in broken[paper]
+    ]
+    if pools.keys().isdisjoint(reviews.papers):
+        why = _SWAPPED if _swapped(reviews, people) else _APART
+        found = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
+        problems = [Problem(named.pools, None, None, _POOL_RULE, found)]
     strange = strangers(missing, pools, parameters, barred)
-    for (paper, cause), count in Counter((one.paper, one.cause) for one in strange).items():
+    counted = Counter((one.paper, one.cause) for one in strange)
+    place = {paper: index for index, paper in enumerate(shown)}
+    for paper, cause in sorted(counted, key=lambda one: place[one[0]]):
         file, column, rule, found = CAUSES[cause]
-        problems.append(
-            Problem(getattr(named, file), None, column, rule, f"{count} {found} for {shown_as[paper]}")
-        )
+        found = f"{counted[paper, cause]} {found} for {shown[paper]}"
+        problems.append(Problem(getattr(named, file), None, column, rule, found))
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
     if OUTSIDER not in parameters and (without := needed - set(parameters)):
         found = f"{len(without)} missing"
@@ -234,6 +242,28 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
         raise error
 
 
+def _shown_papers(
+    reviews: Reviews, pools: Pools, people: Collection[str], sources: Sources | None
+) -> dict[str, str]:
+    """What messages call each paper, in the order to list them.
+
+    Where columns were swapped a paper's id is a person's name. It is not shown if any file knows it as one,
+    or if no paper has a pool, so that nothing tells; nor may the order of the messages then be that of names.
+    """
+    starts = _first_rows(reviews)
+    apart = not any(pools.get(paper) for paper in reviews.papers)
+    hidden = {paper for paper in reviews.papers if apart or paper in people}
+    row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
+    order = sorted(starts, key=starts.__getitem__) if hidden else reviews.papers
+    return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
+
+
+def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
+    """Whether most papers are called as people are, and no reviewer is."""
+    known = sum(paper in people for paper in reviews.papers)
+    return 2 * known >= len(reviews.papers) and not any(name in people for name in reviews.reviewers)
+
+
 def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
     """Whom the pool of a paper does not hold, and `*` does not stand for."""
     positive = {name for name, chance in pool.items() if chance > 0.0}
@@ -244,7 +274,7 @@ def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
 def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
     """The rules that the pool of one paper breaks, and what was found."""
     if pool is None:
-        return [("must have a pool for a paper that has reviews", "none")]
+        return [(_POOL_RULE, "none")]
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
     outside = OUTSIDER in positive

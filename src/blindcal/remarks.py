@@ -84,14 +84,18 @@ def stray_remarks(
     if unknown := len(named - set(papers)):
         remarks.append(
             f"{table.file} has {what} for {_papers(unknown)} without any review in {reviews}: left out"
-            + ("" if unknown < len(named) else ". No paper is in both files: are the ids spelled otherwise?")
+            + (
+                ""
+                if unknown < len(named)
+                else ". No paper is in both files: are the ids spelled differently?"
+            )
         )
     barred = set(table.text("conflict")) if conflicts else set()
     if strangers := len(barred - set(people) - {OUTSIDER}):
         whom = "a person" if strangers == 1 else f"{strangers:,} people"
         remarks.append(
             f"{table.file} has conflicts of {whom} without calibration: they bar nobody. Is a name spelled "
-            "otherwise than in the reviewers' calibration?"
+            "differently than in the reviewers' calibration?"
         )
     return remarks
 
