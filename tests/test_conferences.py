@@ -244,8 +244,8 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
     for part in (
         "above 0 for every reviewer of a paper",
         "beforehand), found 1 with 0 for paper 'p'",
-        "as large as the reviews of a paper, found 1 for paper 'p'",
-        "who must stand in its pool, too, found 1 without a row for paper 'q'",
+        "at least as many candidates as the paper has reviews, found 1 candidate for paper 'p'",
+        "(each must also be in the paper's pool), found 1 without a row for paper 'q'",
         "a pool for a paper that has reviews, found none for paper 'r'",
         "row for every candidate",
     ):
@@ -317,3 +317,15 @@ def test_an_id_that_is_also_a_persons_is_not_shown_and_rows_are_in_the_order_of_
         prepare(_reviews(rows), _ANYBODY, pools, bar=0.0, sources=sources)
     found = [line.split("found ")[1] for line in str(caught.value).splitlines()]
     assert found == [f"none for a paper (reviews.csv, row {row})" for row in (1, 2, 3)]
+
+
+def test_reviewers_of_another_kind_of_id_are_said_once():
+    """Emails in the reviews, names in the other files."""
+    names = {"Ada": _row(1, 0, 1), "Eva": _row(1, 0, 1)}
+    rows = [(paper, f"{who}@canary", 1.0) for paper in "pqr" for who in "xy"]
+    pools = {paper: dict.fromkeys(names, 1.0) for paper in "pqr"}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("found none of the reviewers of reviews: emails in one file and names in the other?")
+    assert len(caught.value.confidential) == 6

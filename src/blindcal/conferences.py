@@ -49,6 +49,7 @@ _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
 _POOL_RULE = "must have a pool for a paper that has reviews"
 _SWAPPED = "the columns paper and reviewer look swapped in one of them"
+_UNLIKE = "emails in one file and names in the other?"
 _APART = "no paper is in both files: are the ids spelled differently?"
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
 
@@ -223,6 +224,13 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
         problems = [Problem(named.pools, None, None, _POOL_RULE, found)]
     strange = strangers(missing, pools, parameters, barred)
     counted = Counter((one.paper, one.cause) for one in strange)
+    if any(cause == "calibration" for _, cause in counted) and parameters.keys().isdisjoint(
+        reviews.reviewers
+    ):
+        rule, found = CAUSES["calibration"][2], f"none of the reviewers of {named.reviews}"
+        why = _SWAPPED if _swapped(reviews, people) else _UNLIKE
+        problems.append(Problem(named.reviewers, None, "reviewer", rule, f"{found}: {why}"))
+        counted = Counter({one: number for one, number in counted.items() if one[1] != "calibration"})
     place = {paper: index for index, paper in enumerate(shown)}
     for paper, cause in sorted(counted, key=lambda one: place[one[0]]):
         file, column, rule, found = CAUSES[cause]
@@ -279,7 +287,8 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
     positive = {name for name, chance in pool.items() if chance > 0.0}
     outside = OUTSIDER in positive
     if len(positive) < len(who) and not outside:
-        problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
+        rule = "must have at least as many candidates as the paper has reviews"
+        problems.append((rule, count(len(positive), "candidate")))
     elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
         problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
