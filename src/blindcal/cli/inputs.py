@@ -29,7 +29,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.histories import Truth
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.remarks import bar_remarks, rate_rule, stray_remarks
+from blindcal.remarks import bar_remarks, pool_remarks, rate_rule, stray_remarks
 from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
@@ -119,7 +119,7 @@ class Files:
                 f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
                 "as exact numbers, and the certificate is for that"
             )
-        return [*remarks, *bar_remarks(conference, request.bar)]
+        return [*remarks, *pool_remarks(conference), *bar_remarks(conference, request.bar)]
 
     @cached_property
     def _tables(self) -> tuple[Reviews, Parameters]:
