@@ -59,6 +59,8 @@ def test_a_hopeless_calibration_is_refused_and_nothing_is_written(
     said = capsys.readouterr().err
     assert "the calibration does not fit the scores" in said
     assert "--despite-misfit" in said
+    assert " Whatever is planned" in said
+    assert "?." not in said
     assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", "--grid", "1..10")) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
 

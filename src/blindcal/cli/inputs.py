@@ -155,9 +155,10 @@ def request_of(
 def refuse_misfit(fit: Agreement, despite: bool) -> None:
     """Refuse a calibration that does not fit the scores at all."""
     if fit.verdict == HOPELESS and not despite:
+        found = "; ".join(fit.notes)
         raise InputError(
-            f"{'; '.join(fit.notes)}. Whatever is planned or certified would not be about these scores; to "
-            "go on all the same, give --despite-misfit"
+            f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
+            "about these scores; to go on all the same, give --despite-misfit"
         )
 
 
