@@ -329,3 +329,14 @@ def test_reviewers_of_another_kind_of_id_are_said_once():
     (line,) = str(caught.value).splitlines()
     assert line.endswith("found none of the reviewers of reviews: emails in one file and names in the other?")
     assert len(caught.value.confidential) == 6
+
+
+def test_swapped_columns_are_told_from_another_kind_of_id():
+    """Everyone is a candidate for everything, so that people, too, have pools."""
+    names = {name: _row(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}
+    pools = {name: dict.fromkeys(names, 1.0) for name in names}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(_SWAPPED), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("reviewers of reviews: the columns paper and reviewer look swapped there")
+    assert "canary" not in line

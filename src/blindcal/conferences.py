@@ -21,7 +21,7 @@ from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
 from blindcal.pools import OUTSIDER, Pools, conflicts_in, first_row, inclusion, read_pools, tuple_count
 from blindcal.reviews import Reviews
-from blindcal.strangers import CAUSES, strangers
+from blindcal.strangers import CAUSES, Stranger, strangers
 from blindcal.tables import refuse
 from blindcal.workers import each
 
@@ -48,7 +48,7 @@ Parameters = Mapping[str, tuple[float, ...]]
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
 _POOL_RULE = "must have a pool for a paper that has reviews"
-_SWAPPED = "the columns paper and reviewer look swapped in one of them"
+_SWAPPED = "the columns paper and reviewer look swapped"
 _UNLIKE = "emails in one file and names in the other?"
 _APART = "no paper is in both files: are the ids spelled differently?"
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
@@ -209,45 +209,81 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
     wrote = _by_slot(reviews)
     broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in wrote.items()}
     missing = {paper: _missing(who, pools.get(paper, {})) for paper, who in wrote.items()}
-    faulty = any(broken.values()) or any(missing.values())
-    barred = conflicts_in(sources.pools) if sources is not None and faulty else set[tuple[str, str]]()
-    people = {*parameters, *(name for pool in pools.values() for name in pool), *(name for _, name in barred)}
-    shown = _shown_papers(reviews, pools, people, sources)
-    problems = [
+    problems, strange = list[Problem](), list[Stranger]()
+    if any(broken.values()) or any(missing.values()):
+        barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
+        members = {name for pool in pools.values() for name in pool}
+        people = {*parameters, *members, *(name for _, name in barred)}
+        shown = _shown_papers(reviews, pools, people, sources)
+        swapped = _swapped(reviews, people)
+        strange = strangers(missing, pools, parameters, barred)
+        problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
+        problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)
+    problems += _unknown_candidates(reviews, parameters, pools, sources)
+    if problems:
+        error = refuse(problems[:100], more=max(0, len(problems) - 100))
+        error.confidential = tuple(astuple(one) for one in strange)
+        raise error
+
+
+def _broken_pools(
+    broken: Mapping[str, Sequence[tuple[str, str]]],
+    reviews: Reviews,
+    pools: Pools,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """What is wrong with the pools of some papers; said once where no paper has any."""
+    if pools.keys().isdisjoint(reviews.papers):
+        why = f"{_SWAPPED} in one of them" if swapped else _APART
+        found = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
+        return [Problem(named.pools, None, None, _POOL_RULE, found)]
+    return [
         Problem(named.pools, None, None, rule, f"{found} for {shown[paper]}")
         for paper in shown
         for rule, found in broken[paper]
     ]
-    if pools.keys().isdisjoint(reviews.papers):
-        why = _SWAPPED if _swapped(reviews, people) else _APART
-        found = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
-        problems = [Problem(named.pools, None, None, _POOL_RULE, found)]
-    strange = strangers(missing, pools, parameters, barred)
+
+
+def _unknown_reviewers(
+    strange: Sequence[Stranger],
+    reviews: Reviews,
+    parameters: Parameters,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """How many reviewers of which papers are not in the pool, and why; said once where nobody has a row."""
     counted = Counter((one.paper, one.cause) for one in strange)
-    if any(cause == "calibration" for _, cause in counted) and parameters.keys().isdisjoint(
-        reviews.reviewers
-    ):
-        rule, found = CAUSES["calibration"][2], f"none of the reviewers of {named.reviews}"
-        why = _SWAPPED if _swapped(reviews, people) else _UNLIKE
-        problems.append(Problem(named.reviewers, None, "reviewer", rule, f"{found}: {why}"))
+    problems = []
+    if parameters.keys().isdisjoint(reviews.reviewers) and any(one.cause == "calibration" for one in strange):
+        why = f"{_SWAPPED} there" if swapped else _UNLIKE
+        found = f"none of the reviewers of {named.reviews}: {why}"
+        problems.append(Problem(named.reviewers, None, "reviewer", CAUSES["calibration"][2], found))
         counted = Counter({one: number for one, number in counted.items() if one[1] != "calibration"})
     place = {paper: index for index, paper in enumerate(shown)}
     for paper, cause in sorted(counted, key=lambda one: place[one[0]]):
         file, column, rule, found = CAUSES[cause]
         found = f"{counted[paper, cause]} {found} for {shown[paper]}"
         problems.append(Problem(getattr(named, file), None, column, rule, found))
+    return problems
+
+
+def _unknown_candidates(
+    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None
+) -> list[Problem]:
+    """Whether candidates of the pools have no calibration."""
     needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
-    if OUTSIDER not in parameters and (without := needed - set(parameters)):
-        found = f"{len(without)} missing"
-        if sources is not None and (row := first_row(sources.pools, without)) is not None:
-            found += f", the first in {sources.pools}, row {row}"
-        found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
-        rule = "must have a row for every candidate of the pools, or a row * for those without one"
-        problems.append(Problem(named.reviewers, None, None, rule, found))
-    if problems:
-        error = refuse(problems[:100], more=max(0, len(problems) - 100))
-        error.confidential = tuple(astuple(one) for one in strange)
-        raise error
+    without = needed - set(parameters)
+    if OUTSIDER in parameters or not without:
+        return []
+    found = f"{len(without)} missing"
+    if sources is not None and (row := first_row(sources.pools, without)) is not None:
+        found += f", the first in {sources.pools}, row {row}"
+    found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
+    rule = "must have a row for every candidate of the pools, or a row * for those without one"
+    return [Problem("reviewers" if sources is None else sources.reviewers, None, None, rule, found)]
 
 
 def _shown_papers(
