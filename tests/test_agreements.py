@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.agreements import DOUBTFUL, FITS, HOPELESS, agreement
+from blindcal.agreements import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, agreement
 from blindcal.cases import PaperCase
 from blindcal.worlds import Below, expected, score_measure, square_measure, world_of
 from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty
@@ -178,7 +178,7 @@ def test_where_low_is_better_everything_is_shown_as_it_was_given() -> None:
         -high.shift,
     )
     assert (low.stretch, low.shape, low.verdict) == (high.stretch, high.shape, high.verdict)
-    assert "from -10 to -1" in low.notes[0]
+    assert "go from -10 to -1" in low.notes[0]
 
 
 def test_what_a_certificate_repeats_names_no_candidate_and_has_few_digits() -> None:
@@ -196,3 +196,88 @@ def test_few_scores_or_all_the_same_can_be_judged(scores: tuple[float, ...]) -> 
     found = agreement([case])
     assert (found.verdict, found.following, found.mirrored) == (FITS, None, None)
     assert found.observed_mean == pytest.approx(5)
+
+
+@pytest.mark.parametrize("grid", [False, True])
+def test_the_scale_that_a_calibration_was_made_for_is_not_cut_to_the_grid(grid: bool) -> None:
+    """Rows for scores from 10 to 100: two standard deviations about 58 by hand from the rows themselves."""
+    cases = Drawn(grid=grid).cases(np.random.default_rng(5), lambda rows: 10 * rows)
+    found = agreement(cases)
+    assert found.verdict == HOPELESS
+    low, high = (float(x) for x in found.notes[0].split("from about ")[1].split(";")[0].split(" to "))
+    rows = np.array([row for case in cases for row in case.parameters])
+    sd = np.sqrt((rows[:, 0] ** 2 + rows[:, 2] ** 2).mean() + rows[:, 1].var())
+    assert (low, high) == (
+        pytest.approx(rows[:, 1].mean() - 2 * sd, abs=3),
+        pytest.approx(rows[:, 1].mean() + 2 * sd, abs=3),
+    )
+
+
+def test_scores_in_other_units_are_no_typo_of_a_few_candidates() -> None:
+    for seed in range(count(4, 40)):
+        cases = Drawn(grid=False).cases(np.random.default_rng([12, seed]))
+        found = agreement([replace(case, scores=tuple(10 * x for x in case.scores)) for case in cases])
+        assert found.verdict == HOPELESS
+        assert found.notes[0].startswith("the calibration does not fit the scores: it predicts a mean of")
+        assert "typo" not in found.notes[0]
+
+
+@pytest.mark.parametrize("better", ["high", "low"])
+@pytest.mark.parametrize("grid", [False, True])
+def test_swapped_slopes_and_offsets_are_asked_for(grid: bool, better: str) -> None:
+    """Where low is better the cases hold what was given, negated."""
+    for seed in range(count(4, 40)):
+        cases = Drawn(grid=grid).cases(np.random.default_rng([13, seed]), lambda rows: rows[:, [1, 0, 2]])
+        if better == "low":
+            cases = [
+                replace(
+                    case,
+                    scores=tuple(sorted(-x for x in case.scores)),
+                    parameters=tuple((a, -b, *rest) for a, b, *rest in case.parameters),
+                    grid=None if case.grid is None else tuple(sorted(-x for x in case.grid)),
+                )
+                for case in cases
+            ]
+        found = agreement(cases, better)
+        assert found.verdict != FITS
+        assert found.notes[0].endswith("Are the columns slope and offset swapped?")
+
+
+def test_noise_larger_than_the_whole_scale_is_said() -> None:
+    def noisy(rows: np.ndarray) -> np.ndarray:
+        rows[:, 2] = 50.0
+        return rows
+
+    def one_noisy(rows: np.ndarray) -> np.ndarray:
+        rows[0, 2] = 50.0
+        return rows
+
+    for change in (noisy, one_noisy):
+        (said,) = agreement(Drawn().cases(np.random.default_rng(5), change)).notes
+        assert "a noise of about 50, larger than the whole scale (the scores go from 1 to 10)" in said
+
+
+def test_scores_that_are_all_the_same_are_said_to_be() -> None:
+    cases = [replace(case, scores=(6.0,) * 3) for case in Drawn().cases(np.random.default_rng(5))]
+    (said,) = agreement(cases).notes
+    assert "all scores are 6: is that the right column?" in said
+    assert "from 6" not in said
+
+
+def test_a_doubtful_calibration_may_not_fit() -> None:
+    def moved(rows: np.ndarray) -> np.ndarray:
+        rows[:, 1] += 1.5
+        return rows
+
+    found = agreement(Drawn(300, 150).cases(np.random.default_rng(5), moved))
+    assert found.verdict == DOUBTFUL
+    assert found.notes[0].startswith("the calibration may not fit the scores: ")
+
+
+def test_offsets_that_papers_follow_are_not_called_mirrored() -> None:
+    """The evidence for mirroring may exceed its bar by chance where papers do follow their pools."""
+    found = agreement(Drawn().cases(np.random.default_rng(5)))
+    lucky = replace(found, mirrored=2.5, following=0.6)
+    assert not _looks_mirrored(lucky)
+    assert _looks_mirrored(replace(lucky, following=0.4))
+    assert _looks_mirrored(replace(lucky, following=None))

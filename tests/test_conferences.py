@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase
-from blindcal.conferences import Conference, prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.conferences import Conference, Sources, prepare, read_reviewers, secret_of, true_reviewers
 from blindcal.errors import InputError
 from blindcal.plans import figures
 from blindcal.records import PaperRecord
@@ -244,8 +244,8 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
     for part in (
         "above 0 for every reviewer of a paper",
         "beforehand), found 1 with 0 for paper 'p'",
-        "as large as the reviews of a paper, found 1 for paper 'p'",
-        "who must stand in its pool, too, found 1 without a row for paper 'q'",
+        "at least as many candidates as the paper has reviews, found 1 candidate for paper 'p'",
+        "(each must also be in the paper's pool), found 1 without a row for paper 'q'",
         "a pool for a paper that has reviews, found none for paper 'r'",
         "row for every candidate",
     ):
@@ -286,3 +286,57 @@ def test_bad_reviewer_files_list_every_row(tmp_path):
     found = {(problem.row, problem.column) for problem in caught.value.problems}
     assert found == {(3, "reviewer"), (4, "slope"), (5, "noise"), (6, "slope_se"), (6, "correlation")}
     assert "canary" not in str(caught.value)
+
+
+_ANYBODY = {"*": _row(1, 0, 1)}
+_SWAPPED = [("canary-b", "p2", 1.0), ("canary-a", "p1", 2.0), ("canary-c", "p1", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pools", "why"),
+    [
+        (_SWAPPED, {"p1": {"canary-a": 1.0, "canary-c": 1.0}, "p2": {"canary-b": 1.0}}, "look swapped"),
+        (_SWAPPED, {"p1": {"canary-x": 1.0}}, "no paper is in both files: are the ids spelled differently?"),
+        ([("P-1", "canary-a", 1.0)], {"p1": {"canary-a": 1.0}}, "are the ids spelled differently?"),
+    ],
+)
+def test_where_no_paper_has_a_pool_that_is_said_once_and_no_id_shown(rows, pools, why: str):
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert why in line
+    assert not any(one[0] in line for one in rows)
+
+
+def test_an_id_that_is_also_a_persons_is_not_shown_and_rows_are_in_the_order_of_the_file():
+    """Swapped columns, and one id that both files happen to share."""
+    rows = [("p1", "canary-a", 1.0), *_SWAPPED]
+    pools = {"p1": {"canary-a": 1.0, "canary-b": 1.0, "canary-c": 1.0}}
+    sources = Sources("reviews.csv", "reviewers.csv", "nowhere.csv")
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0, sources=sources)
+    found = [line.split("found ")[1] for line in str(caught.value).splitlines()]
+    assert found == [f"none for a paper (reviews.csv, row {row})" for row in (1, 2, 3)]
+
+
+def test_reviewers_of_another_kind_of_id_are_said_once():
+    """Emails in the reviews, names in the other files."""
+    names = {"Ada": _row(1, 0, 1), "Eva": _row(1, 0, 1)}
+    rows = [(paper, f"{who}@canary", 1.0) for paper in "pqr" for who in "xy"]
+    pools = {paper: dict.fromkeys(names, 1.0) for paper in "pqr"}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("found none of the reviewers of reviews: emails in one file and names in the other?")
+    assert len(caught.value.confidential) == 6
+
+
+def test_swapped_columns_are_told_from_another_kind_of_id():
+    """Everyone is a candidate for everything, so that people, too, have pools."""
+    names = {name: _row(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}
+    pools = {name: dict.fromkeys(names, 1.0) for name in names}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(_SWAPPED), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("reviewers of reviews: the columns paper and reviewer look swapped there")
+    assert "canary" not in line

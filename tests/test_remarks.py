@@ -13,7 +13,7 @@ from blindcal.cli import run
 from blindcal.conferences import prepare
 from blindcal.errors import InputError
 from blindcal.orientations import as_given, upright_reviewers, upright_reviews
-from blindcal.remarks import bar_remarks, plan_remarks, rate_rule, stray_remarks
+from blindcal.remarks import bar_remarks, plan_remarks, pool_remarks, rate_rule, stray_remarks
 from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import SmallConference, arguments, decided, small_conference
@@ -59,6 +59,8 @@ def test_a_hopeless_calibration_is_refused_and_nothing_is_written(
     said = capsys.readouterr().err
     assert "the calibration does not fit the scores" in said
     assert "--despite-misfit" in said
+    assert " Whatever is planned" in said
+    assert "?." not in said
     assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", "--grid", "1..10")) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
 
@@ -226,7 +228,28 @@ def test_pools_that_name_the_authors_are_noted(tmp_path: Path, capsys: pytest.Ca
     )
     folder = known.write(tmp_path / "in")
     assert run(_plan(folder, "--accept-rate", "0.4", "--despite-misfit")) == 0
-    assert "the pools and scores already name 100.0 % of the authors" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "the pools and scores already name 100.0 % of the authors" in said
+    assert "every pool has exactly as many people as the paper has reviews, so who reviewed it is" in said
+
+
+@pytest.mark.parametrize(
+    ("pools", "said"),
+    [
+        (["ab", "ab", "ab"], "every pool has exactly"),
+        (["ab", "ab", "abc"], "2 of 3 pools (67 %) have exactly as many people as the paper has reviews, so"),
+        (["ab", "abc", "abc", "ab"], None),
+        (["ab*", "ab*"], None),
+        (["a*"], None),
+    ],
+)
+def test_pools_that_are_the_reviewers_are_noted(pools: list[str], said: str | None) -> None:
+    people = dict.fromkeys("abc*", (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    papers = [str(place) for place in range(len(pools))]
+    table = {"paper": papers * 2, "reviewer": ["a"] * len(pools) + ["b"] * len(pools), "score": papers * 2}
+    given = {paper: dict.fromkeys(pool, 1.0) for paper, pool in zip(papers, pools, strict=True)}
+    found = pool_remarks(prepare(Reviews.from_table(table), people, given, bar=0.0))
+    assert [said] * (said is not None) == [note[: len(said or "")] for note in found]
 
 
 def test_never_against_that_is_worse_than_raw_is_noted() -> None:

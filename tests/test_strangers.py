@@ -55,7 +55,7 @@ def _cause(name: str, small: SmallConference) -> tuple[SmallConference, str, lis
         start = "reviews.csv, column reviewer: must spell reviewers as the other files do, found 1 spelled"
         return small.with_review(1, reviewer=other), start, [paper, other, name, who]
     if name == "calibration":
-        start = "reviewers.csv, column reviewer: must have a row for every reviewer of a paper"
+        start = "reviewers.csv, column reviewer: must have a row for every reviewer (each"
         return small.with_review(1, reviewer="Xyq"), start, [paper, "Xyq", name, ""]
     if name == "conflict":
         barred = (("paper", "conflict"), (paper, who))
@@ -129,3 +129,18 @@ def test_thousands_of_unknown_names_are_looked_up_in_time() -> None:
     found = strangers(missing, {"p0": dict.fromkeys(known, 1.0)}, known)
     assert len(found) == 4000
     assert found[0].nearest == Directory(known).nearest("PERSON NUMBER 00000", False)
+
+
+def test_papers_are_in_natural_order(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """'2' before '10', in the messages and in the list."""
+    number = {"p00": "10", "p01": "2", "p02": "1"}
+    rows = tuple((number.get(row[0], row[0]), *row[1:]) for row in small.reviews)
+    pools = tuple((number.get(row[0], row[0]), *row[1:]) for row in small.pools)
+    bad = replace(small, reviews=rows, pools=pools)
+    for place in [i for i, row in enumerate(rows) if row[0] in ("2", "10")][::2]:
+        bad = bad.with_review(place, reviewer="Xyq")
+    said, file = _refused(bad, tmp_path, capsys)
+    assert [line.split("paper '")[1].split("'")[0] for line in said.splitlines()[:2]] == ["2", "10"]
+    assert [row[0] for row in _rows(file)] == ["paper", "2", "10"]

@@ -196,16 +196,18 @@ def _judged(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: 
         or (flags.stretched and not 1 / _HOPELESS_STRETCH < found.stretch < _HOPELESS_STRETCH)
         or (found.impossible >= _HOPELESS_COUNT and share > _HOPELESS_SHARE)
     )
+    found = replace(found, verdict=HOPELESS if hopeless else DOUBTFUL)
     notes = _notes(found, flags, world, odd, sign)
-    return replace(found, verdict=HOPELESS if hopeless else DOUBTFUL if notes else FITS, notes=notes)
+    return replace(found, verdict=found.verdict if hopeless or notes else FITS, notes=notes)
 
 
 def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: float) -> tuple[str, ...]:
     """What was found, and what was probably meant."""
+    off = flags.shifted or flags.stretched
     # One wild row of the calibration bends every other measure: that first, the rest once it is mended.
-    if 0 < odd.size <= len(world.people) / 2:
+    if 0 < odd.size <= len(world.people) / 2 and not (off and (_gross(world) or _swapped(world, sign))):
         return (_odd_note(world.people[odd], world, sign),)
-    if flags.shifted or flags.stretched:
+    if off:
         return (_overall(found, flags, world, sign),)
     notes = []
     # Mirrored offsets would have papers follow them backward; -1 in place of 1.
@@ -214,7 +216,7 @@ def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: f
             "papers whose pools have high offsets do not get higher scores: check that each row of the "
             "reviewers' calibration, and of the pools, belongs to the person it names"
         )
-    elif flags.astray or (found.mirrored is not None and found.mirrored > _MIRRORED):
+    elif flags.astray or _looks_mirrored(found):
         notes.append(
             f"the scores are {_times(found.mirrored)} likelier if the offsets are mirrored: an offset is the "
             "score a reviewer gives to an average paper, so lenient reviewers have high ones; check the sign "
@@ -223,47 +225,113 @@ def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: f
     if found.impossible:
         notes.append(
             f"{_counted(found.impossible, 'score')} so far out that no candidate of the paper gives it: "
-            "check the scores for slips of the pen, and the pools"
+            "check the scores for typos, and the pools"
         )
     if flags.bent and not notes:
         notes.append(_overall(found, flags, world, sign))
     return tuple(notes)
 
 
+def _looks_mirrored(found: Agreement) -> bool:
+    """Whether mirrored offsets explain the scores better, and papers do not follow their pools after all."""
+    follows = found.following is not None and found.following >= _FOLLOWING
+    return found.mirrored is not None and found.mirrored > _MIRRORED and not follows
+
+
+def _gross(world: World) -> bool:
+    """Whether the scores are far from what most candidates give: no few wild rows can make that."""
+    own, people = float(np.median(world.spread)), _middle_half(world.people[:, 1])
+    away = abs(float(np.median(world.score) - np.median(world.people[:, 1])))
+    usual = float(np.hypot(own, people))
+    return away > _HOPELESS_SHIFT * usual or _middle_half(world.score) > _HOPELESS_STRETCH * usual
+
+
+def _middle_half(values: Array) -> float:
+    """The standard deviation that a normal law with these quartiles has."""
+    low, high = np.quantile(values, (0.25, 0.75))
+    return float(high - low) / 1.349
+
+
+def _swapped(world: World, sign: float) -> bool:
+    """Whether mean and spread of the scores are right once slopes and offsets are exchanged."""
+    slope, offset = sign * world.people[:, 1], sign * world.people[:, 0]
+    if (slope <= 0).any():
+        return False
+    other = replace(world, people=np.column_stack([slope, offset, world.people[:, 2:]]))
+    mean, mean_chance = expected(other, score_measure(other))
+    variance, _ = expected(other, square_measure(other, mean))
+    sd, stretch = float(np.sqrt(variance)), float(world.score.std()) / float(np.sqrt(variance))
+    shift = abs(float(world.score.mean()) - mean)
+    return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
+
+
 def _overall(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
-    reach = 2 * found.predicted_sd
-    low, high = found.predicted_mean - reach, found.predicted_mean + reach
     text = (
-        f"the calibration does not fit the scores: it predicts a mean of {found.predicted_mean:.2f} and a "
-        f"standard deviation of {found.predicted_sd:.2f}, and the scores have {found.observed_mean:.2f} and "
-        f"{found.observed_sd:.2f}"
+        f"the calibration {'does' if found.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
+        f"mean of {found.predicted_mean:.2f} and a standard deviation of {found.predicted_sd:.2f}, and the "
+        f"scores have {found.observed_mean:.2f} and {found.observed_sd:.2f}"
     )
-    offset = sign * world.people[:, 1]
+    if flags.shifted or flags.stretched:
+        return f"{text}. {_meant(found, flags, world, sign)}"
+    return f"{text}; the shares of low and high scores differ by up to {100 * found.shape:.0f} in 100"
+
+
+def _meant(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
+    """What was probably meant by a calibration whose mean or spread is off."""
+    offset, noise = sign * world.people[:, 1], world.people[:, 2]
+    if np.ptp(world.score) == 0.0:
+        return f"Here {_ends(world, sign)}: is that the right column?"
+    if _swapped(world, sign):
+        return "Are the columns slope and offset swapped?"
+    within = world.score.min() <= np.median(world.people[:, 1]) <= world.score.max()
+    if within and np.median(noise) > _width(world):
+        return f"Most have {_too_noisy(float(np.median(noise)), world, sign)}"
     if flags.shifted and abs(np.median(offset)) < 0.5 * found.predicted_sd < abs(found.observed_mean) / 2:
         return (
-            f"{text}. The offsets look centered at 0; an offset is the score a reviewer gives to an average "
-            "paper, in the units of the scores"
+            "The offsets look centered at 0; an offset is the score a reviewer gives to an average paper, in "
+            "the units of the scores"
         )
-    if flags.shifted or flags.stretched:
-        return (
-            f"{text}. It looks like one for scores from about {low:.1f} to {high:.1f}; those here go from "
-            f"{_ends(world, sign)}: was it made for another scale, year or question?"
-        )
-    return f"{text}; the shares of low and high scores differ by up to {100 * found.shape:.0f} in 100"
+    low, high = _reach(world, sign)
+    return (
+        f"It looks like one for scores from about {low:.1f} to {high:.1f}; {_ends(world, sign)}: was it made "
+        "for another scale, year or question?"
+    )
+
+
+def _reach(world: World, sign: float) -> tuple[float, float]:
+    """Two standard deviations about the mean of the scores that candidates give before these are rounded."""
+    offset, weight = sign * world.people[:, 1], world.expected
+    mean = float(np.average(offset, weights=weight))
+    sd = float(np.sqrt(np.average((offset - mean) ** 2 + world.spread**2, weights=weight)))
+    return mean - 2 * sd, mean + 2 * sd
 
 
 def _ends(world: World, sign: float) -> str:
     low, high = sorted((sign * float(world.score.min()), sign * float(world.score.max())))
-    return f"{low:g} to {high:g}"
+    return f"all scores are {low:g}" if low == high else f"the scores go from {low:g} to {high:g}"
+
+
+def _width(world: World) -> float:
+    """How wide the scale is, or the scores are that were given."""
+    return float(np.ptp(world.score if world.grid is None else world.grid))
+
+
+def _too_noisy(noise: float, world: World, sign: float) -> str:
+    return (
+        f"a noise of about {noise:.3g}, larger than the whole scale ({_ends(world, sign)}); noise is a "
+        "standard deviation, in the units of the scores"
+    )
 
 
 def _odd_note(rows: Array, world: World, sign: float) -> str:
     slope, offset, noise = rows[0, 0], sign * rows[0, 1], rows[0, 2]
     more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates"
-    return (
+    text = (
         f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more}, would give no such "
-        f"scores as are here ({_ends(world, sign)}): a slip of the pen in the calibration?"
     )
+    if noise > _width(world) > 0:
+        return f"{text}scores as are here: {_too_noisy(noise, world, sign)}"
+    return f"{text}scores as are here ({_ends(world, sign)}): a typo in the calibration?"
 
 
 def _times(log: float | None) -> str:

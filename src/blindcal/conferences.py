@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from blindcal.cases import MOST_LISTED, PaperCase, secret_of
-from blindcal.cells import Column
+from blindcal.cells import Column, count
 from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files import read_table
 from blindcal.pools import OUTSIDER, Pools, conflicts_in, first_row, inclusion, read_pools, tuple_count
 from blindcal.reviews import Reviews
-from blindcal.strangers import CAUSES, strangers
+from blindcal.strangers import CAUSES, Stranger, strangers
 from blindcal.tables import refuse
 from blindcal.workers import each
 
@@ -47,6 +47,10 @@ Parameters = Mapping[str, tuple[float, ...]]
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
+_POOL_RULE = "must have a pool for a paper that has reviews"
+_SWAPPED = "the columns paper and reviewer look swapped"
+_UNLIKE = "emails in one file and names in the other?"
+_APART = "no paper is in both files: are the ids spelled differently?"
 _NOISE_RULE = "must be above 0: scores without noise would name their author"
 
 
@@ -204,36 +208,106 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
     """Every problem at once. No reviewer is named, and a paper by the first of its rows: no review is singled
     out."""
     named = sources or Sources("reviews", "reviewers", "pools")
-    starts = _first_rows(reviews)
-    problems, missing, shown_as = [], dict[str, list[str]](), dict[str, str]()
-    for paper, who in _by_slot(reviews).items():
-        # Where columns were swapped a paper's id is a reviewer's.
-        shown = "a paper" if paper in parameters else f"paper {paper!r}"
-        shown_as[paper] = shown + ("" if sources is None else f" ({named.reviews}, row {starts[paper]})")
-        problems += [
-            Problem(named.pools, None, None, rule, f"{found} for {shown_as[paper]}")
-            for rule, found in _pool_problems(who, pools.get(paper))
-        ]
-        missing[paper] = _missing(who, pools.get(paper, {}))
-    barred = conflicts_in(sources.pools) if sources is not None and any(missing.values()) else ()
-    strange = strangers(missing, pools, parameters, barred)
-    for (paper, cause), count in Counter((one.paper, one.cause) for one in strange).items():
-        file, column, rule, found = CAUSES[cause]
-        problems.append(
-            Problem(getattr(named, file), None, column, rule, f"{count} {found} for {shown_as[paper]}")
-        )
-    needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
-    if OUTSIDER not in parameters and (without := needed - set(parameters)):
-        found = f"{len(without)} missing"
-        if sources is not None and (row := first_row(sources.pools, without)) is not None:
-            found += f", the first in {sources.pools}, row {row}"
-        found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
-        rule = "must have a row for every candidate of the pools, or a row * for those without one"
-        problems.append(Problem(named.reviewers, None, None, rule, found))
+    wrote = _by_slot(reviews)
+    broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in wrote.items()}
+    missing = {paper: _missing(who, pools.get(paper, {})) for paper, who in wrote.items()}
+    problems, strange = list[Problem](), list[Stranger]()
+    if any(broken.values()) or any(missing.values()):
+        barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
+        members = {name for pool in pools.values() for name in pool}
+        people = {*parameters, *members, *(name for _, name in barred)}
+        shown = _shown_papers(reviews, pools, people, sources)
+        swapped = _swapped(reviews, people)
+        strange = strangers(missing, pools, parameters, barred)
+        problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
+        problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)
+    problems += _unknown_candidates(reviews, parameters, pools, sources)
     if problems:
         error = refuse(problems[:100], more=max(0, len(problems) - 100))
         error.confidential = tuple(astuple(one) for one in strange)
         raise error
+
+
+def _broken_pools(
+    broken: Mapping[str, Sequence[tuple[str, str]]],
+    reviews: Reviews,
+    pools: Pools,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """What is wrong with the pools of some papers; said once where no paper has any."""
+    if pools.keys().isdisjoint(reviews.papers):
+        why = f"{_SWAPPED} in one of them" if swapped else _APART
+        found = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
+        return [Problem(named.pools, None, None, _POOL_RULE, found)]
+    return [
+        Problem(named.pools, None, None, rule, f"{found} for {shown[paper]}")
+        for paper in shown
+        for rule, found in broken[paper]
+    ]
+
+
+def _unknown_reviewers(
+    strange: Sequence[Stranger],
+    reviews: Reviews,
+    parameters: Parameters,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """How many reviewers of which papers are not in the pool, and why; said once where nobody has a row."""
+    counted = Counter((one.paper, one.cause) for one in strange)
+    problems = []
+    if parameters.keys().isdisjoint(reviews.reviewers) and any(one.cause == "calibration" for one in strange):
+        why = f"{_SWAPPED} there" if swapped else _UNLIKE
+        found = f"none of the reviewers of {named.reviews}: {why}"
+        problems.append(Problem(named.reviewers, None, "reviewer", CAUSES["calibration"][2], found))
+        counted = Counter({one: number for one, number in counted.items() if one[1] != "calibration"})
+    place = {paper: index for index, paper in enumerate(shown)}
+    for paper, cause in sorted(counted, key=lambda one: place[one[0]]):
+        file, column, rule, found = CAUSES[cause]
+        found = f"{counted[paper, cause]} {found} for {shown[paper]}"
+        problems.append(Problem(getattr(named, file), None, column, rule, found))
+    return problems
+
+
+def _unknown_candidates(
+    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None
+) -> list[Problem]:
+    """Whether candidates of the pools have no calibration."""
+    needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
+    without = needed - set(parameters)
+    if OUTSIDER in parameters or not without:
+        return []
+    found = f"{len(without)} missing"
+    if sources is not None and (row := first_row(sources.pools, without)) is not None:
+        found += f", the first in {sources.pools}, row {row}"
+    found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
+    rule = "must have a row for every candidate of the pools, or a row * for those without one"
+    return [Problem("reviewers" if sources is None else sources.reviewers, None, None, rule, found)]
+
+
+def _shown_papers(
+    reviews: Reviews, pools: Pools, people: Collection[str], sources: Sources | None
+) -> dict[str, str]:
+    """What messages call each paper, in the order to list them.
+
+    Where columns were swapped a paper's id is a person's name. It is not shown if any file knows it as one,
+    or if no paper has a pool, so that nothing tells; nor may the order of the messages then be that of names.
+    """
+    starts = _first_rows(reviews)
+    apart = not any(pools.get(paper) for paper in reviews.papers)
+    hidden = {paper for paper in reviews.papers if apart or paper in people}
+    row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
+    order = sorted(starts, key=starts.__getitem__) if hidden else reviews.papers
+    return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
+
+
+def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
+    """Whether most papers are called as people are, and no reviewer is."""
+    known = sum(paper in people for paper in reviews.papers)
+    return 2 * known >= len(reviews.papers) and not any(name in people for name in reviews.reviewers)
 
 
 def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
@@ -246,12 +320,13 @@ def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
 def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
     """The rules that the pool of one paper breaks, and what was found."""
     if pool is None:
-        return [("must have a pool for a paper that has reviews", "none")]
+        return [(_POOL_RULE, "none")]
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
     outside = OUTSIDER in positive
     if len(positive) < len(who) and not outside:
-        problems.append(("must be as large as the reviews of a paper", f"{len(positive)}"))
+        rule = "must have at least as many candidates as the paper has reviews"
+        problems.append((rule, count(len(positive), "candidate")))
     elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
         problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems

@@ -18,6 +18,7 @@ from blindcal.pools import EVERYONE, OUTSIDER
 NAMED = 0.9
 # A bar so many standard deviations of quality away looks like a score.
 _FAR_BAR = 3.0
+_WHOM = "everyone who might have reviewed the paper as an outsider sees it"
 
 
 def rate_rule(accept_rate: float) -> str:
@@ -44,14 +45,33 @@ def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
     ]
 
 
+def pool_remarks(conference: Conference) -> list[str]:
+    """Whether most pools leave no doubt about who reviewed the paper."""
+    exact = sum(
+        len(case.candidates) == len(case.scores) and OUTSIDER not in case.candidates
+        for case in conference.cases
+    )
+    papers = len(conference.cases)
+    if 2 * exact <= papers:
+        return []
+    if exact == papers:
+        return [
+            "every pool has exactly as many people as the paper has reviews, so who reviewed it is public; a "
+            f"pool should list {_WHOM}"
+        ]
+    return [
+        f"{exact:,} of {papers:,} pools ({100 * exact / papers:.0f} %) have exactly as many people as the "
+        f"paper has reviews, so who reviewed it is public; a pool should list {_WHOM}"
+    ]
+
+
 def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> list[str]:
     """What the figures of a plan or a certificate should make a chair think twice about."""
     remarks = []
     if (named := figures["success_scores_only"]) > NAMED:
         remarks.append(
             f"the pools and scores already name {100 * named:.1f} % of the authors: nothing here can hide "
-            "them. A pool should list everyone who might have reviewed the paper as an outsider sees it; was "
-            "it made from those who did?"
+            f"them. A pool should list {_WHOM}; was it made from those who did?"
         )
     wrong, raw = figures["expected_wrong"], figures["expected_wrong_raw"]
     if never_against is not None and wrong > raw:
@@ -84,14 +104,18 @@ def stray_remarks(
     if unknown := len(named - set(papers)):
         remarks.append(
             f"{table.file} has {what} for {_papers(unknown)} without any review in {reviews}: left out"
-            + ("" if unknown < len(named) else ". No paper is in both files: are the ids spelled otherwise?")
+            + (
+                ""
+                if unknown < len(named)
+                else ". No paper is in both files: are the ids spelled differently?"
+            )
         )
     barred = set(table.text("conflict")) if conflicts else set()
     if strangers := len(barred - set(people) - {OUTSIDER}):
         whom = "a person" if strangers == 1 else f"{strangers:,} people"
         remarks.append(
             f"{table.file} has conflicts of {whom} without calibration: they bar nobody. Is a name spelled "
-            "otherwise than in the reviewers' calibration?"
+            "differently than in the reviewers' calibration?"
         )
     return remarks
 

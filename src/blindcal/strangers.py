@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
+from blindcal.cells import natural
 from blindcal.pools import OUTSIDER
 
 # Beyond so many names the nearest spelling is not looked for letter by letter: it takes milliseconds a name.
@@ -26,12 +27,12 @@ CAUSES = {
         "reviews",
         "reviewer",
         "must spell reviewers as the other files do",
-        "spelled otherwise",
+        "spelled differently",
     ),
     "calibration": (
         "reviewers",
         "reviewer",
-        "must have a row for every reviewer of a paper, who must stand in its pool, too",
+        "must have a row for every reviewer (each must also be in the paper's pool)",
         "without a row",
     ),
     "conflict": ("pools", "conflict", "must not list a reviewer of the paper", "listed"),
@@ -96,7 +97,8 @@ def strangers(
     known: Collection[str],
     conflicts: Collection[tuple[str, str]] = (),
 ) -> list[Stranger]:
-    """Why each of the `missing` reviewers of each paper is not in its pool. CONFIDENTIAL.
+    """Why each of the `missing` reviewers of each paper is not in its pool, papers in natural order.
+    CONFIDENTIAL.
 
     Nobody lacks a calibration where `*` is among those `known`.
 
@@ -113,7 +115,8 @@ def strangers(
         cause = _cause(paper, name, pools.get(paper, {}), nearest, conflicts, anybody)
         return Stranger(paper, name, cause, nearest.get(name, ""))
 
-    return sorted(stranger(paper, name) for paper, names in missing.items() for name in names)
+    found = [stranger(paper, name) for paper, names in missing.items() for name in names]
+    return sorted(found, key=lambda one: (natural(one.paper), one))
 
 
 def _cause(

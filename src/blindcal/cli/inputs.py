@@ -29,7 +29,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.histories import Truth
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.remarks import bar_remarks, rate_rule, stray_remarks
+from blindcal.remarks import bar_remarks, pool_remarks, rate_rule, stray_remarks
 from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
@@ -119,7 +119,7 @@ class Files:
                 f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
                 "as exact numbers, and the certificate is for that"
             )
-        return [*remarks, *bar_remarks(conference, request.bar)]
+        return [*remarks, *pool_remarks(conference), *bar_remarks(conference, request.bar)]
 
     @cached_property
     def _tables(self) -> tuple[Reviews, Parameters]:
@@ -155,9 +155,10 @@ def request_of(
 def refuse_misfit(fit: Agreement, despite: bool) -> None:
     """Refuse a calibration that does not fit the scores at all."""
     if fit.verdict == HOPELESS and not despite:
+        found = "; ".join(fit.notes)
         raise InputError(
-            f"{'; '.join(fit.notes)}. Whatever is planned or certified would not be about these scores; to "
-            "go on all the same, give --despite-misfit"
+            f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
+            "about these scores; to go on all the same, give --despite-misfit"
         )
 
 
