@@ -208,7 +208,7 @@ def test_a_bar_that_nobody_passes_is_remarked_on_by_its_own_words_only() -> None
 def test_a_rate_in_percent_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = small_conference().write(tmp_path / "in")
     assert run(_plan(folder, "--accept-rate", "25")) == 2
-    assert "found 25: for 25 % give 0.25" in capsys.readouterr().err
+    assert "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25" in capsys.readouterr().err
     assert "give" not in rate_rule(0.0)
     assert "give" not in rate_rule(250)
 
