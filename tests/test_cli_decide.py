@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import subprocess
 import sys
@@ -546,6 +547,20 @@ def test_a_refused_option_is_named_with_its_rule_and_what_was_meant(
     words = options.split(" ")
     assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *words)) == 2
     assert OPTIONS[options] in capsys.readouterr().err
+
+
+def test_a_plan_repeats_every_limit_that_was_asked_for(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["--multiplier", "1.5", "--posterior-cap", "0.999", "--added-success", "0.02"]
+    plan = ["plan", *_files(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--guarantee", "average"]
+    assert run([*plan, *limits]) == 0
+    said = capsys.readouterr().out
+    more = "up to 2 percentage points more authors named"
+    assert f"asked: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Wrong" in said
+    assert "; no coin was tossed" in said
+    assert re.search(r"In (\d+ papers?|every paper) (no|some)thing is at stake: .*decisions?\. In ", said)
+    assert "the scores alone name every author with 95 % certainty" in said
 
 
 def test_everyone_in_capitals_is_told_the_word(
