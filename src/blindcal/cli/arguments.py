@@ -68,6 +68,18 @@ def meant(text: str, *, percent: bool = False) -> str:
     return f": for {match[1]} % give {number_text(round(float(match[1]) / 100, 12))}"
 
 
+def by_option(message: str, names: Sequence[str]) -> str:
+    """A message that starts with one of these names, with the option of that name in its place.
+
+    >>> by_option("per_paper must be at most 3", ["papers", "per_paper"])
+    '--per-paper must be at most 3'
+    """
+    for name in names:
+        if message.startswith(f"{name} "):
+            return f"--{re.sub('[ _]', '-', name)}{message.removeprefix(name)}"
+    return message
+
+
 Reviewers = Annotated[
     list[str],
     typer.Option(

@@ -14,7 +14,7 @@ import typer
 from blindcal.agreements import HOPELESS, Agreement
 from blindcal.cells import Column, cell_problem, count, number_text
 from blindcal.checks import Array
-from blindcal.cli.arguments import decimal, decimals, evidence, meant, probability, share
+from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
 from blindcal.cli.console import progress
 from blindcal.cli.strangers import strangers_listed
 from blindcal.conferences import (
@@ -215,17 +215,7 @@ def guarantee_of(
     try:
         return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
     except InputError as error:
-        raise InputError(_by_option(str(error))) from None
-
-
-def _by_option(message: str) -> str:
-    """A message about a guarantee in the words of the command line: it starts with what it is about.
-
-    >>> _by_option("added success is a budget of the average guarantee, found it with steady")
-    '--added-success is a budget of the average guarantee, found it with steady'
-    """
-    name = next(name for name in _LIMITS if message.startswith(name))
-    return f"--{name.replace(' ', '-')}{message.removeprefix(name)}"
+        raise InputError(by_option(str(error), _LIMITS)) from None
 
 
 def _number(option: str, text: str) -> float:
