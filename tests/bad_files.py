@@ -228,7 +228,7 @@ def column_twice(rows: Rows, rng: Random) -> Bad:
 def other_separator(rows: Rows, rng: Random) -> Bad:
     text = io.StringIO()
     csv.writer(text, delimiter=rng.choice([";", "\t", "|"]), lineterminator="\n").writerows(rows)
-    return Bad(text.getvalue().encode(), "must be in the header", 1, "paper")
+    return Bad(text.getvalue().encode(), "must have cells separated by commas", 1)
 
 
 @family

@@ -240,7 +240,7 @@ BAD = {
     "conference_error must be finite": lambda a: a.adversary_error(conference_error=[0.3, np.nan]),
     "conference_error must lie in .0, 1., found 5": lambda a: a.rule(conference_error=5.0),
     "price must lie in": lambda a: a.at_price(1.5),
-    "prior must lie strictly": lambda a: bc.average_frontier(a.reviewers, 1.0),
+    "prior must be between 0 and 1": lambda a: bc.average_frontier(a.reviewers, 1.0),
     "reviewers must be two": lambda a: bc.average_frontier((a.reviewers[0],)),
     "found a covariance": lambda a: bc.average_frontier((bc.Affine(1, 0, 1, np.eye(2)), a.reviewers[0])),
     "scores on a grid": lambda a: bc.average_frontier((bc.Rounded(a.reviewers[0], [1, 2]), a.reviewers[0])),

@@ -325,7 +325,7 @@ BAD = {
     "scores must be finite, found nan": lambda: bc.pair_belief(PAIR, [0.1, np.nan]),
     r"scores must have shape \[..., 2\], found \(3,\)": lambda: bc.pair_belief(PAIR, [0.1, 0.2, 0.3]),
     "scores must be numbers": lambda: bc.pair_belief(PAIR, ["a", "b"]),
-    r"prior must lie strictly in \(0, 1\), found 1": lambda: bc.pair_belief(PAIR, [0.1, 0.2], 1.0),
+    "prior must be between 0 and 1, ends excluded, found 1": lambda: bc.pair_belief(PAIR, [0.1, 0.2], 1.0),
     "reviewers must be two, found 1": lambda: bc.pair_belief(PAIR[:1], [0.1, 0.2]),
     "must broadcast": lambda: bc.pair_belief((bc.Affine([1.0, 2.0, 3.0]), PAIR[0]), np.zeros((2, 2))),
     "under some assignment, found 0.5, 11": lambda: bc.pair_belief(

@@ -151,6 +151,9 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
     code, out, err = call("check", str(path))
     assert (code, err) == (0, "")
     assert CANARY not in out
+    assert re.search(r"reviews per paper +1 2\n", out)
+    assert re.search(r"grid +1 2\n", out)
+    assert "high scores (the default; --better low if low scores are better)" in out
     code, out, err = call("check", str(path), "--json", "--grid", "1,2,3")
     assert json.loads(out) == {
         "reviews": 6,
@@ -167,6 +170,19 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
     }
     assert call("check", str(path), "--grid", "1,x")[0] == 2
     assert call("check", str(tmp_path / "none.csv"))[0] == 2
+
+
+def test_check_says_no_more_of_the_grid_than_the_scores_tell(tmp_path: Path) -> None:
+    path, words = tmp_path / "r.csv", {}
+    for name, scores in {"few": "147", "equal": "777", "many": [f"0.{n:02}" for n in range(1, 31)]}.items():
+        rows = "".join(f"P{n},r,{score}\n" for n, score in enumerate(scores))
+        path.write_text(f"paper,reviewer,score\n{rows}")
+        words[name] = re.search(r"^grid  +(.*?) *$", call("check", str(path))[1], re.MULTILINE)[1]
+    assert words == {
+        "few": "too few scores to tell",
+        "equal": "all scores are 7",
+        "many": "none: scores look continuous",
+    }
 
 
 def test_a_file_name_cannot_drive_the_terminal() -> None:

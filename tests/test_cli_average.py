@@ -63,7 +63,7 @@ def test_the_text_shows_errors_rule_and_plot(capsys):
     [
         ([*BASE, "--noise", "0.5", "--max-error", "0.1"], "below the least achievable"),
         (["average", "--reviewer", "1,0"], "must be given twice"),
-        ([*BASE, "--prior", "1"], "prior must lie strictly"),
+        ([*BASE, "--prior", "1"], "'1' must be between 0 and 1"),
         ([*BASE, "--max-error", "x"], "must be a number"),
         ([*BASE, "--max-error", "5"], "'--max-error': '5' must lie in [0, 1]"),
         ([*BASE, "--max-error", "-0.1"], "'--max-error': '-0.1' must lie in [0, 1]"),

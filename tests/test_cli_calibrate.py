@@ -123,7 +123,8 @@ def test_uncertain_reviewers_come_from_a_file(reviews: Path, tmp_path: Path) -> 
     [
         (["--method", "mean"], "--method must be one of raw, standardized"),
         (["--method", "posterior"], "needs --reviewers"),
-        (["--method", "raw", "--accept-rate", "1.5"], "rate must lie strictly in (0, 1)"),
+        (["--method", "raw", "--accept-rate", "0"], "'--accept-rate': '0' must be between 0 and 1"),
+        (["--method", "raw", "--accept-rate", "25"], "ends excluded: for 25 % give 0.25"),
     ],
 )
 def test_bad_requests_exit_with_2_and_write_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import subprocess
 import sys
@@ -513,6 +514,62 @@ def test_bad_input_is_refused_and_nothing_is_written(
     assert said.startswith("blindcal: ")
     assert "internal error" not in said
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "key.bin"]
+
+
+OPTIONS = {
+    "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
+    "--accept-rate 25%": "'25%' must be a number: for 25 % give 0.25",
+    "--accept-rate 0,25": "no commas: give 0.25",
+    "--posterior-cap 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
+    "--never-against 95": "'95' must be between 0.5 and 1, ends excluded: for 95 % give 0.95",
+    "--added-success 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
+    "--epsilon 0,5": "--epsilon must be a number or none, found '0,5': give 0.5",
+    "--epsilon -1": "--epsilon must lie in [0, 700], found -1",
+    "--multiplier 3": "--multiplier must lie in [1, 2], found 3",
+    "--guarantee private": "--guarantee must be one of",
+    "--added-success 0.1": "--added-success is a budget of the average guarantee",
+    "--guarantee public --epsilon 5": "--epsilon has no effect with --guarantee public: leave it out",
+    "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
+    "--conference=": "--conference must not be empty",
+    "--accept-rate 0.3 --bar 0.5": "give either --accept-rate or --bar, not both",
+    "--grid 10..1": "--grid must go from the lowest score up to the highest, found '10..1'",
+    "--grid 0..1001": "--grid must have at most 1,001 scores, found 1,002",
+    "--grid 1-10": "found '1-10': write 1..10",
+    "--grid 1,x": "--grid must be like 1..10 or 1,3,5, found '1,x'",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_refused_option_is_named_with_its_rule_and_what_was_meant(
+    options: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.write(tmp_path / "in")
+    words = options.split(" ")
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *words)) == 2
+    assert OPTIONS[options] in capsys.readouterr().err
+
+
+def test_a_plan_repeats_every_limit_that_was_asked_for(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["--multiplier", "1.5", "--posterior-cap", "0.999", "--added-success", "0.02"]
+    plan = ["plan", *_files(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--guarantee", "average"]
+    assert run([*plan, *limits]) == 0
+    said = capsys.readouterr().out
+    more = "up to 2 percentage points more authors named"
+    assert f"asked: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Wrong" in said
+    assert "; no coin was tossed" in said
+    assert re.search(r"In (\d+ papers?|every paper) (no|some)thing is at stake: .*decisions?\. In ", said)
+    assert "the scores alone name every author with 95 % certainty" in said
+
+
+def test_everyone_in_capitals_is_told_the_word(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.write(tmp_path / "in")
+    plan = ["plan", str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv")]
+    assert run([*plan, "--pools", "Everyone", "--accept-rate", "0.4"]) == 2
+    assert "--pools: the word is everyone, in small letters, found 'Everyone'" in capsys.readouterr().err
 
 
 def test_problems_between_files_name_the_files_and_rows(

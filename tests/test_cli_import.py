@@ -108,7 +108,7 @@ def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> Non
             "must have the field 'Novelty' that --score-field names, found OveMer",
         ),
         (["--known-codes", "c.csv"], "--known-codes needs --codes"),
-        (["--map", "nowhere.csv"], "must be a file that can be read"),
+        (["--map", "nowhere.csv"], "nowhere.csv: there is no such file"),
         (["--codes", "OUT"], "--codes must name a file of its own"),
     ],
 )

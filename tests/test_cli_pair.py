@@ -127,10 +127,12 @@ BAD = {
     "noise must be at least 0, found -1": ["pair", *PAIR, "--scores", "1,2", "--noise", "-1"],
     "'--noise': 'nan' must be a finite number": ["pair", *PAIR, "--scores", "1,2", "--noise", "nan"],
     "'--noise': 'abc' must be a number": ["pair", *PAIR, "--scores", "1,2", "--noise", "abc"],
-    "prior must lie strictly in (0, 1), found 1": ["pair", *PAIR, "--scores", "1,2", "--prior", "1"],
+    "'--prior': '1' must be between 0 and 1, ends excluded": [*BASE, "--prior", "1"],
+    "'--prior': '50' must be between 0 and 1, ends excluded: for 50 % give 0.5": [*BASE, "--prior", "50"],
+    "'--prior': '50%' must be a number: for 50 % give 0.5": [*BASE, "--prior", "50%"],
     "conference_error 0.01 cannot be achieved": [*BASE, "--max-error", "0.01"],
-    "'--max-error': '5' must lie in [0, 1]": [*BASE, "--max-error", "5"],
-    "give one of --max-error and --epsilon": [*BASE, "--max-error", "0.3", "--epsilon", "1"],
+    "'--max-error': '5' must lie in [0, 1]: for 5 % give 0.05": [*BASE, "--max-error", "5"],
+    "give either --max-error or --epsilon, not both": [*BASE, "--max-error", "0.3", "--epsilon", "1"],
     "epsilon must be at least 0, found -1": [*BASE, "--epsilon", "-1"],
 }
 

@@ -190,11 +190,40 @@ def test_limits_are_the_last_values_allowed() -> None:
 
 def test_many_problems_are_counted_and_not_all_listed() -> None:
     data = b"size\n" + b"x\n" * 5_000
-    with pytest.raises(InputError, match="and 4,900 more problems") as caught:
+    with pytest.raises(InputError, match="and 4,997 more rows with the same problem") as caught:
         parse_table(data, "r.csv", [Column("size", "number")])
     assert len(caught.value.problems) == 100
-    with pytest.raises(InputError, match=r"and at least 10,\d\d\d more problems"):
+    with pytest.raises(InputError, match=r"and at least 1\d,\d\d\d more rows with the same problem"):
         parse_table(data * 10, "r.csv", [Column("size", "number")])
+
+
+def test_a_table_with_other_separators_is_told_once_and_where_to_go() -> None:
+    for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        data = f"paper{separator}score\np{separator}1\n".encode()
+        with pytest.raises(InputError) as caught:
+            parse_table(data, "r.csv", [Column("paper", "id"), Column("score", "number")])
+        rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
+        assert str(caught.value) == f"r.csv, row 1: {rule}, found {name}"
+
+
+def test_latin_1_is_told_how_to_save() -> None:
+    with pytest.raises(InputError, match=r"row 2: must be UTF-8 text \(save as CSV UTF-8\), found byte 0xe9"):
+        parse_table("paper\né\n".encode("latin-1"), "r.csv", [Column("paper", "id")])
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file$"):
+        read_table(tmp_path / "none.csv", [Column("paper", "id")])
+
+
+def test_problems_beyond_the_first_hundred_that_break_other_rules_are_counted() -> None:
+    rows = ["50"] * 200 + ["much"] * 7
+    with pytest.raises(InputError) as caught:
+        parse_table("\n".join(["x", *rows]).encode(), "p.csv", [Column("x", "number", low=0.0, high=1.0)])
+    assert str(caught.value).split("\n")[3:] == [
+        "... and 197 more rows with the same problem",
+        "and 7 more problems",
+    ]
 
 
 def test_one_mistake_in_many_rows_is_told_once_and_listed_in_full() -> None:
@@ -255,7 +284,7 @@ def test_files_that_are_no_files(tmp_path: Path) -> None:
     for name, rule in {
         "pipe": "regular file",
         "": "regular file",
-        "link": "can be read",
+        "link": "there is no such file",
         "x\0y": "can be read",
     }.items():
         with pytest.raises(InputError, match=rule):

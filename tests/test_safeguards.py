@@ -226,7 +226,7 @@ def test_other_bad_input_is_named():
         bc.limit_frontier(BELIEF, "speed", [1.0])
     with pytest.raises(bc.InputError, match="papers must be at least 1, found 0"):
         bc.composed_success(1.0, 0)
-    with pytest.raises(bc.InputError, match="prior must lie strictly"):
+    with pytest.raises(bc.InputError, match="prior must be between 0 and 1"):
         bc.composed_success(1.0, 2, prior=1.0)
     with pytest.raises(bc.InputError, match="epsilon must be at least 0"):
         bc.composed_epsilon([1.0, -1.0])

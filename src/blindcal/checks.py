@@ -70,4 +70,9 @@ def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: f
 def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Array:
     """Finite numbers in (low, high)."""
     array = numbers(name, value)
-    return where(name, array, (array > low) & (array < high), f"must lie strictly in ({low:g}, {high:g})")
+    return where(name, array, (array > low) & (array < high), between(low, high))
+
+
+def between(low: float, high: float) -> str:
+    """The rule of a number in (low, high)."""
+    return f"must be between {low:g} and {high:g}, ends excluded"

@@ -62,6 +62,8 @@ def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
     name = os.fspath(path)
     try:
         descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        raise refuse([Problem(name, None, None, "there is no such file")]) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a file name"
         raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None

@@ -21,17 +21,6 @@ _FAR_BAR = 3.0
 _WHOM = "everyone who might have reviewed the paper as an outsider sees it"
 
 
-def rate_rule(accept_rate: float) -> str:
-    """What is wrong with a share of papers to accept that does not lie in (0, 1).
-
-    >>> rate_rule(25)
-    '--accept-rate must lie strictly in (0, 1), found 25: for 25 % give 0.25'
-    """
-    found = f"--accept-rate must lie strictly in (0, 1), found {number_text(accept_rate)}"
-    share = number_text(round(accept_rate / 100, 12))
-    return f"{found}: for {number_text(accept_rate)} % give {share}" if 1 < accept_rate < 100 else found
-
-
 def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
     """Whether nobody or everybody is expected to pass a bar that was given."""
     if bar is None or 0 < sum(conference.raw_accept) < len(conference.raw_accept):

@@ -111,10 +111,10 @@ def _take(
     return [problem for *_, problem in sorted(problems, key=lambda item: item[:2])]
 
 
-def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
-    """The error that lists the problems of an input, and counts those left off.
+def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
+    """The error that lists the first hundred problems of an input and what tore it apart, if anything did.
 
-    Its text shows the first few of those that break one rule in one column, and counts the rest.
+    Its text shows the first few of those that break one rule in one column, and counts all the rest.
 
     >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
     >>> print(refuse(rows, more=3))
@@ -127,44 +127,46 @@ def refuse(problems: Sequence[Problem], more: int = 0) -> InputError:
     alike: dict[tuple[str, str | None, str], list[Problem]] = {}
     for problem in problems:
         alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
-    lines = [line for group in alike.values() for line in _shown(group)]
-    if more:
-        lines.append(f"and {'at least ' * (more >= _MAX_PROBLEMS)}{count(more, 'more problem')}")
-    return InputError("\n".join(lines), problems)
+    first = list(problems[:_SHOWN_PROBLEMS])
+    told = [group for group in alike.values() if group[0] in first]
+    least = "at least " * (len(problems) >= _MAX_PROBLEMS)
+    lines = [line for group in told for line in _shown(group, least)]
+    if torn is not None:
+        lines.append(str(torn))
+    if more := more + len(problems) - sum(map(len, told)):
+        lines.append(f"and {least}{count(more, 'more problem')}")
+    return InputError("\n".join(lines), first if torn is None else [*first, torn])
 
 
-def _shown(group: Sequence[Problem]) -> list[str]:
-    """The first few of the problems that break one rule, and how many more there are."""
+def _shown(group: Sequence[Problem], least: str) -> list[str]:
+    """The first few of the problems that break one rule, and how many more there are, `least` before it."""
     lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
     if left <= 0:
         return lines
     rows = "" if group[0].row is None else " row" if left == 1 else " rows"
-    return [*lines, f"... and {left:,} more{rows} with the same problem"]
+    return [*lines, f"... and {least}{left:,} more{rows} with the same problem"]
 
 
 class Problems:
-    """What is wrong with one file: the first hundred are kept, the rest counted, all raised at once."""
+    """What is wrong with one file, all raised at once, and sooner where there is no end to it."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.shown: list[Problem] = []
-        self.more = 0
+        self.found: list[Problem] = []
         self.torn: Problem | None = None
 
     def add(self, row: int | None, column: str | None, rule: str, found: str | None = None) -> None:
         self.extend([Problem(self.file, row, column, rule, found)])
 
     def extend(self, problems: Sequence[Problem]) -> None:
-        free = _SHOWN_PROBLEMS - len(self.shown)
-        self.shown += problems[:free]
-        self.more += len(problems[free:])
-        if self.more >= _MAX_PROBLEMS:
+        self.found += problems
+        if len(self.found) >= _MAX_PROBLEMS:
             self.finish()
 
     def finish(self) -> None:
         """Raise if there was any problem. What tore the file apart comes last, and always."""
-        if self.shown or self.torn:
-            raise refuse(self.shown + ([self.torn] if self.torn else []), self.more)
+        if self.found or self.torn:
+            raise refuse(self.found, torn=self.torn)
 
 
 class _Field:
@@ -206,6 +208,14 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
     """Where each column stands in the header. The header is not quoted: in a file without one it is data."""
     names = [cell.strip().casefold() for cell in header]
     log, place, used = Problems(file), dict[str, int](), set[int]()
+    if (separator := _other_separator(header)) is not None and len(columns) > 1:
+        log.add(
+            1,
+            None,
+            "must have cells separated by commas (`blindcal import` reads such files of reviews)",
+            separator,
+        )
+        log.finish()
     for column in columns:
         spellings = {name.casefold() for name in (column.name, *column.synonyms)}
         found = [index for index, name in enumerate(names) if name in spellings]
@@ -216,7 +226,7 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
             log.add(1, column.name, "must appear once", f"{len(found)} columns that mean it")
         elif column.required:
             also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
-            log.add(1, column.name, f"must be in the header{also}", _separator_hint(header))
+            log.add(1, column.name, f"must be in the header{also}")
     if not extra:
         known = ", ".join(column.name for column in columns)
         for index in sorted(set(range(len(header))) - used):
@@ -225,11 +235,10 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
     return place
 
 
-def _separator_hint(header: list[str]) -> str | None:
-    for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and separator in header[0]:
-            return f"one cell with {name} (cells are separated by commas)"
-    return None
+def _other_separator(header: list[str]) -> str | None:
+    """What separates the cells of a header that commas leave in one piece, if anything does."""
+    names = [name for separator, name in _SEPARATORS.items() if separator in header[0]]
+    return f"{names[0]}s" if len(header) == 1 and names else None
 
 
 def decode(data: bytes, file: str) -> str:
@@ -253,7 +262,9 @@ def decode(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         # The decoder counts from after a byte-order mark; a user counts from the start of the file.
         offset = error.start + (len(data) - len(error.object))
-        raise bad(offset, "must be UTF-8 text", f"byte 0x{data[offset]:02x} at byte {offset}") from None
+        raise bad(
+            offset, "must be UTF-8 text (save as CSV UTF-8)", f"byte 0x{data[offset]:02x} at byte {offset}"
+        ) from None
 
 
 def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> Iterator[list[str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
 
 import typer
 
-from blindcal.cells import Column, cell_problem
+from blindcal.cells import Column, cell_problem, number_text
+from blindcal.checks import between
 from blindcal.errors import InputError
 from blindcal.monotone import Logistic, Power
 from blindcal.reviewers import Affine, Reviewer
@@ -23,13 +25,59 @@ def probability(text: str | float) -> float:
     return _parsed(text, Column("value", "number", low=0.0, high=1.0))
 
 
+def share(text: str | float) -> float:
+    """One number in (0, 1): the parser of an option that is neither nothing nor all."""
+    return _between(text, 0.0, 1.0)
+
+
+def evidence(text: str | float) -> float:
+    """One number in (0.5, 1): the parser of an option that is the chance of the likelier side."""
+    return _between(text, 0.5, 1.0)
+
+
 def _parsed(text: str | float, column: Column) -> float:
     if not isinstance(text, str):
         return text
     problem = cell_problem(text, column)
     if problem is not None:
-        raise typer.BadParameter(f"{text!r} {problem[0]}")
+        raise typer.BadParameter(f"{text!r} {problem[0]}{meant(text, percent=column.high == 1.0)}")
     return float(text)
+
+
+def _between(text: str | float, low: float, high: float) -> float:
+    value = decimal(text)
+    if not low < value < high:
+        raise typer.BadParameter(f"{text!r} {between(low, high)}{meant(str(text), percent=True)}")
+    return value
+
+
+def meant(text: str, *, percent: bool = False) -> str:
+    """The number that was probably meant, with a colon before it: by a decimal comma or a percent sign, or,
+    where the option is a `percent`, by a number up to 100. Empty where nothing can be told.
+
+    >>> meant("0,25"), meant("25%"), meant("25", percent=True)
+    (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')
+    >>> meant("1,000"), meant("250", percent=True), meant("half")
+    ('', '', '')
+    """
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.fullmatch(r"[+-]?[1-9][0-9]*,[0-9]{3}", text):
+        return f": give {text.replace(',', '.')}"
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)( ?%)?", text)
+    if match is None or not (match[2] or percent) or not 1 < float(match[1]) <= 100:
+        return ""
+    return f": for {match[1]} % give {number_text(round(float(match[1]) / 100, 12))}"
+
+
+def by_option(message: str, names: Sequence[str]) -> str:
+    """A message that starts with one of these names, with the option of that name in its place.
+
+    >>> by_option("per_paper must be at most 3", ["papers", "per_paper"])
+    '--per-paper must be at most 3'
+    """
+    for name in names:
+        if message.startswith(f"{name} "):
+            return f"--{re.sub('[ _]', '-', name)}{message.removeprefix(name)}"
+    return message
 
 
 Reviewers = Annotated[
@@ -52,7 +100,7 @@ Noise = Annotated[
 Prior = Annotated[
     float,
     typer.Option(
-        parser=decimal,
+        parser=share,
         metavar="NUMBER",
         help="Chance that reviewer 1 reviewed paper 1, before any score is seen.",
     ),

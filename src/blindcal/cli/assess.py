@@ -9,6 +9,7 @@ import typer
 
 from blindcal.assessments import WORTH, Assessment, Estimate
 from blindcal.assessments import assess as assess_reviews
+from blindcal.cli.arguments import share
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.reviews import Reviews
 
@@ -32,7 +33,9 @@ _PREDICTORS = {
 
 def assess(
     reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
-    accept_rate: Annotated[float, typer.Option(help="Share of papers to accept.")] = 0.25,
+    accept_rate: Annotated[
+        float, typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept.")
+    ] = 0.25,
     least_gain: Annotated[
         float, typer.Option(help="The least share of papers decided better that is worth the trouble.")
     ] = WORTH,

@@ -13,6 +13,7 @@ from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, poste
 from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
+from blindcal.cli.arguments import share
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.cli.inputs import Better
 from blindcal.conferences import read_reviewers
@@ -35,7 +36,12 @@ def calibrate(
     out: Annotated[Path, typer.Option(help="The table to write; never overwrites.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
     accept_rate: Annotated[
-        float | None, typer.Option(help="Add each paper's probability of being among this share.")
+        float | None,
+        typer.Option(
+            parser=share,
+            metavar="NUMBER",
+            help="Add each paper's probability of being among this share.",
+        ),
     ] = None,
     reviewers: Annotated[
         Path | None,

@@ -10,6 +10,14 @@ from blindcal.cli.inputs import Better, Grid, ReviewsFile, levels
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews
 
+# Fewer scores than this may each be different though they lie on a grid of ten or so.
+_FEW = 30
+_LABELS = {"reviews_a_paper": "reviews per paper"}
+_BETTER = {
+    "high": "high scores (the default; --better low if low scores are better)",
+    "low": "low scores, as --better says",
+}
+
 
 def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_json: Json = False) -> None:
     """Read a table of reviews and say what is in it, or everything that is wrong with it.
@@ -23,7 +31,8 @@ def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_j
     if as_json:
         emit_json(facts)
     else:
-        table(("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
+        told = {**facts, "grid": _grid(read), "better": _BETTER[better]}
+        table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in told.items()])
 
 
 def _facts(reviews: Reviews) -> dict[str, object]:
@@ -42,11 +51,18 @@ def _facts(reviews: Reviews) -> dict[str, object]:
     }
 
 
+def _grid(reviews: Reviews) -> str:
+    """The scores that can be given, as far as these tell."""
+    if not reviews.grid_declared and len(given := np.unique(reviews.score)) == 1:
+        return f"all scores are {number_text(float(given[0]))}"
+    if reviews.grid is not None:
+        return _shown(reviews.grid)
+    return "too few scores to tell" if len(reviews) < _FEW else "none: scores look continuous"
+
+
 def _shown(value: object) -> str:
-    if value is None:
-        return "none: scores look continuous"
     if isinstance(value, str):
-        return f"{value} scores, as --better says"
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +12,9 @@ from typing import Annotated
 import typer
 
 from blindcal.agreements import HOPELESS, Agreement
-from blindcal.cells import count, number_text
+from blindcal.cells import Column, cell_problem, count, number_text
 from blindcal.checks import Array
+from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
 from blindcal.cli.console import progress
 from blindcal.cli.strangers import strangers_listed
 from blindcal.conferences import (
@@ -29,12 +31,16 @@ from blindcal.guarantees import Guarantee
 from blindcal.histories import Truth
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.remarks import bar_remarks, pool_remarks, rate_rule, stray_remarks
+from blindcal.remarks import bar_remarks, pool_remarks, stray_remarks
 from blindcal.requests import Request
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
-_LARGEST_GRID = 1000
+_LARGEST_GRID = 1001
+# The limit that `plan` and `decide` set where none is given, and the guarantees that it does not touch.
+_EPSILON = "2"
+_UNLIMITED = ("none", "public")
+_LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap", "never-against")
 
 ReviewsFile = Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")]
 ReviewersFile = Annotated[
@@ -51,21 +57,45 @@ PoolsFile = Annotated[
         "assignments: draw, paper, reviewer. Or everyone but some: paper, conflict. Or the word everyone."
     ),
 ]
-Rate = Annotated[float | None, typer.Option(help="Share of papers to accept; sets the bar.")]
-Bar = Annotated[float | None, typer.Option(help="The bar itself, in units of quality (N(0,1)).")]
+Rate = Annotated[
+    float | None,
+    typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; sets the bar."),
+]
+Bar = Annotated[
+    float | None,
+    typer.Option(parser=decimal, metavar="NUMBER", help="The bar itself, in units of quality (N(0,1))."),
+]
 Better = Annotated[
     str, typer.Option(help="Which scores are the better ones, high or low; nothing public can tell.")
 ]
 Grid = Annotated[str | None, typer.Option(help="The scores that can be given: 1..10 or a list 1,3,5.")]
 Name = Annotated[str, typer.Option("--guarantee", help="steady, public or average; none needs --yes-leak.")]
 Added = Annotated[
-    float, typer.Option(help="With average: more success, on average over reviews, spent by price.")
+    float,
+    typer.Option(
+        parser=probability,
+        metavar="NUMBER",
+        help="With average: more success, on average over reviews, spent by price.",
+    ),
 ]
 Epsilon = Annotated[str, typer.Option(help="Largest change of odds for any prior, as its log; or none.")]
-Multiplier = Annotated[float | None, typer.Option(help="Largest growth of a right guess, in [1, 2].")]
-Cap = Annotated[float | None, typer.Option(help="Largest posterior of any author after any outcome.")]
+Multiplier = Annotated[
+    float | None,
+    typer.Option(parser=decimal, metavar="NUMBER", help="Largest growth of a right guess, in [1, 2]."),
+]
+Cap = Annotated[
+    float | None,
+    typer.Option(
+        parser=probability, metavar="NUMBER", help="Largest posterior of any author after any outcome."
+    ),
+]
 Never = Annotated[
-    float | None, typer.Option(help="Never decide against evidence at least this strong, in (0.5, 1).")
+    float | None,
+    typer.Option(
+        parser=evidence,
+        metavar="NUMBER",
+        help="Never decide against evidence at least this strong, in (0.5, 1).",
+    ),
 ]
 ConferenceName = Annotated[str, typer.Option(help="A name for the ledger, if one key serves several.")]
 Misfit = Annotated[
@@ -91,6 +121,8 @@ class Files:
 
         Nothing confidential is written to `out`.
         """
+        if str(self.pools) != EVERYONE == str(self.pools).casefold() and not self.pools.exists():
+            raise InputError(f"--pools: the word is {EVERYONE}, in small letters, found {str(self.pools)!r}")
         given, calibration = self._tables
         pools = pools_of(self.pools, given.papers, calibration)
         reviews = upright_reviews(given, request.better)
@@ -145,10 +177,12 @@ def request_of(
     better: str = "high",
 ) -> Request:
     """The request, once the options fit together."""
-    if (accept_rate is None) == (bar is None):
-        raise InputError("give one of --accept-rate and --bar")
-    if accept_rate is not None and not 0 < accept_rate < 1:
-        raise InputError(rate_rule(accept_rate))
+    if accept_rate is None and bar is None:
+        raise InputError("give either --accept-rate or --bar")
+    if accept_rate is not None and bar is not None:
+        raise InputError("give either --accept-rate or --bar, not both")
+    if not conference:
+        raise InputError("--conference must not be empty: give a name, or leave it out")
     return Request(guarantee, conference, accept_rate, bar, known_end(better))
 
 
@@ -176,15 +210,19 @@ def guarantee_of(
         raise InputError(
             "--guarantee none lets every decision tell who reviewed the paper: it needs --yes-leak"
         )
-    limit = None if epsilon == "none" or name in ("none", "public") else _number("--epsilon", epsilon)
-    return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
+    if name in _UNLIMITED and epsilon not in (_EPSILON, "none"):
+        raise InputError(f"--epsilon has no effect with --guarantee {name}: leave it out")
+    limit = None if epsilon == "none" or name in _UNLIMITED else _number("--epsilon", epsilon)
+    try:
+        return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
+    except InputError as error:
+        raise InputError(by_option(str(error), _LIMITS)) from None
 
 
 def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option} must be a number or none, found {text!r}") from None
+    if cell_problem(text, Column(option, "number")) is not None:
+        raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
+    return float(text)
 
 
 def _listed(grid: Array) -> str:
@@ -200,12 +238,21 @@ def levels(text: str | None) -> list[float] | None:
     """
     if text is None:
         return None
+    ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
+    if ends is None:
+        return _listed_levels(text)
+    low, high = int(ends[1]), int(ends[3])
+    if ends[2] == "-":
+        raise InputError(f"--grid must be like 1..10 or 1,3,5, found {text!r}: write {low}..{high}")
+    if high <= low:
+        raise InputError(f"--grid must go from the lowest score up to the highest, found {text!r}")
+    if high - low + 1 > _LARGEST_GRID:
+        raise InputError(f"--grid must have at most {_LARGEST_GRID:,} scores, found {high - low + 1:,}")
+    return [float(level) for level in range(low, high + 1)]
+
+
+def _listed_levels(text: str) -> list[float]:
     try:
-        if ".." in text:
-            low, high = (int(end) for end in text.split(".."))
-            if not low < high <= low + _LARGEST_GRID:
-                raise ValueError
-            return [float(level) for level in range(low, high + 1)]
-        return [float(level) for level in text.split(",")]
-    except ValueError:
+        return decimals("--grid", text.replace(" ", ""))
+    except InputError:
         raise InputError(f"--grid must be like 1..10 or 1,3,5, found {text!r}") from None

@@ -48,7 +48,7 @@ def pair(
     Example: blindcal pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
     """
     if max_error is not None and epsilon is not None:
-        raise InputError(f"give one of --max-error and --epsilon, found {max_error} and {epsilon}")
+        raise InputError("give either --max-error or --epsilon, not both")
     both = decimals("--scores", scores)
     if len(both) != 2:
         raise InputError(f"--scores {scores!r}: must be two numbers, found {len(both)}")

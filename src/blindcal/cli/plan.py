@@ -143,7 +143,7 @@ def _print(
     choices: Menu | None,
     promise: str | None,
 ) -> None:
-    say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; nothing was tossed")
+    say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; no coin was tossed")
     say(f"bar: quality {loaded.bar:g}, in standard deviations of papers (quality is N(0,1) over papers)")
     say(f"better: {request.better} scores")
     say(fit_line(fit))
@@ -174,11 +174,31 @@ def _print(
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
     say(_COLUMNS)
     say()
-    say(
-        f"In {choices.nothing_secret} papers nothing is secret (the scores alone name every author with "
-        f"{KNOWN:.0%}); in {choices.nothing_at_stake} nothing is at stake (any likely reviewers agree)."
-    )
+    say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
     say_gap(choices.gap)
+
+
+def _at_stake(papers: int) -> str:
+    """The sentence on papers that all likely reviewers decide alike.
+
+    >>> _at_stake(0)
+    'In every paper something is at stake: likely reviewers can lead to different decisions.'
+    """
+    if not papers:
+        return "In every paper something is at stake: likely reviewers can lead to different decisions."
+    return f"In {count(papers, 'paper')} nothing is at stake: all likely reviewers lead to the same decision."
+
+
+def _secret(papers: int) -> str:
+    """The sentence on papers whose authors the scores alone give away.
+
+    >>> print(_secret(1))
+    In 1 paper the scores alone name every author with 95 % certainty: nothing is secret there.
+    """
+    named = f"the scores alone name every author with {100 * KNOWN:.0f} % certainty"
+    if not papers:
+        return f"In no paper do {named}."
+    return f"In {count(papers, 'paper')} {named}: nothing is secret there."
 
 
 def fit_line(fit: Agreement) -> str:
@@ -193,12 +213,20 @@ def shown(guarantee: Guarantee) -> str:
     """A guarantee in words.
 
     >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
-    'average, 1 point more'
+    'average, up to 1 percentage point more authors named'
+    >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
+    'public, never against 0.95'
     """
-    more = f", {100 * guarantee.added_success:g} point more" if guarantee.added_success else ""
-    limit = "" if guarantee.epsilon is None else f", epsilon {guarantee.epsilon:g}"
-    plain = not more and not limit and guarantee.multiplier is None and guarantee.posterior_cap is None
-    return _WORDS[guarantee.name] if plain else f"{guarantee.name}{more}{limit}"
+    points = 100 * guarantee.added_success
+    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more authors named"] if points else []
+    limits = {
+        "epsilon": guarantee.epsilon,
+        "multiplier": guarantee.multiplier,
+        "posterior cap": guarantee.posterior_cap,
+        "never against": guarantee.never_against,
+    }
+    more += [f"{name} {value:g}" for name, value in limits.items() if value is not None]
+    return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
 
 
 def percent(share: float) -> str:

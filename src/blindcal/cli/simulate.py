@@ -10,12 +10,14 @@ import typer
 
 from blindcal.cells import count
 from blindcal.checks import Array
+from blindcal.cli.arguments import by_option
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.simulation import paper_law
 from blindcal.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 
 _METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
+_OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods", "workers")
 _READINGS = {
     "text": "noise is a variance, offsets have variance 0.5",
     "script": "noise is a standard deviation, offsets have standard deviation 0.5",
@@ -63,19 +65,22 @@ def simulate(
     Example: blindcal simulate --noise 0,0.25,0.5 --trials 100 --seed 1 --reading script
     """
     levels, names = _levels(noise), methods.split(",")
-    settings = [Setting(paper_law(level, reading), papers, reviewers, per_paper) for level in levels]
     work = f"simulating {count(trials * len(levels), 'conference')}"
-    with progress(work, tasks_in(settings, trials)) as advance:
-        result = sweep(
-            settings,
-            names,
-            trials=trials,
-            seed=seed,
-            workers=workers,
-            scheduler=scheduler,
-            folder=folder,
-            progress=advance,
-        )
+    try:
+        settings = [Setting(paper_law(level, reading), papers, reviewers, per_paper) for level in levels]
+        with progress(work, tasks_in(settings, trials)) as advance:
+            result = sweep(
+                settings,
+                names,
+                trials=trials,
+                seed=seed,
+                workers=workers,
+                scheduler=scheduler,
+                folder=folder,
+                progress=advance,
+            )
+    except InputError as error:
+        raise InputError(by_option(str(error), _OPTIONS)) from None
     if as_json:
         emit_json(_report(levels, result, intervals))
     else:
