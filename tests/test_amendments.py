@@ -8,10 +8,12 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 
 import numpy as np
+import pytest
 
-from blindcal.amendments import AmendedCase, Earlier, SettledCase, amended_case
+from blindcal.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
+from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase, secret_of
-from blindcal.certificates import Claim, table_epsilon
+from blindcal.certificates import Claim, claim, table_epsilon
 from blindcal.conferences import Conference
 from blindcal.exact import UNIT, ExactPolicy
 from blindcal.guarantees import Guarantee
@@ -245,3 +247,50 @@ def test_too_many_readings_are_not_gone_through() -> None:
     assert isinstance(amended_case(with_scores(base, second), seen), AmendedCase)
     seen += [Earlier(with_scores(base, second), seen[0].policy, True)]
     assert isinstance(amended_case(with_scores(base, third), seen), SettledCase)
+
+
+def test_what_several_decisions_promise_together_by_hand() -> None:
+    """Multipliers multiply and epsilons add up; success is never below what was known, nor below the sum."""
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.4])
+    one, two = (
+        ExactPolicy((np.array(t) * UNIT).astype(np.int64)) for t in ((0.75, 0.5, 0.5), (0.5, 0.75, 0.5))
+    )
+    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(False))
+    both = paired([first], second, two, same_public_data=True)
+    assert both.multiplier == pytest.approx(1.25 * 1.25)
+    assert both.epsilon == pytest.approx(np.log(2) * 2)
+    assert both.success == max(first.success + second.added, second.success, first.success_scores_only)
+    assert second.success < first.success, "the first outcome made its likeliest author less likely"
+    assert both.success > second.success
+    apart = paired([first], second, two, same_public_data=False)
+    assert apart.success == apart.success_scores_only > second.success
+    assert paired([first, first], second, two, same_public_data=False).epsilon == pytest.approx(np.log(2) * 3)
+
+
+def test_somebody_new_was_somebody_outside_before() -> None:
+    """A candidate whom the earlier pool did not name takes what the earlier table says of `*`."""
+    base = random_case(np.random.default_rng(74), 2, grid=False)
+    parameters = (base.parameters[0],) * 3
+    then = replace(
+        base, scores=(0.0, 1.0), candidates=("*", "a", "b"), inclusion=(2 / 3,) * 3, parameters=parameters
+    )
+    now = replace(then, candidates=("a", "b", "c"))
+    table = np.where((then.tuples == 0).any(axis=1), UNIT // 4, UNIT // 2)
+    found = likelihood(now, Earlier(then, ExactPolicy(table), True), ((0, 0), (1, 1)))
+    outside = (now.tuples == 2).any(axis=1)
+    assert set((found[outside] / found[~outside].max()).astype(float)) == {0.5}
+
+
+def test_epsilons_of_large_pools_add_up() -> None:
+    base = random_case(np.random.default_rng(75), 3, grid=False)
+    crowd = replace(
+        base,
+        scores=(0.0, 1.0, 2.0),
+        candidates=tuple(f"r{i:03d}" for i in range(200)),
+        inclusion=(3 / 200,) * 200,
+        parameters=(base.parameters[0],) * 200,
+    )
+    tables = [ExactPolicy(np.array([UNIT // 4, UNIT // 2])), ExactPolicy(np.array([UNIT // 8, UNIT // 4]))]
+    settled = amended_case(crowd, [Earlier(crowd, table, True) for table in tables])
+    assert isinstance(settled, SettledCase)
+    assert settled.told == pytest.approx(sum(table_epsilon(table) for table in tables))

@@ -281,3 +281,13 @@ def test_ids_count_only_where_half_of_a_conference_comes_back(tmp_path: Path) ->
     )
     assert outcome.changes.alike == ("p00",)
     assert [bool(paper.earlier) for paper in outcome.record.papers] == [True, False, False]
+
+
+def test_papers_of_a_later_release_are_known_under_another_name_too(tmp_path: Path) -> None:
+    given, key = loaded(small_conference(papers=6)), tmp_path / "key.bin"
+    early = replace(given[0], cases=given[0].cases[:4], raw_accept=given[0].raw_accept[:4])
+    decided(key, (early, given[1]))
+    decided(key, given, amend=True)
+    late = assemble(given[0].cases[4:], None, given[0].bar)
+    with pytest.raises(RefusedError, match="2 of 2 papers look like"):
+        decided(key, (late, given[1]), Request(REQUEST.guarantee, "other", bar=given[0].bar))

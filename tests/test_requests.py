@@ -1,0 +1,65 @@
+"""What enters a coin: everything that shaped a decision, each part of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from blindcal.coins import Key
+from blindcal.guarantees import Guarantee
+from blindcal.requests import Request, coin_facts
+
+REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
+PUBLIC = {"scores": [1.0, 2.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]]}
+FACTS = {
+    "request": REQUEST,
+    "release": 1,
+    "paper": "p",
+    "public": PUBLIC,
+    "reviewers": ("a", "b"),
+    "bar": 0.5,
+    "price": None,
+}
+OTHERS = {
+    "request": replace(REQUEST, conference="d"),
+    "release": 2,
+    "paper": "q",
+    "public": {**PUBLIC, "scores": [1.0, 3.0]},
+    "reviewers": ("b", "a"),
+    "bar": 0.6,
+    "price": 0.1,
+}
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_every_fact_moves_the_coin(name: str) -> None:
+    key = Key(bytes(32))
+    one, two = (key.stamp("coin", coin_facts(**facts)) for facts in (FACTS, {**FACTS, name: OTHERS[name]}))
+    assert one != two
+
+
+LIMITS = {
+    "name": "average",
+    "added_success": 0.1,
+    "epsilon": 1.0,
+    "multiplier": 1.5,
+    "posterior_cap": 0.9,
+    "never_against": 0.8,
+}
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Guarantee)])
+def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
+    """So it enters the coins, is frozen with the first release and is what `verify` checks."""
+    plain = Guarantee("average", epsilon=None)
+    limited = replace(Guarantee() if name == "name" else plain, **{name: LIMITS[name]})
+    before = Guarantee() if name == "name" else plain
+    assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
+
+
+@pytest.mark.parametrize(
+    "change", [{"bar": 0.3, "accept_rate": None}, {"accept_rate": 0.3}, {"better": "low"}]
+)
+def test_everything_else_that_is_asked_is_in_the_settings(change: dict[str, object]) -> None:
+    assert replace(REQUEST, **change).settings != REQUEST.settings
