@@ -205,7 +205,7 @@ def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
     part = replace(conference, cases=conference.cases[1:5], raw_accept=conference.raw_accept[1:5])
     decided(key, part, truth)
     moved = replace(conference, cases=conference.cases[:4], raw_accept=conference.raw_accept[:4])
-    with pytest.raises(RefusedError, match=r"2 of 4 papers \(1 new, 1 withdrawn\)"):
+    with pytest.raises(RefusedError, match=r"2 of 5 papers \(1 new, 1 withdrawn\)"):
         decided(key, moved, truth)
     outcome = decided(key, moved, truth, amend=True, reason="late")
     assert [p.release for p in outcome.record.papers] == [2, 1, 1, 1]
