@@ -222,15 +222,20 @@ def test_what_is_never_decided_against_holds_for_tied_scores_decided_again() -> 
     assert found > 0
 
 
-def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() -> None:
-    base = random_case(np.random.default_rng(72), 3, grid=False)
-    crowd = replace(
+def large_pool(base: PaperCase) -> PaperCase:
+    """Three reviews by anybody of two hundred: too many tuples to be listed."""
+    return replace(
         base,
         scores=(0.0, 1.0, 2.0),
         candidates=tuple(f"r{i:03d}" for i in range(200)),
         inclusion=(3 / 200,) * 200,
         parameters=(base.parameters[0],) * 200,
     )
+
+
+def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() -> None:
+    base = random_case(np.random.default_rng(72), 3, grid=False)
+    crowd = large_pool(base)
     table = ExactPolicy(np.array([UNIT // 4, UNIT // 2]))
     assert base.listed
     assert not crowd.listed
@@ -283,13 +288,7 @@ def test_somebody_new_was_somebody_outside_before() -> None:
 
 def test_epsilons_of_large_pools_add_up() -> None:
     base = random_case(np.random.default_rng(75), 3, grid=False)
-    crowd = replace(
-        base,
-        scores=(0.0, 1.0, 2.0),
-        candidates=tuple(f"r{i:03d}" for i in range(200)),
-        inclusion=(3 / 200,) * 200,
-        parameters=(base.parameters[0],) * 200,
-    )
+    crowd = large_pool(base)
     tables = [ExactPolicy(np.array([UNIT // 4, UNIT // 2])), ExactPolicy(np.array([UNIT // 8, UNIT // 4]))]
     settled = amended_case(crowd, [Earlier(crowd, table, True) for table in tables])
     assert isinstance(settled, SettledCase)
