@@ -38,7 +38,7 @@ Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPl
 
 @dataclass(frozen=True)
 class Changes:
-    """Which papers differ from the release before, and how; `alike` have the reviews of a paper that was
+    """Which papers differ from the release before, and how; `alike` have the scores of a paper that was
     decided under another name."""
 
     new: tuple[str, ...] = ()

@@ -57,7 +57,7 @@ def decide(
     others = amend and not releases
     changes = changes_since(past, conference, truth, request, others=others)
     _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
-    drafted = draft(conference, truth, request, past, planner, reason)
+    drafted = draft(conference, truth, request, past, planner, reason if amend else "")
     if not releases:
         _refuse_leak(drafted.record, request.guarantee, may_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
