@@ -29,16 +29,16 @@ test-long: lint libreoffice
 
 # The built wheel with nothing but the core dependencies (and a test runner).
 test-core: $(CORE_STAMP)
-	BLINDCAL_WHEEL=1 $(CORE)/bin/python -m pytest -n $(WORKERS) -m "not edge" -p no:cacheprovider tests
+	BLINDCAL_WHEEL=1 $(CORE)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not edge" -p no:cacheprovider tests
 
 # The built wheel with every extra: command line, documentation, sweeps, comparisons; then the doctests.
 test-edge: $(CORE_STAMP)
-	BLINDCAL_WHEEL=1 PYTHONPATH=$(CURDIR)/$(WHEEL) $(BIN)/python -m pytest -n $(WORKERS) -m edge tests
-	$(BIN)/python -m pytest -n $(WORKERS) src
+	BLINDCAL_WHEEL=1 PYTHONPATH=$(CURDIR)/$(WHEEL) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m edge tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src
 
 REFUSALS := -k "refuse or refused or bad or guard"
 test-optimized: $(CORE_STAMP)
-	PYTHONOPTIMIZE=1 $(CORE)/bin/python $(OPTIMIZED) -n $(WORKERS) -m "not edge" -p no:cacheprovider $(REFUSALS) tests
+	PYTHONOPTIMIZE=1 $(CORE)/bin/python $(OPTIMIZED) -n $(WORKERS) --dist worksteal -m "not edge" -p no:cacheprovider $(REFUSALS) tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -30,6 +30,7 @@ from blindcal.sums import Nodes, Sums, significant
 MOST_LISTED = 2_000_000
 # Panels are this many times the sharpest posterior's standard deviation wide.
 _PANEL, _NODES = 3.0, 12
+_RULE = np.polynomial.legendre.leggauss(_NODES)
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 # More nodes would take more memory than is lent to one paper.
 _MOST_NODES = 12_000
@@ -234,7 +235,8 @@ def _all_nodes(case: PaperCase) -> tuple[Nodes, float]:
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
-    likelihood = np.stack([_by_candidate(case.reviewers, score, quality) for score in case.scores])
+    pool = case.reviewers
+    likelihood = np.stack([_by_candidate(pool, score, quality) for score in case.scores])
     likelihood = likelihood[:, seats(len(case.candidates), reviews, case.outsider)]
     likelihood += np.where(forced, 0.0, odds)[:, None]
     top = likelihood.max(axis=1)
@@ -247,8 +249,8 @@ def _all_nodes(case: PaperCase) -> tuple[Nodes, float]:
 def _lean(case: PaperCase) -> Array:
     """`[slot, candidate]`: the slope of the log likelihood at the bar. For affine reviewers the evidence
     favors accepting exactly where these slopes add up to more than the bar."""
-    ends = np.array([case.bar - _NEAR, case.bar + _NEAR])
-    sides = np.stack([_by_candidate(case.reviewers, score, ends) for score in case.scores])
+    pool, ends = case.reviewers, np.array([case.bar - _NEAR, case.bar + _NEAR])
+    sides = np.stack([_by_candidate(pool, score, ends) for score in case.scores])
     with np.errstate(invalid="ignore"):
         return np.nan_to_num((sides[..., 1] - sides[..., 0]) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)
 
@@ -372,7 +374,7 @@ def _panels(case: PaperCase) -> tuple[Array, Array, int]:
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
     edges = np.concatenate([low, high[1:]])
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _RULE
     half = 0.5 * np.diff(edges)[:, None]
     quality = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes
     return quality.ravel(), np.log(half * weights).ravel(), _NODES * (len(low) - 1)
