@@ -228,6 +228,29 @@ def test_a_noiseless_tie_is_half() -> None:
     assert (bc.pair_belief((one, one), [0.7, 0.7]).favor == 0.5).all()
 
 
+def test_a_tie_is_found_among_scores_that_do_not_tie() -> None:
+    one, two = bc.Affine(1.2, 0.3, noise=0.7), bc.Affine(0.8, -0.3, noise=0.4)
+    alone = [bc.pair_belief((one, two), scores).favor for scores in _noisy_ties(one, two)]
+    assert all((favor == 0.5).any() for favor in alone)
+    apart = np.array([[3.0, -1.0], *_noisy_ties(one, two), [-2.0, 0.4]])
+    together = bc.pair_belief((one, two), apart).favor
+    assert (together[1:-1] == alone).all()
+    assert (together[[0, -1]] != 0.5).all()
+
+
+def _noisy_ties(one: bc.Affine, two: bc.Affine) -> list[list[float]]:
+    """Scores whose posterior means are equal if `one` reviewed the first paper: gain1 (s1 - b1) = gain2
+    (s2 - b2), with gain = slope / (slope^2 + noise^2)."""
+    gain1, gain2 = (float(r.slope / (r.slope**2 + r.noise**2)) for r in (one, two))
+    seconds = np.linspace(-2.0, 2.0, 17)
+    return [[float(one.offset) + gain2 * (s - float(two.offset)) / gain1, s] for s in seconds.tolist()]
+
+
+def test_the_weights_that_are_furthest_from_1_are_quoted() -> None:
+    with pytest.raises(bc.InputError, match=r"sum to 1 over the secrets, found 1\.5"):
+        bc.Belief([[0.5, 0.5], [0.5, 1.0], [0.5, 0.4]], [[0.5, 0.5]] * 3)
+
+
 @pytest.mark.parametrize("kind1", KINDS[:6])
 @pytest.mark.parametrize("kind2", KINDS[:6])
 def test_sixty_deviations_out_is_finite_and_normalized(kind1: str, kind2: str) -> None:

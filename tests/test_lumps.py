@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
 from blindcal.guarantees import Guarantee
-from blindcal.lumps import LumpedProgram, first_lumps, lumped, program
-from blindcal.solvers import beyond_doubt, orbits
+from blindcal.lumps import LumpedProgram, _priced, first_lumps, lumped, program
+from blindcal.solvers import Dual, beyond_doubt, orbits
 from sizes import count
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
 
@@ -74,6 +74,16 @@ def test_never_against_holds_in_every_lump():
         favor = case.belief.favor
         assert (solved.accept[favor >= 0.9] == 1.0).all()
         assert (solved.accept[favor <= 1 - 0.9] == 0.0).all()
+
+
+def test_prices_of_a_sample_of_tuples_are_those_of_the_program():
+    rng = np.random.default_rng(35)
+    for index in range(count(12, 60)):
+        case = random_case(rng, 6, 3, ties=index % 2 == 0)
+        grouped = orbits(case, case.belief)
+        dual = Dual(0.0, 0.0, rng.normal(size=grouped.mass.size), np.zeros((1, 2)))
+        wanted = (dual.price @ grouped.share)[grouped.of]
+        np.testing.assert_allclose(_priced(case, dual, case.tuples), wanted, atol=1e-12)
 
 
 def test_lumping_keeps_every_authors_mass_in_every_slot():

@@ -100,7 +100,12 @@ def test_scaling_sums_to_the_reviews_keeps_order_and_stays_at_most_1(chances: li
     assert below.sum() == 0 or np.ptp(ratio) <= 1e-8 * ratio.max()
 
 
+def test_chances_that_sum_to_the_reviews_but_exceed_1_are_scaled():
+    assert inclusion([1.5, 0.25, 0.25], 2) == (1.0, 0.5, 0.5)
+
+
 def test_chances_that_already_sum_to_the_reviews_are_kept_to_the_last_bit():
+    assert inclusion([1.0, 0.7, 0.3], 2) == (1.0, 0.7, 0.3)
     assert inclusion([0.7, 0.2, 0.1], 1) == (0.7, 0.2, 0.1)
 
 

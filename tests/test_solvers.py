@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from blindcal.beliefs import Belief
 from blindcal.cases import PaperCase
 from blindcal.conferences import Conference, prepare
 from blindcal.decks import explore, solve_case, tables
@@ -21,7 +22,7 @@ from blindcal.guarantees import Guarantee
 from blindcal.lumps import program
 from blindcal.programs import solve
 from blindcal.reviews import Reviews
-from blindcal.solvers import range_corners, run_solver
+from blindcal.solvers import orbits, range_corners, run_solver
 from sizes import count
 
 GUARANTEES = [
@@ -424,7 +425,7 @@ def _joint(cases: list[PaperCase], added: float, epsilon: float | None) -> float
     return float(found.fun + constant)
 
 
-def test_a_frozen_price_gives_the_same_tables_again():
+def test_the_same_budget_is_spent_the_same_way_again():
     cases = [case for case in random_cases(18, 12, 120) if len(case.scores) > 1]
     guarantee = Guarantee("average", added_success=0.02, epsilon=None)
     first = tables(_conference(cases), guarantee)
@@ -432,6 +433,47 @@ def test_a_frozen_price_gives_the_same_tables_again():
     assert again.price == first.price
     for one, other in zip(first.accept, again.accept, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("added", [0.005, 0.02, 0.05])
+def test_a_frozen_price_buys_each_paper_what_it_bought_before(added: float):
+    """All but the paper on which the budget ran out, whatever their numbers of reviews."""
+    cases = random_cases(18, 24, 120)
+    assert len({len(case.scores) for case in cases}) > 2
+    guarantee = Guarantee("average", added_success=added, epsilon=None)
+    first = tables(_conference(cases), guarantee)
+    again = tables(_conference(cases), guarantee, price=first.price)
+    differ = [
+        not np.allclose(one, other, atol=1e-7) for one, other in zip(first.accept, again.accept, strict=True)
+    ]
+    assert again.price == first.price
+    assert sum(differ) <= 1
+
+
+def test_a_cap_that_binds_is_kept_by_the_best_table():
+    """The cap is just above what the scores alone allow: an oracle's optimum, and no posterior beyond it."""
+    for case in random_cases(22, count(12, 60), 120):
+        top = max(
+            float(np.bincount(case.tuples[:, s], case.belief.weight).max()) for s in range(len(case.scores))
+        )
+        for name in ("none", "average"):
+            guarantee = Guarantee(name, epsilon=None, posterior_cap=min(1.0, top + 0.01))
+            solved = solve_case(case, guarantee)
+            assert solved.error == pytest.approx(_plain_optimum(case, guarantee), abs=1e-7)
+            kept = _promises(Enumerator(case, solved.accept), guarantee)
+            assert all(kept.values()), (guarantee, kept)
+
+
+def test_tuples_that_look_alike_must_weigh_alike():
+    """A belief that tells apart whom public data cannot is refused, by however little."""
+    case = random_case(np.random.default_rng(23), 5, 2, ties=True)
+    belief = case.belief
+    twins = [index for index, who in enumerate(case.tuples.tolist()) if 0 in who and 1 not in who]
+    moved = belief.weight.copy()
+    moved[twins[0]] *= 1.0 + 1e-3
+    assert orbits(case, belief).weight.sum() == pytest.approx(1.0)
+    with pytest.raises(CertificateError, match="look alike"):
+        orbits(case, Belief(moved / moved.sum(), belief.favor, belief.labels))
 
 
 def test_several_workers_give_the_same_bytes():
