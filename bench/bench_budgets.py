@@ -12,8 +12,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from blindcal import Affine, Frontier, Logistic, average_frontier, frontier, pair_belief, spend
+from blindcal import Affine, frontier, pair_belief
 from blindcal.checks import Array
+from blindcal.policies import Frontier, average_frontier, spend
+from blindcal.reviewers import Logistic
 
 PAIRS = 1_000_000
 PROGRAM_PAIRS = 20_000

@@ -12,7 +12,7 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import Batch, hierarchical_quality
-from blindcal.simulation import paper_law, prototype_law, simulate
+from blindcal.simulations.drawing import paper_law, prototype_law, simulate
 
 PAPERS, REVIEWERS, PER_PAPER = 10_000, 8_000, 4
 CONFERENCES = 20

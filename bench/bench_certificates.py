@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from blindcal.certificates import certify
-from blindcal.coins import Key, toss
-from blindcal.conferences import Conference, PaperCase
-from blindcal.decks import solve_case
-from blindcal.guarantees import Guarantee
-from blindcal.simulation import pooled_conference, prototype_law
+from blindcal.beliefs.conferences import Conference, PaperCase
+from blindcal.decisions.coins import Key, toss
+from blindcal.plans.certificates import certify
+from blindcal.plans.decks import solve_case
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import pooled_conference, prototype_law
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 

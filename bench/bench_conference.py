@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.conferences import prepare, read_pools, read_reviewers
-from blindcal.decks import solve_case
-from blindcal.guarantees import Guarantee
+from blindcal.beliefs.conferences import prepare, read_pools, read_reviewers
+from blindcal.plans.decks import solve_case
+from blindcal.policies.guarantees import Guarantee
 from blindcal.reviews import Reviews
-from blindcal.simulation import pooled_conference, prototype_law
+from blindcal.simulations.drawing import pooled_conference, prototype_law
 
 BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none")
 DEFAULT: tuple[str, ...] = ()
@@ -106,7 +106,9 @@ def against_plain_program(papers: int = 12) -> None:
             tops = [np.bincount(slot, belief.weight).max() for slot in case.tuples.T]
             limits = {"steady": True} if guarantee.name == "steady" else {"success": float(np.mean(tops))}
             loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-            solved = bc.solve(belief.weight, loss, belief.labels, epsilon=guarantee.epsilon, **limits)
+            solved = bc.policies.solve(
+                belief.weight, loss, belief.labels, epsilon=guarantee.epsilon, **limits
+            )
             plain.append(solved.value)
         end = time.perf_counter()
         print(

@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from blindcal import Belief, Program, frontier
+from blindcal import Belief, frontier
 from blindcal.checks import Array
+from blindcal.policies import Program
 
 SIZES = (3, 12, 50, 200)
 LARGE = (10_000, 200)

@@ -53,7 +53,7 @@ def one_at_a_time(belief: bc.Belief, success: Array) -> Array:
     loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
     return np.array(
         [
-            bc.solve(w, costs, success=float(s)).value
+            bc.policies.solve(w, costs, success=float(s)).value
             for w, costs, s in zip(belief.weight, loss, success, strict=True)
         ]
     )
@@ -113,8 +113,8 @@ def main() -> int:
         print(f"{'':24} {1e9 * busy:>14.0f} ns of one core a pair")
     print(f"promised: {PROMISED:,.0f} on two cores, {'kept' if rate >= PROMISED else 'MISSED'}")
     kinds = {
-        "logistic": bc.Logistic(-3.0, 3.0, noise=0.4),
-        "straight pieces": bc.PiecewiseLinear([-1.0, 0.5, 2.0], [-1.0, 0.2, 3.0], noise=0.4),
+        "logistic": bc.reviewers.Logistic(-3.0, 3.0, noise=0.4),
+        "straight pieces": bc.reviewers.PiecewiseLinear([-1.0, 0.5, 2.0], [-1.0, 0.2, 3.0], noise=0.4),
         "uncertain affine": bc.Affine(1.0, 0.2, 0.4, [[0.1, 0.0], [0.0, 0.1]]),
     }
     for name, reviewer in kinds.items():

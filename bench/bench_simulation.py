@@ -15,8 +15,8 @@ import numpy as np
 
 from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import Simulation, paper_law, simulate
+from blindcal.simulations.drawing import Simulation, paper_law, simulate
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 
 CONFERENCES, PAPERS, PER_PAPER = 100, 100, 3
 PROMISED = 50

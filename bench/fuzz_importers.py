@@ -20,10 +20,10 @@ import atheris
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-with atheris.instrument_imports(include=["blindcal.importers", "blindcal.tables", "blindcal.cells"]):
+with atheris.instrument_imports(include=["blindcal.importers", "blindcal.files.tables", "blindcal.cells"]):
     from blindcal.errors import InputError
+    from blindcal.files.tables import format_table
     from blindcal.importers import Choices, import_reviews
-    from blindcal.tables import format_table
     from exports import EXPORTS
 
 _PEOPLE = {key: name for export in EXPORTS for key, name in (export.choices.people or {}).items()}

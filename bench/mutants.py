@@ -39,7 +39,7 @@ TESTS = {
     "exact": "certificates precise_reviewers outsiders amendments crowds records",
     "histories": "histories attacks verification releases",
     "lumps": "lumps crowds solvers plans",
-    "plans": "plans amendments releases verification attacks crowds menus",
+    "planning": "plans amendments releases verification attacks crowds menus",
     "pools": "pools conferences outsiders crowds cli_decide",
     "records": "records attacks verification histories cli_decide",
     "drafts": "histories attacks verification releases planted_bugs cli_decide",
@@ -145,7 +145,7 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        path = source / "blindcal" / f"{mutant.module}.py"
+        path = source_of(source, mutant.module)
         text = path.read_bytes()
         path.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
         files = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
@@ -162,6 +162,12 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
             return False, "out of time"
     lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  "))]
     return run.returncode == 0, " | ".join(line[:120] for line in lines[:6]) or f"exit code {run.returncode}"
+
+
+def source_of(folder: Path, module: str) -> Path:
+    """The file of a module, whichever floor it is on."""
+    (found,) = (folder / "blindcal").rglob(f"{module}.py")
+    return found
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -182,8 +188,7 @@ def main() -> None:
     asked = parser.parse_args()
     names = asked.modules.split(",")
     found = {
-        name: list(mutants(name, (ROOT / "src/blindcal" / f"{name}.py").read_text(encoding="utf-8")))
-        for name in names
+        name: list(mutants(name, source_of(ROOT / "src", name).read_text(encoding="utf-8"))) for name in names
     }
     everything = [one for ones in found.values() for one in ones]
     # Which ones: the same for the same seed. Nothing here is secret.

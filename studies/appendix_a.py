@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
-from blindcal.simulation import paper_law
-from blindcal.sweeps import Setting, Sweep, sweep
+from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.sweeps import Setting, Sweep, sweep
 from stated import keep
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from blindcal import Affine, AverageFrontier, average_frontier
+from blindcal import Affine
 from blindcal.checks import Array
+from blindcal.policies import AverageFrontier, average_frontier
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 NOISES = (0.0, 0.1, 0.3, 0.5, 0.8)

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from blindcal import Affine, Belief, Policy, epsilon_policy, pair_belief, private_policy, spend
+from blindcal import Affine, Belief, Policy, pair_belief, private_policy
 from blindcal.checks import Array
-from blindcal.frontiers import frontier
+from blindcal.policies import epsilon_policy, spend
+from blindcal.policies.frontiers import frontier
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 BELIEF = Belief([0.6, 0.4], [0.9, 0.2])

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.simulation import PooledConference, pooled_conference, prototype_law
+from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_law
 from stated import keep
 
 _MOST_PAPERS = 9

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from blindcal import Affine, Belief, Frontier, Policy, evidence_policy, frontier, pair_belief, solve
+from blindcal import Affine, Belief, Policy, frontier, pair_belief
 from blindcal.checks import Array
+from blindcal.policies import Frontier, evidence_policy, solve
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 SCORES = (0.9, 0.4)

@@ -14,13 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from blindcal import cases as listing
-from blindcal.cases import PaperCase
+from blindcal.beliefs import cases as listing
+from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.decks import solve_case
-from blindcal.guarantees import Guarantee
-from blindcal.plans import figures, success_by_slot
-from blindcal.simulation import prototype_law
+from blindcal.plans.decks import solve_case
+from blindcal.plans.planning import figures, success_by_slot
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import prototype_law
 from blindcal.workers import cores, each
 from menu import cases
 from stated import keep

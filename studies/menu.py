@@ -17,11 +17,11 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from blindcal.cases import PaperCase
+from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.decks import solve_case
-from blindcal.guarantees import Guarantee
-from blindcal.simulation import Law, nips_2014_law, pooled_conference, prototype_law
+from blindcal.plans.decks import solve_case
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import Law, nips_2014_law, pooled_conference, prototype_law
 from blindcal.workers import cores, each
 from stated import keep
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import Law, Slopes, simulate
+from blindcal.simulations.drawing import Law, Slopes, simulate
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.workers import cores, each
 from stated import keep
 

@@ -21,8 +21,8 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import METHODS
+from blindcal.calibrators.predictions import Change, change, left_out, shrunk_means
 from blindcal.calibrators.results import batch_of
-from blindcal.predictions import Change, change, left_out, shrunk_means
 from stated import keep
 
 Row = dict[str, str]
@@ -128,7 +128,7 @@ def predict_left_out(reviews: bc.Reviews, repeats: int, seed: int) -> dict[str, 
 class Study:
     reviews: bc.Reviews
     changes: dict[str, Change]
-    assessment: bc.Assessment
+    assessment: bc.calibrators.Assessment
 
 
 def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:

@@ -16,8 +16,9 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
-from blindcal import Affine, Belief, Logistic, Reviewer, pair_belief
+from blindcal import Affine, Belief, Reviewer, pair_belief
 from blindcal.checks import Array
+from blindcal.reviewers import Logistic
 from stated import keep
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"

@@ -15,12 +15,12 @@ from functools import partial
 
 import numpy as np
 
-from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.decks import solve_case
-from blindcal.guarantees import Guarantee
-from blindcal.simulation import prototype_law
+from blindcal.plans.decks import solve_case
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import prototype_law
 from blindcal.workers import cores, each
 from menu import cases
 from stated import keep

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blindcal import files
 from blindcal.errors import RefusedError
-from blindcal.files import clear_stale, lock, write_bytes
+from blindcal.files import disk as files
+from blindcal.files.disk import clear_stale, lock, write_bytes
 
 SIZE = 50_000
 CALLS = ("open", "mkdir", "chmod", "listdir", "fsync", "link", "replace", "unlink", "close")
@@ -117,8 +117,8 @@ def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]
 
 def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
-    from blindcal.coins import make_key, read_key
-    from blindcal.records import open_ledger, read_ledger, sealed_folder
+    from blindcal.decisions.coins import make_key, read_key
+    from blindcal.decisions.records import open_ledger, read_ledger, sealed_folder
     from test_records import seal_next
 
     seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.cases import PaperCase
+from blindcal.beliefs.cases import PaperCase
 
 Array = NDArray[np.float64]
 Change = Callable[[Array], Array]

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import norm
 
-from blindcal.beliefs import Belief
+from blindcal.beliefs.belief import Belief
 
 
 def random_paper(

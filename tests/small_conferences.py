@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from blindcal.beliefs.conferences import Conference, prepare, true_reviewers
 from blindcal.cli import run
-from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference, prepare, true_reviewers
-from blindcal.drafts import decide_paper
-from blindcal.histories import Truth
-from blindcal.plans import PaperPlan
-from blindcal.records import PaperRecord, sealed_folder
-from blindcal.requests import Request
+from blindcal.decisions.coins import Key, make_key
+from blindcal.decisions.drafts import decide_paper
+from blindcal.decisions.histories import Truth
+from blindcal.decisions.records import PaperRecord, sealed_folder
+from blindcal.decisions.requests import Request
+from blindcal.decisions.seals import read_seal, sealed_name
+from blindcal.plans.planning import PaperPlan
 from blindcal.reviews import Reviews
-from blindcal.seals import read_seal, sealed_name
 
 Rows = tuple[tuple[str, ...], ...]
 

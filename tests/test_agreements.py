@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.agreements import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, agreement
-from blindcal.cases import PaperCase
-from blindcal.worlds import Below, expected, score_measure, square_measure, world_of
+from blindcal.beliefs.cases import PaperCase
+from blindcal.plans.agreements import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, agreement
+from blindcal.plans.worlds import Below, expected, score_measure, square_measure, world_of
 from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty
 from sizes import count
 

@@ -10,14 +10,14 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 
-from blindcal.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
-from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase, secret_of
-from blindcal.certificates import Claim, claim, table_epsilon
-from blindcal.conferences import Conference
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.plans import PaperPlan, paired, plan_conference
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.conferences import Conference
+from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
+from blindcal.plans.certificates import Claim, claim, table_epsilon
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.policies.guarantees import Guarantee
 from sizes import count
 
 GUARANTEES = (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.assessments import DOUBT
-from blindcal.simulation import Law, nips_2014_law, simulate
+from blindcal.calibrators.assessments import DOUBT
+from blindcal.simulations.drawing import Law, nips_2014_law, simulate
 
 
 def reviews_of(

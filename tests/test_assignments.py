@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2, ks_2samp
 
-from blindcal import assignments
-from blindcal.assignments import even_loads, stacked_assignments, uniform_assignments
+from blindcal.assignments import matchings as assignments
+from blindcal.assignments.matchings import even_loads, stacked_assignments, uniform_assignments
 from blindcal.errors import InputError
 from sizes import count
 

@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.beliefs import Belief
-from blindcal.certificates import claim, keeps, table_epsilon
-from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference, assemble
+from blindcal.audits.verification import Check, report, verify
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.decisions.coins import Key, make_key
+from blindcal.decisions.histories import Past, Truth
+from blindcal.decisions.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
+from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.requests import Request
+from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.histories import Past, Truth
-from blindcal.plans import PaperPlan, paired, plan_conference
-from blindcal.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
-from blindcal.releases import Outcome, decide
-from blindcal.requests import Request
-from blindcal.rounding import FINE
-from blindcal.statements import claim_of, probability_of
-from blindcal.verification import Check, report, verify
+from blindcal.plans.certificates import claim, keeps, table_epsilon
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.plans.rounding import FINE
+from blindcal.policies.guarantees import Guarantee
 from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)

@@ -11,20 +11,9 @@ import pytest
 from hypothesis import given
 from scipy.stats import binom
 
-from blindcal import (
-    Affine,
-    Belief,
-    InputError,
-    Policy,
-    audit,
-    bits,
-    frontier,
-    guess,
-    pair_belief,
-    play,
-    posterior,
-)
-from blindcal.audits import Audit, top_k_success
+from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
+from blindcal.audits import bits, guess, posterior
+from blindcal.audits.adversaries import Audit, top_k_success
 from blindcal.checks import Array
 from sizes import count
 from strategies import beliefs_with_policies, random_beliefs, random_policies

@@ -11,11 +11,16 @@ from scipy.stats import binomtest
 
 import blindcal as bc
 import slow_averages
-from blindcal.integrals import integrate
 from blindcal.paper import algorithm_1, algorithm_2, theorem_4_4
+from blindcal.reviewers.integrals import integrate
 from sizes import count
 
-KINDS = {"affine": bc.Affine, "logistic": bc.Logistic, "power": bc.Power, "pieces": bc.PiecewiseLinear}
+KINDS = {
+    "affine": bc.Affine,
+    "logistic": bc.reviewers.Logistic,
+    "power": bc.reviewers.Power,
+    "pieces": bc.reviewers.PiecewiseLinear,
+}
 STORED = json.loads(slow_averages.VECTORS.read_text())["values"]
 FALSE_ALARM = 1e-6
 
@@ -27,7 +32,7 @@ def reviewer(kind) -> bc.Reviewer:
 
 def six_integrals(name):
     one, two, prior = slow_averages.SETTINGS[name]
-    avg = bc.average_frontier((reviewer(one), reviewer(two)), prior)
+    avg = bc.policies.average_frontier((reviewer(one), reviewer(two)), prior)
     at_level = avg.at_price(float(erf(slow_averages.LEVEL / np.sqrt(2))))
     found = {
         "least": avg.least_error,
@@ -82,7 +87,10 @@ def map_adversary(reviewers, prior, scores, accept, accepted):
 
 GAMES = {
     "noiseless affine": ((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)), 0.5),
-    "noiseless, not affine": ((bc.Logistic(1, 10, 1.4, 0.3), bc.Power(1.5, 2.0, 5.0)), 0.4),
+    "noiseless, not affine": (
+        (bc.reviewers.Logistic(1, 10, 1.4, 0.3), bc.reviewers.Power(1.5, 2.0, 5.0)),
+        0.4,
+    ),
     "noisy affine": ((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3)), 0.6),
 }
 
@@ -91,7 +99,7 @@ GAMES = {
 def test_the_game_played_errs_as_often_as_stated(name):
     """Reviewers draw, the rule decides, a separate adversary guesses; exact intervals, false alarm 1e-6."""
     reviewers, prior = GAMES[name]
-    avg = bc.average_frontier(reviewers, prior)
+    avg = bc.policies.average_frontier(reviewers, prior)
     rule = avg.rule(conference_error=0.6 * avg.least_error + 0.4 * avg.largest_error)
     rng = np.random.default_rng(2024)
     wrong = missed = played = 0
@@ -109,7 +117,7 @@ def test_the_game_played_errs_as_often_as_stated(name):
 @pytest.mark.parametrize("name", ["noiseless affine", "noiseless, not affine"])
 def test_theorem_4_4_without_noise_the_rule_is_the_coin_of_algorithm_2(name):
     reviewers, _ = GAMES[name]
-    avg = bc.average_frontier(reviewers)
+    avg = bc.policies.average_frontier(reviewers)
     zeta = avg.largest_error
     _, _, scores = drawn(np.random.default_rng(7), reviewers, 0.5, 20_000)
     scores = scores[
@@ -133,7 +141,7 @@ def test_theorem_4_4_without_noise_the_rule_is_the_coin_of_algorithm_2(name):
 @pytest.mark.parametrize("prior", [0.5, 0.8])
 def test_noise_to_zero_converges_to_algorithm_2(prior):
     def frontier(noise):
-        return bc.average_frontier((bc.Affine(1.2, 0.3, noise), bc.Affine(0.8, -0.3, noise)), prior)
+        return bc.policies.average_frontier((bc.Affine(1.2, 0.3, noise), bc.Affine(0.8, -0.3, noise)), prior)
 
     exact = frontier(0.0)
     for share in (0.3, 0.9):
@@ -150,7 +158,7 @@ def test_noise_to_zero_converges_to_algorithm_2(prior):
 
 
 def test_the_frontier_is_increasing_and_concave_and_prices_are_its_slopes():
-    avg = bc.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3)), 0.6)
+    avg = bc.policies.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3)), 0.6)
     allowed = np.linspace(avg.least_error, avg.largest_error, 40)
     error = avg.adversary_error(conference_error=allowed)
     slope = np.diff(error) / np.diff(allowed)
@@ -166,7 +174,7 @@ def test_the_frontier_is_increasing_and_concave_and_prices_are_its_slopes():
 
 
 def test_both_directions_meet():
-    avg = bc.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3)), 0.6)
+    avg = bc.policies.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3)), 0.6)
     rule = avg.rule(conference_error=0.14)
     back = avg.rule(adversary_error=rule.adversary_error)
     assert (back.price, back.conference_error) == pytest.approx((rule.price, 0.14), abs=1e-9)
@@ -181,7 +189,7 @@ def test_every_budget_is_met():
     rng = np.random.default_rng(9)
     for _ in range(count(20, 300)):
         pair = [bc.Affine(rng.uniform(0.2, 2), rng.normal(), 10 ** rng.uniform(-3, 0.5)) for _ in range(2)]
-        avg = bc.average_frontier(tuple(pair), rng.uniform(0.05, 0.95))
+        avg = bc.policies.average_frontier(tuple(pair), rng.uniform(0.05, 0.95))
         for share in (1e-6, 0.01, 0.3, 0.9, 0.9999, 1 - 1e-9):
             allowed = avg.least_error + share * (avg.largest_error - avg.least_error)
             assert avg.rule(conference_error=allowed).conference_error == pytest.approx(allowed, abs=1e-12)
@@ -192,7 +200,10 @@ def test_every_budget_is_met():
 @pytest.mark.parametrize("name", ["noiseless, not affine", "noisy affine"])
 def test_swapping_the_reviewers_with_the_prior_changes_nothing(name):
     (one, two), prior = GAMES[name]
-    avg, swapped = bc.average_frontier((one, two), prior), bc.average_frontier((two, one), 1 - prior)
+    avg, swapped = (
+        bc.policies.average_frontier((one, two), prior),
+        bc.policies.average_frontier((two, one), 1 - prior),
+    )
     for field in ("least_error", "largest_error", "least_adversary_error", "largest_adversary_error"):
         assert getattr(avg, field) == pytest.approx(getattr(swapped, field), abs=2e-10)
 
@@ -202,12 +213,15 @@ STRAIGHT = (bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.4))
 
 @pytest.mark.parametrize(
     "other",
-    [bc.Power(1.0, 0.8, -0.3, 0.4), bc.PiecewiseLinear([-1.0, 0.5, 1.0], [-1.1, 0.1, 0.5], 0.4)],
+    [
+        bc.reviewers.Power(1.0, 0.8, -0.3, 0.4),
+        bc.reviewers.PiecewiseLinear([-1.0, 0.5, 1.0], [-1.1, 0.1, 0.5], 0.4),
+    ],
     ids=["power 1", "straight pieces"],
 )
 def test_curved_reviewers_that_are_straight_have_the_affine_integrals(other):
-    straight = bc.average_frontier(STRAIGHT, 0.6)
-    curved = bc.average_frontier((STRAIGHT[0], other), 0.6)
+    straight = bc.policies.average_frontier(STRAIGHT, 0.6)
+    curved = bc.policies.average_frontier((STRAIGHT[0], other), 0.6)
     middle = 0.5 * (straight.least_error + straight.largest_error)
     rules = [avg.rule(conference_error=middle) for avg in (straight, curved)]
     assert rules[0].adversary_error == pytest.approx(rules[1].adversary_error, abs=1e-9)
@@ -221,13 +235,13 @@ def test_curved_reviewers_that_are_straight_have_the_affine_integrals(other):
     [
         bc.Affine(1.1, 0.2),
         bc.Affine(1.1, 0.2, 0.5),
-        bc.Logistic(1, 10, 1.3),
-        bc.Logistic(1, 10, 1.3, noise=0.5),
+        bc.reviewers.Logistic(1, 10, 1.3),
+        bc.reviewers.Logistic(1, 10, 1.3, noise=0.5),
     ],
     ids=["affine", "noisy affine", "logistic", "noisy logistic"],
 )
 def test_identical_reviewers_have_one_point(twin):
-    avg = bc.average_frontier((twin, twin), 0.3)
+    avg = bc.policies.average_frontier((twin, twin), 0.3)
     assert avg.largest_error == pytest.approx(avg.least_error, abs=1e-10)
     assert avg.largest_adversary_error == pytest.approx(0.3, abs=1e-9)
     assert avg.adversary_error(conference_error=0.5) == pytest.approx(0.3, abs=1e-9)
@@ -240,19 +254,27 @@ BAD = {
     "conference_error must be finite": lambda a: a.adversary_error(conference_error=[0.3, np.nan]),
     "conference_error must lie in .0, 1., found 5": lambda a: a.rule(conference_error=5.0),
     "price must lie in": lambda a: a.at_price(1.5),
-    "prior must be between 0 and 1": lambda a: bc.average_frontier(a.reviewers, 1.0),
-    "reviewers must be two": lambda a: bc.average_frontier((a.reviewers[0],)),
-    "found a covariance": lambda a: bc.average_frontier((bc.Affine(1, 0, 1, np.eye(2)), a.reviewers[0])),
-    "scores on a grid": lambda a: bc.average_frontier((bc.Rounded(a.reviewers[0], [1, 2]), a.reviewers[0])),
-    "found reviewers of shape": lambda a: bc.average_frontier((bc.Affine([1, 2]), bc.Affine(1))),
-    "noise, or neither": lambda a: bc.average_frontier((bc.Logistic(1, 10), a.reviewers[0])),
-    "the noise is too small": lambda a: bc.average_frontier((bc.Logistic(1, 10, noise=1e-4), a.reviewers[0])),
+    "prior must be between 0 and 1": lambda a: bc.policies.average_frontier(a.reviewers, 1.0),
+    "reviewers must be two": lambda a: bc.policies.average_frontier((a.reviewers[0],)),
+    "found a covariance": lambda a: bc.policies.average_frontier(
+        (bc.Affine(1, 0, 1, np.eye(2)), a.reviewers[0])
+    ),
+    "scores on a grid": lambda a: bc.policies.average_frontier(
+        (bc.Rounded(a.reviewers[0], [1, 2]), a.reviewers[0])
+    ),
+    "found reviewers of shape": lambda a: bc.policies.average_frontier((bc.Affine([1, 2]), bc.Affine(1))),
+    "noise, or neither": lambda a: bc.policies.average_frontier(
+        (bc.reviewers.Logistic(1, 10), a.reviewers[0])
+    ),
+    "the noise is too small": lambda a: bc.policies.average_frontier(
+        (bc.reviewers.Logistic(1, 10, noise=1e-4), a.reviewers[0])
+    ),
 }
 
 
 @pytest.mark.parametrize("message", BAD)
 def test_bad_input_is_named(message):
-    avg = bc.average_frontier(STRAIGHT)
+    avg = bc.policies.average_frontier(STRAIGHT)
     with pytest.raises(bc.InputError, match=message):
         BAD[message](avg)
 

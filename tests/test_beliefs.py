@@ -31,12 +31,14 @@ def reviewer(kind: str, rng: np.random.Generator, noise: float) -> bc.Reviewer:
     return {
         "affine": lambda: bc.Affine(slope, offset, noise),
         "uncertain": lambda: bc.Affine(slope, offset, noise, covariance),
-        "power": lambda: bc.Power(rng.uniform(0.6, 2.5), slope, offset, noise),
-        "pieces": lambda: bc.PiecewiseLinear(KINKS, pieces - pieces.mean(), noise),
-        "logistic": lambda: bc.Logistic(-2.0, 3.0, slope, offset, noise),
-        "callable": lambda: bc.Monotone(lambda t: slope * (t + 0.8 * np.sin(t)) + offset, noise=noise),
+        "power": lambda: bc.reviewers.Power(rng.uniform(0.6, 2.5), slope, offset, noise),
+        "pieces": lambda: bc.reviewers.PiecewiseLinear(KINKS, pieces - pieces.mean(), noise),
+        "logistic": lambda: bc.reviewers.Logistic(-2.0, 3.0, slope, offset, noise),
+        "callable": lambda: bc.reviewers.Monotone(
+            lambda t: slope * (t + 0.8 * np.sin(t)) + offset, noise=noise
+        ),
         "rounded": lambda: bc.Rounded(bc.Affine(slope, offset, noise), GRID),
-        "rounded logistic": lambda: bc.Rounded(bc.Logistic(-2.0, 3.0, slope, offset, noise), GRID),
+        "rounded logistic": lambda: bc.Rounded(bc.reviewers.Logistic(-2.0, 3.0, slope, offset, noise), GRID),
     }[kind]()
 
 
@@ -111,7 +113,10 @@ def test_one_reviewer_without_noise_and_one_with(kind: str, other: str) -> None:
 
 
 def test_rounded_scores_without_noise_leave_two_truncated_normals() -> None:
-    one, two = bc.Rounded(bc.Affine(1.3, 0.4), GRID), bc.Rounded(bc.Logistic(-2.0, 3.0, 0.9, 0.2), GRID)
+    one, two = (
+        bc.Rounded(bc.Affine(1.3, 0.4), GRID),
+        bc.Rounded(bc.reviewers.Logistic(-2.0, 3.0, 0.9, 0.2), GRID),
+    )
     middle = (GRID[1:] + GRID[:-1]) / 2
     ends = [np.clip([-40.0, *r.reviewer.quality(middle), 40.0], -40.0, 40.0) for r in (one, two)]
     for i, s1 in enumerate(GRID):
@@ -162,16 +167,16 @@ def test_the_closed_form_is_the_quadrature() -> None:
     )
     scores = rng.normal(0.0, 3.0, (n, 2))
     belief = bc.pair_belief((one, two), scores)
-    assert bc.chance_better(one, two, scores) == pytest.approx(belief.favor[:, 0], abs=1e-11)
-    assert bc.chance_better(two, one, scores) == pytest.approx(belief.favor[:, 1], abs=1e-11)
+    assert bc.reviewers.chance_better(one, two, scores) == pytest.approx(belief.favor[:, 0], abs=1e-11)
+    assert bc.reviewers.chance_better(two, one, scores) == pytest.approx(belief.favor[:, 1], abs=1e-11)
 
 
 finite = st.floats(-6.0, 6.0)
 slopes, noises, priors = st.floats(0.2, 4.0), st.sampled_from([0.0, 0.03, 0.5, 2.0]), st.floats(0.02, 0.98)
 affine = st.builds(bc.Affine, slopes, finite, noises)
 curved = st.one_of(
-    st.builds(bc.Logistic, st.just(-7.0), st.just(8.0), slopes, finite, noises),
-    st.builds(bc.Power, st.floats(0.5, 3.0), slopes, finite, st.sampled_from([0.03, 0.5, 2.0])),
+    st.builds(bc.reviewers.Logistic, st.just(-7.0), st.just(8.0), slopes, finite, noises),
+    st.builds(bc.reviewers.Power, st.floats(0.5, 3.0), slopes, finite, st.sampled_from([0.03, 0.5, 2.0])),
     st.builds(bc.Affine, slopes, finite, st.just(0.4), st.just([[0.1, 0.02], [0.02, 0.3]])),
 )
 
@@ -222,7 +227,7 @@ def test_a_noiseless_tie_is_half() -> None:
     for s2 in np.linspace(-2.0, 2.0, 41):
         assert bc.pair_belief((one, two), [one.score(two.quality(s2)), s2]).favor[0] == 0.5
         assert bc.pair_belief((one, two), [two.score(one.quality(s2)), s2]).favor[1] == 0.5
-    logistic = bc.Logistic(1.0, 10.0, 1.1)
+    logistic = bc.reviewers.Logistic(1.0, 10.0, 1.1)
     for s2 in np.linspace(2.0, 9.0, 41):
         assert bc.pair_belief((one, logistic), [one.score(logistic.quality(s2)), s2]).favor[0] == 0.5
     assert (bc.pair_belief((one, one), [0.7, 0.7]).favor == 0.5).all()
@@ -273,7 +278,10 @@ def test_frequencies_of_a_simulated_game() -> None:
     """
     rng = np.random.default_rng(11)
     n, prior = count(400_000, 4_000_000), 0.3
-    pair = bc.Rounded(bc.Affine(1.3, 0.5, 0.6), GRID), bc.Rounded(bc.Logistic(-2.0, 3.0, 0.9, 0.2, 0.4), GRID)
+    pair = (
+        bc.Rounded(bc.Affine(1.3, 0.5, 0.6), GRID),
+        bc.Rounded(bc.reviewers.Logistic(-2.0, 3.0, 0.9, 0.2, 0.4), GRID),
+    )
     first = rng.random(n) < prior
     quality = rng.normal(size=(n, 2))
     written = []
@@ -301,7 +309,7 @@ def test_any_leading_shape_and_pools_broadcast() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(4, 1, 2))
     pool = bc.Affine([0.5, 1.0, 2.0], [0.0, 0.3, -0.3], [0.0, 0.5, 1.0])
-    for other in (bc.Affine(1.1, 0.2, 0.4), bc.Affine(1.1, 0.2), bc.Logistic(-3.0, 3.0, noise=0.5)):
+    for other in (bc.Affine(1.1, 0.2, 0.4), bc.Affine(1.1, 0.2), bc.reviewers.Logistic(-3.0, 3.0, noise=0.5)):
         whole = bc.pair_belief((pool, other), scores, [[0.2], [0.4], [0.6], [0.8]])
         assert whole.weight.shape == (4, 3, 2)
         for i in range(4):
@@ -319,11 +327,13 @@ def test_several_reviews_of_one_paper_have_the_gaussian_posterior() -> None:
     scores = rng.normal(0, 3, (50, 3))
     precision = 1 + (a**2 / sigma**2).sum()
     mean = (a * (scores - b) / sigma**2).sum(axis=-1) / precision
-    assert bc.posterior_mean(reviewers, scores) == pytest.approx(mean, abs=1e-11)
-    assert bc.posterior_variance(reviewers, scores) == pytest.approx(np.full(50, 1 / precision), abs=1e-11)
+    assert bc.reviewers.posterior_mean(reviewers, scores) == pytest.approx(mean, abs=1e-11)
+    assert bc.reviewers.posterior_variance(reviewers, scores) == pytest.approx(
+        np.full(50, 1 / precision), abs=1e-11
+    )
     bar = rng.normal(size=50)
     tail = norm.sf(bar, mean, 1 / np.sqrt(precision))
-    assert bc.posterior_tail(reviewers, scores, bar) == pytest.approx(tail, abs=1e-11)
+    assert bc.reviewers.posterior_tail(reviewers, scores, bar) == pytest.approx(tail, abs=1e-11)
 
 
 def test_several_reviews_of_any_kind_are_one_integral() -> None:
@@ -336,11 +346,11 @@ def test_several_reviews_of_any_kind_are_one_integral() -> None:
     density /= simpson(density, x=X)
     mean = simpson(T * density, x=X)
     variance = simpson((T - mean) ** 2 * density, x=X)
-    assert bc.posterior_mean(reviewers, scores) == pytest.approx(mean, abs=1e-9)
-    assert bc.posterior_variance(reviewers, scores) == pytest.approx(variance, abs=1e-9)
+    assert bc.reviewers.posterior_mean(reviewers, scores) == pytest.approx(mean, abs=1e-9)
+    assert bc.reviewers.posterior_variance(reviewers, scores) == pytest.approx(variance, abs=1e-9)
     above = T[45_000] <= T
     tail = simpson(density[above], x=X[above])
-    assert bc.posterior_tail(reviewers, scores, T[45_000]) == pytest.approx(tail, abs=1e-9)
+    assert bc.reviewers.posterior_tail(reviewers, scores, T[45_000]) == pytest.approx(tail, abs=1e-9)
 
 
 PAIR = bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5)
@@ -352,17 +362,19 @@ BAD = {
     "reviewers must be two, found 1": lambda: bc.pair_belief(PAIR[:1], [0.1, 0.2]),
     "must broadcast": lambda: bc.pair_belief((bc.Affine([1.0, 2.0, 3.0]), PAIR[0]), np.zeros((2, 2))),
     "under some assignment, found 0.5, 11": lambda: bc.pair_belief(
-        (bc.Logistic(1.0, 10.0), bc.Logistic(1.0, 9.0)), [0.5, 11.0]
+        (bc.reviewers.Logistic(1.0, 10.0), bc.reviewers.Logistic(1.0, 9.0)), [0.5, 11.0]
     ),
-    "under some assignment, found 0, 0": lambda: bc.pair_belief((bc.Power(3.0), bc.Affine(1.0)), [0.0, 0.0]),
+    "under some assignment, found 0, 0": lambda: bc.pair_belief(
+        (bc.reviewers.Power(3.0), bc.Affine(1.0)), [0.0, 0.0]
+    ),
     "weight must sum to 1": lambda: bc.Belief([0.5, 0.4], [0.1, 0.2]),
     "weight must be at least 0": lambda: bc.Belief([1.5, -0.5], [0.1, 0.2]),
     r"favor must lie in \[0, 1\]": lambda: bc.Belief([0.5, 0.5], [0.1, 1.2]),
     "one shape": lambda: bc.Belief([0.5, 0.5], [0.1, 0.2, 0.3]),
     "labels must be integers": lambda: bc.Belief([0.5, 0.5], [0.1, 0.2], [[0.5, 1.0]]),
     r"\[..., slot, secret\]": lambda: bc.Belief([0.5, 0.5], [0.1, 0.2], [[0, 1, 2]]),
-    "one a reviewer": lambda: bc.posterior_mean(PAIR, [1.0, 2.0, 3.0]),
-    "noise must be above 0": lambda: bc.posterior_tail([bc.Affine(1.0)], [1.0], 0.0),
+    "one a reviewer": lambda: bc.reviewers.posterior_mean(PAIR, [1.0, 2.0, 3.0]),
+    "noise must be above 0": lambda: bc.reviewers.posterior_tail([bc.Affine(1.0)], [1.0], 0.0),
 }  # fmt: skip
 
 

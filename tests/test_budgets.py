@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import blindcal as bc
-from blindcal.budgets import at_price
+from blindcal.policies.budgets import at_price
 from sizes import count
 
 
@@ -73,13 +73,13 @@ def test_spend_is_the_joint_linear_program(secrets, papers, equal):
     least, most = (float(weights @ front.conference_error[:, k]) for k in (0, -1))
     for share in rng.random(count(2, 20)):
         allowed = least + share * (most - least)
-        spent = bc.spend(front, conference_error=allowed, weights=None if equal else weights)
+        spent = bc.policies.spend(front, conference_error=allowed, weights=None if equal else weights)
         assert spent.adversary_error == pytest.approx(joint_program(belief, weights, allowed), abs=1e-8)
         assert totals(belief, spent.policy, weights) == pytest.approx(
             (spent.conference_error, spent.adversary_error), abs=1e-12
         )
         assert spent.conference_error == pytest.approx(allowed, abs=1e-12)
-        back = bc.spend(front, adversary_error=spent.adversary_error, weights=weights)
+        back = bc.policies.spend(front, adversary_error=spent.adversary_error, weights=weights)
         assert back.conference_error == pytest.approx(allowed, abs=1e-10)
         wanted = joint_program(belief, weights, adversary_error=spent.adversary_error)
         assert back.conference_error == pytest.approx(wanted, abs=1e-8)
@@ -99,7 +99,7 @@ def test_spend_over_a_grid_of_score_pairs_is_the_joint_linear_program():
     least, most = (float(weights @ front.conference_error[:, k]) for k in (0, -1))
     for share in (0.02, 0.3, 0.9):
         allowed = least + share * (most - least)
-        spent = bc.spend(front, conference_error=allowed, weights=weights)
+        spent = bc.policies.spend(front, conference_error=allowed, weights=weights)
         assert spent.adversary_error == pytest.approx(joint_program(belief, weights, allowed), abs=1e-8)
 
 
@@ -109,20 +109,20 @@ def test_a_sequence_of_frontiers_with_different_numbers_of_secrets():
     fronts = [bc.frontier(bc.Belief(b.weight[0], b.favor[0])) for b in beliefs]
     least = np.mean([f.conference_error[0] for f in fronts])
     most = np.mean([f.conference_error[-1] for f in fronts])
-    spent = bc.spend(fronts, conference_error=0.5 * (least + most))
+    spent = bc.policies.spend(fronts, conference_error=0.5 * (least + most))
     errors = [p.conference_error(f.belief) for p, f in zip(spent.policy, fronts, strict=True)]
     guesses = [p.adversary_error(f.belief) for p, f in zip(spent.policy, fronts, strict=True)]
     assert np.mean(errors) == pytest.approx(0.5 * (least + most), abs=1e-12)
     assert np.mean(guesses) == pytest.approx(spent.adversary_error, abs=1e-12)
     stretched = [np.pad(f.conference_error, (0, 13 - f.conference_error.size), mode="edge") for f in fronts]
     again = [np.pad(f.adversary_error, (0, 13 - f.adversary_error.size), mode="edge") for f in fronts]
-    assert bc.allocate(stretched, again, conference_limit=0.5 * (least + most)).price == spent.price
+    assert bc.policies.allocate(stretched, again, conference_limit=0.5 * (least + most)).price == spent.price
 
 
 def test_no_segment_dearer_than_the_price_is_bought_and_every_cheaper_one_is():
     belief = random_belief(np.random.default_rng(5), 2000, 2)
     front = bc.frontier(belief)
-    spent = bc.spend(front, conference_error=0.26)
+    spent = bc.policies.spend(front, conference_error=0.26)
     price = np.abs(2 * belief.favor - 1).min(axis=1)
     bought = spent.policy.adversary_error(belief)
     disagree = front.adversary_error[:, 0] < front.adversary_error[:, 1]
@@ -137,7 +137,7 @@ def test_ties_take_the_same_fraction_of_each_segment():
     rng = np.random.default_rng(6)
     lengths = rng.uniform(1e-3, 0.5, 500)
     start = rng.uniform(0, 0.2, 500)
-    chosen = bc.allocate(
+    chosen = bc.policies.allocate(
         np.stack([start, start + 0.3 * lengths], -1),  # the same price .3 but for rounding
         np.stack([0 * lengths, lengths], -1),
         conference_limit=float(start.mean() + 0.3 * 0.4 * lengths.mean()),
@@ -150,13 +150,13 @@ def test_papers_that_count_differently_for_both_errors():
     """A paper with more reviews counts more for the adversary: its segments are cheaper."""
     conference = np.array([[0.0, 0.2], [0.0, 0.2]])
     adversary = np.array([[0.0, 0.4], [0.0, 0.4]])
-    chosen = bc.allocate(
+    chosen = bc.policies.allocate(
         conference, adversary, conference_limit=0.1, weights=[0.5, 0.5], adversary_weights=[0.25, 0.75]
     )
     assert chosen.adversary_error.tolist() == [0.0, 0.4]
     assert chosen.adversary_total == pytest.approx(0.3)
     assert chosen.price == pytest.approx(0.5 * 0.2 / (0.75 * 0.4))
-    nothing = bc.allocate(
+    nothing = bc.policies.allocate(
         conference, adversary, adversary_limit=0.4, weights=[0.5, 0.5], adversary_weights=[0.0, 1.0]
     )
     assert nothing.conference_error.tolist() == [0.0, 0.2]
@@ -167,7 +167,9 @@ def test_allocation_is_monotone_and_meets_its_limit(papers, secrets, seed, share
     belief = random_belief(np.random.default_rng(seed), papers, secrets)
     front = bc.frontier(belief)
     least, most = (float(front.conference_error[:, k].mean()) for k in (0, -1))
-    low, high = (bc.spend(front, conference_error=least + s * (most - least)) for s in (0.7 * share, share))
+    low, high = (
+        bc.policies.spend(front, conference_error=least + s * (most - least)) for s in (0.7 * share, share)
+    )
     assert low.conference_error <= least + 0.7 * share * (most - least) + 1e-12
     assert low.adversary_error <= high.adversary_error + 1e-12
     assert low.price <= high.price + 1e-12
@@ -178,11 +180,13 @@ def test_allocation_is_monotone_and_meets_its_limit(papers, secrets, seed, share
 def test_more_than_can_be_spent_buys_everything_and_least_buys_nothing():
     belief = random_belief(np.random.default_rng(8), 50, 3)
     front = bc.frontier(belief)
-    assert bc.spend(front, conference_error=1.0).adversary_error == pytest.approx(
+    assert bc.policies.spend(front, conference_error=1.0).adversary_error == pytest.approx(
         float(front.adversary_error[:, -1].mean()), abs=1e-12
     )
     least = float(front.conference_error[:, 0].mean())
-    assert bc.spend(front, conference_error=least).conference_error == pytest.approx(least, abs=1e-12)
+    assert bc.policies.spend(front, conference_error=least).conference_error == pytest.approx(
+        least, abs=1e-12
+    )
 
 
 CHAIN = [[0.0, 0.1], [0.1, 0.2]], [[0.0, 0.3], [0.0, 0.4]]
@@ -206,15 +210,15 @@ CHAIN = [[0.0, 0.1], [0.1, 0.2]], [[0.0, 0.3], [0.0, 0.4]]
 )
 def test_bad_budgets_are_named(arguments, message):
     with pytest.raises(bc.InputError, match=message):
-        bc.allocate(*CHAIN, **arguments)
+        bc.policies.allocate(*CHAIN, **arguments)
 
 
 def test_bad_chains_are_named():
     with pytest.raises(bc.InputError, match="must be convex"):
-        bc.allocate([[0, 0.2, 0.25]], [[0, 0.1, 0.2]], conference_limit=0.1)
+        bc.policies.allocate([[0, 0.2, 0.25]], [[0, 0.1, 0.2]], conference_limit=0.1)
     with pytest.raises(bc.InputError, match="must not decrease"):
-        bc.allocate([[0.3, 0.2]], [[0, 0.1]], conference_limit=0.4)
+        bc.policies.allocate([[0.3, 0.2]], [[0, 0.1]], conference_limit=0.4)
     with pytest.raises(bc.InputError, match="one non-empty shape"):
-        bc.allocate([[0.3, 0.4]], [0, 0.1], conference_limit=0.4)
+        bc.policies.allocate([[0.3, 0.4]], [0, 0.1], conference_limit=0.4)
     with pytest.raises(bc.InputError, match="one frontier"):
-        bc.spend([], conference_error=0.1)
+        bc.policies.spend([], conference_error=0.1)

@@ -165,7 +165,7 @@ def test_known_reviewers_are_checked() -> None:
     with pytest.raises(bc.InputError, match="for all of them"):
         posterior(reviews, bc.Affine(1.0, 0.0, np.r_[0.0, np.ones(14)]))
     with pytest.raises(bc.InputError, match="found Power"):
-        posterior(reviews, bc.Power(2.0))
+        posterior(reviews, bc.reviewers.Power(2.0))
 
 
 def test_known_reviewers_predict_by_slope_and_offset() -> None:
@@ -197,7 +197,7 @@ def least_noise(batch: Batch) -> float:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_isotonic_needs_no_more_noise_than_a_general_solver(seed: int) -> None:
-    from blindcal.calibrators.isotonic import _least_noise, _levels, _perceive
+    from blindcal.calibrators.isotones import _least_noise, _levels, _perceive
 
     rng = np.random.default_rng(seed)
     chosen = rng.random((6, 4)) < 0.7

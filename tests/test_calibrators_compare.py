@@ -12,8 +12,8 @@ from blindcal.calibrators import (
     standardized_quality,
 )
 from blindcal.checks import Array
-from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import Law, simulate
+from blindcal.simulations.drawing import Law, simulate
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from sizes import count
 
 CONFERENCES = count(60, 400)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.beliefs import Belief
-from blindcal.certificates import Claim, certify, claim
-from blindcal.certificates import keeps as kept
+from blindcal.beliefs.belief import Belief
 from blindcal.errors import CertificateError
-from blindcal.exact import UNIT, ExactPolicy, integers
-from blindcal.guarantees import Guarantee
-from blindcal.programs import solve
-from blindcal.rounding import FINE
+from blindcal.plans.certificates import Claim, certify, claim
+from blindcal.plans.certificates import keeps as kept
+from blindcal.plans.exact import UNIT, ExactPolicy, integers
+from blindcal.plans.rounding import FINE
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.programs import solve
 from papers import random_paper
 from sizes import count
 

@@ -313,7 +313,11 @@ except KeyboardInterrupt:
     print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "TARGET": "blindcal.sweeps", "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {
+        **os.environ,
+        "TARGET": "blindcal.simulations.sweeps",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
     with subprocess_code(program, env=environment) as child:
         out, err = child.communicate()
     assert (child.returncode, out, err) == (0, b"True\n", b"")

@@ -20,9 +20,9 @@ pytest.importorskip("typer")
 from blindcal.cli import decide as decide_command
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
-from blindcal.coins import read_key
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.records import open_ledger
 from blindcal.errors import RefusedError
-from blindcal.records import open_ledger
 from sizes import count
 from small_conferences import (
     SmallConference,

@@ -79,7 +79,7 @@ def test_the_prior_reaches_the_belief(capsys) -> None:
 def test_a_reviewer_may_have_its_own_noise_and_its_own_kind(capsys) -> None:
     arguments = ["--reviewer", "logistic:-3,3,1.1,0.2,0.4", "--reviewer", "power:1.5,0.8,-0.3"]
     out = printed(capsys, "pair", *arguments, "--noise", "0.6", "--scores", "-0.9,0.4", "--json")
-    pair = bc.Logistic(-3.0, 3.0, 1.1, 0.2, 0.4), bc.Power(1.5, 0.8, -0.3, 0.6)
+    pair = bc.reviewers.Logistic(-3.0, 3.0, 1.1, 0.2, 0.4), bc.reviewers.Power(1.5, 0.8, -0.3, 0.6)
     assert json.loads(out)["favor"] == pytest.approx(
         bc.pair_belief(pair, [-0.9, 0.4]).favor.tolist(), abs=1e-12
     )
@@ -89,7 +89,7 @@ def test_a_reviewer_may_have_its_own_noise_and_its_own_kind(capsys) -> None:
 def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     found = json.loads(printed(capsys, *BASE, "--epsilon", str(epsilon), "--json"))["policy"]
     assert found["epsilon"] <= epsilon + 1e-12
-    expected = bc.epsilon_policy(belief(), epsilon)
+    expected = bc.policies.epsilon_policy(belief(), epsilon)
     assert found["accept"] == pytest.approx(expected.accept.tolist(), abs=1e-12)
     general = bc.private_policy(belief(), epsilon=epsilon).conference_error(belief())
     assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)

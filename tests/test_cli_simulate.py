@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.simulation import paper_law
-from blindcal.sweeps import Setting, sweep
+from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.sweeps import Setting, sweep
 
 pytestmark = pytest.mark.edge
 

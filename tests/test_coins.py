@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from blindcal import coins
-from blindcal.coins import Key, commitment, make_key, read_key, toss
+from blindcal.decisions import coins
+from blindcal.decisions.coins import Key, commitment, make_key, read_key, toss
 from blindcal.errors import InputError, RefusedError
-from blindcal.exact import UNIT
+from blindcal.plans.exact import UNIT
 from sizes import count
 
 FALSE_ALARM = 1e-6

@@ -9,14 +9,21 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase
-from blindcal.conferences import Conference, Sources, prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import (
+    Conference,
+    Sources,
+    prepare,
+    read_reviewers,
+    secret_of,
+    true_reviewers,
+)
+from blindcal.decisions.records import PaperRecord
+from blindcal.decisions.statements import decisions_text
 from blindcal.errors import InputError
-from blindcal.plans import figures
-from blindcal.records import PaperRecord
+from blindcal.plans.planning import figures
 from blindcal.reviews import Reviews
-from blindcal.statements import decisions_text
 from sizes import count
 
 Row = tuple[float, ...]

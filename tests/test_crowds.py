@@ -9,26 +9,27 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from blindcal import cases, workers
-from blindcal.amendments import Earlier, SettledCase, amended_case
-from blindcal.cases import PaperCase, secret_of
-from blindcal.certificates import keeps
-from blindcal.coins import Key
-from blindcal.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
-from blindcal.decks import explore
+from blindcal import workers
+from blindcal.assignments.pools import everyone
+from blindcal.audits.verification import report, verify
+from blindcal.beliefs import cases
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
+from blindcal.decisions.coins import Key
+from blindcal.decisions.records import open_ledger
+from blindcal.decisions.releases import decide
+from blindcal.decisions.requests import Request
+from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.lumps import CrowdProgram, program
-from blindcal.menus import menu
-from blindcal.plans import PaperPlan, plan_conference, plan_paper
-from blindcal.pools import everyone
-from blindcal.records import open_ledger
-from blindcal.releases import decide
-from blindcal.requests import Request
+from blindcal.plans.amendments import Earlier, SettledCase, amended_case
+from blindcal.plans.certificates import keeps
+from blindcal.plans.decks import explore
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.menus import menu
+from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews
-from blindcal.statements import claim_of
-from blindcal.verification import report, verify
 from sizes import count
 from small_conferences import drawn
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases

@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bad_files import FAMILIES, Bad, good_rows, write
-from blindcal import files
 from blindcal.cells import escape, natural, unescape
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.files import (
+from blindcal.files import disk as files
+from blindcal.files.disk import (
     Column,
     canonical,
     clear_stale,
@@ -40,8 +40,8 @@ from blindcal.files import (
     write_json,
     write_table,
 )
+from blindcal.files.tables import format_table, parse_table
 from blindcal.reviews import Reviews
-from blindcal.tables import format_table, parse_table
 from sizes import count
 from stress import stress
 
@@ -296,10 +296,10 @@ def test_files_that_are_no_files(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_lines_and_bytes_is_checked_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blindcal.tables.MAX_LINES", 100)
+    monkeypatch.setattr("blindcal.files.tables.MAX_LINES", 100)
     with pytest.raises(InputError, match="at most 100 lines, found 101"):
         parse_table(b"n\n" * 101, "r.csv", [Column("n")])
-    monkeypatch.setattr("blindcal.tables.MAX_BYTES", 20)
+    monkeypatch.setattr("blindcal.files.tables.MAX_BYTES", 20)
     with pytest.raises(InputError, match="at most 20 bytes, found 202"):
         parse_table(b"n\n" * 101, "r.csv", [Column("n")])
 
@@ -564,7 +564,7 @@ sys.modules["fcntl"] = None
 for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_TMPFILE"):
     delattr(os, name)
 import blindcal as bc
-from blindcal.files import read_bytes, write_bytes
+from blindcal.files.disk import read_bytes, write_bytes
 assert read_bytes(sys.argv[1]) == b"x"
 try:
     write_bytes(sys.argv[1] + "2", b"y")

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from blindcal import Belief, Frontier, InputError, Program, frontier
+from blindcal import Belief, InputError, frontier
 from blindcal.checks import Array
-from blindcal.descents import accept_after, vertices
+from blindcal.policies import Frontier, Program
+from blindcal.policies.descents import accept_after, vertices
 from sizes import count
 from strategies import beliefs, mirrored, random_beliefs
 

@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.amendments import AmendedCase, Earlier, amended_case
-from blindcal.cases import PaperCase, secret_of
-from blindcal.coins import Key
-from blindcal.conferences import Conference, assemble
+from blindcal.audits.verification import report, verify
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.decisions.coins import Key
+from blindcal.decisions.histories import FEWEST, Truth, same_reviews, same_scores
+from blindcal.decisions.records import PaperRecord, open_ledger
+from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.requests import Request
+from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError
-from blindcal.guarantees import Guarantee
-from blindcal.histories import FEWEST, Truth, same_reviews, same_scores
-from blindcal.plans import plan_conference
-from blindcal.records import PaperRecord, open_ledger
-from blindcal.releases import Outcome, decide
-from blindcal.requests import Request
-from blindcal.statements import claim_of, probability_of
-from blindcal.verification import report, verify
+from blindcal.plans.amendments import AmendedCase, Earlier, amended_case
+from blindcal.plans.planning import plan_conference
+from blindcal.policies.guarantees import Guarantee
 from sizes import count
 from small_conferences import loaded, small_conference
 

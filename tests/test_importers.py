@@ -14,13 +14,13 @@ import pytest
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError
+from blindcal.files.tables import format_table
 from blindcal.importers import Choices, Imported, coded, import_reviews, opening, read_codes, read_map
 from blindcal.importers.identities import new_codes
 from blindcal.importers.scores import has_decimal_commas, read_number, read_ordered, score_shaped
 from blindcal.importers.texts import decoded
 from blindcal.importers.workbooks import spreadsheet_xml
 from blindcal.reviews import Reviews
-from blindcal.tables import format_table
 from exports import EXPORTS, Export, rows_of
 
 BY_NAME = {export.name: export for export in EXPORTS}

@@ -65,10 +65,10 @@ MOMENTS = {
     "while the command loads": "first:scipy.stats:",
     "as a process starts": "worker:site:",
     "while a process loads": "worker:numpy:",
-    "while papers are weighed": "worker:blindcal.conferences:_places",
-    "while the bar is set, which does not listen": "first:blindcal.conferences:_bar",
-    "while tables are solved": "worker:blindcal.decks:solve_case",
-    "while tables are certified": "worker:blindcal.plans:_certified",
+    "while papers are weighed": "worker:blindcal.beliefs.conferences:_places",
+    "while the bar is set, which does not listen": "first:blindcal.beliefs.conferences:_bar",
+    "while tables are solved": "worker:blindcal.plans.decks:solve_case",
+    "while tables are certified": "worker:blindcal.plans.planning:_certified",
 }
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.guarantees import Guarantee
-from blindcal.lumps import LumpedProgram, _priced, first_lumps, lumped, program
-from blindcal.solvers import Dual, beyond_doubt, orbits
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.lumps import LumpedProgram, _priced, first_lumps, lumped, program
+from blindcal.policies.solvers import Dual, beyond_doubt, orbits
 from sizes import count
 from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
 

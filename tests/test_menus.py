@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from blindcal import workers
-from blindcal.cases import PaperCase
-from blindcal.conferences import Conference
-from blindcal.decks import tables
-from blindcal.guarantees import Guarantee
-from blindcal.menus import MENU, menu
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference
+from blindcal.plans.decks import tables
+from blindcal.plans.menus import MENU, menu
+from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import each
 from test_solvers import Enumerator, random_cases
 

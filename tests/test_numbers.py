@@ -176,8 +176,8 @@ def test_the_caption_of_the_score_plane() -> None:
 def test_the_tables_of_appendix_a_that_are_quick() -> None:
     """Every cell of the methods that need no sampling, as the text has it (in both readings if long)."""
     import appendix_a
-    from blindcal.simulation import paper_law
-    from blindcal.sweeps import Setting, sweep
+    from blindcal.simulations.drawing import paper_law
+    from blindcal.simulations.sweeps import Setting, sweep
 
     tables = kept("appendix_a")["tables"]["docs/appendix_a.md"]
     for reading in ("text", "script")[: count(1, 2)]:
@@ -194,7 +194,7 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
 def test_what_was_played_for_the_menu() -> None:
     """Raw decisions and full calibration with true qualities: four million papers in the long tests."""
     import menu
-    from blindcal.simulation import prototype_law
+    from blindcal.simulations.drawing import prototype_law
 
     papers = count(400_000, 4_000_000)
     rows = kept("menu")["tables"]["docs/menu.md"]["headline"]
@@ -208,8 +208,8 @@ def test_what_was_played_for_the_menu() -> None:
 
 def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
     import nothing_known
-    from blindcal.rankings import kendall_tau_distance
-    from blindcal.simulation import Law, simulate
+    from blindcal.simulations.drawing import Law, simulate
+    from blindcal.simulations.rankings import kendall_tau_distance
 
     row = next(
         r for r in kept("nothing_known")["tables"]["docs/calibration.md"]["nothing known"] if "`raw`" in r

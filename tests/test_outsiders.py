@@ -12,24 +12,24 @@ from math import lcm, perm, prod
 import numpy as np
 import pytest
 
-from blindcal import cases
-from blindcal.audits import audit, guess, play, top_k_success
-from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase, secret_of
-from blindcal.certificates import Claim
-from blindcal.coins import Key
-from blindcal.conferences import Conference
-from blindcal.decks import solve_case
-from blindcal.drafts import true_secret
-from blindcal.exact import ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.menus import menu
-from blindcal.plans import plan_conference
-from blindcal.policies import Policy
-from blindcal.pools import inclusion, log_prior, tuples_of
-from blindcal.programs import solve
-from blindcal.requests import Request
-from blindcal.safeguards import private_policy
+from blindcal.assignments.pools import inclusion, log_prior, tuples_of
+from blindcal.audits.adversaries import audit, guess, play, top_k_success
+from blindcal.beliefs import cases
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.conferences import Conference
+from blindcal.decisions.coins import Key
+from blindcal.decisions.drafts import true_secret
+from blindcal.decisions.requests import Request
+from blindcal.plans.certificates import Claim
+from blindcal.plans.decks import solve_case
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.menus import menu
+from blindcal.plans.planning import plan_conference
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.policy import Policy
+from blindcal.policies.programs import solve
+from blindcal.policies.safeguards import private_policy
 from sizes import count
 
 MENU = (

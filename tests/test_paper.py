@@ -10,20 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal import (
-    Affine,
-    Belief,
-    InputError,
-    Logistic,
-    Policy,
-    Rounded,
-    chance_better,
-    frontier,
-    pair_belief,
-    paper,
-    solve,
-)
+from blindcal import Affine, Belief, InputError, Policy, Rounded, frontier, pair_belief, paper
 from blindcal.checks import Array
+from blindcal.policies import solve
+from blindcal.reviewers import Logistic, chance_better
 from sizes import count
 from strategies import beliefs, random_beliefs
 

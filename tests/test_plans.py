@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blindcal.guarantees import Guarantee
-from blindcal.menus import menu
-from blindcal.plans import plan_conference, summary, within_budget
+from blindcal.plans.menus import menu
+from blindcal.plans.planning import plan_conference, summary, within_budget
+from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference
 from test_certificates import agree, keeps
 

@@ -22,11 +22,13 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal import certificates, coins, drafts, exact, plans, records, releases, requests, statements
 from blindcal.cli import console, inputs, run
-from blindcal.coins import Key, toss
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.guarantees import Guarantee
+from blindcal.decisions import coins, drafts, records, releases, requests, statements
+from blindcal.decisions.coins import Key, toss
+from blindcal.plans import certificates, exact
+from blindcal.plans import planning as plans
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.policies.guarantees import Guarantee
 from papers import random_paper
 from small_conferences import SmallConference, arguments, sealed_tables, small_conference
 from test_certificates import Oracle, agree, keeps, solved

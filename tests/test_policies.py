@@ -11,19 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal import (
-    Belief,
-    InputError,
+from blindcal import Belief, InputError, Policy
+from blindcal.checks import Array
+from blindcal.policies import (
     Limits,
-    Policy,
     epsilon_policy,
     evidence_policy,
     proposition_strategy,
     public_policy,
     solve,
 )
-from blindcal.checks import Array
-from blindcal.policies import label_tops, missed
+from blindcal.policies.policy import label_tops, missed
 from strategies import beliefs, beliefs_with_policies, random_beliefs, random_policies
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from blindcal.errors import InputError
-from blindcal.pools import (
+from blindcal.assignments.pools import (
     everyone,
     inclusion,
     log_odds,
@@ -23,6 +22,7 @@ from blindcal.pools import (
     realized,
     tuples_of,
 )
+from blindcal.errors import InputError
 from sizes import count
 
 

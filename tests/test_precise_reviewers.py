@@ -10,14 +10,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from blindcal.beliefs import Belief
-from blindcal.cases import WEIGHT_ERROR, PaperCase
-from blindcal.certificates import certify, keeps
-from blindcal.conferences import Conference
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import WEIGHT_ERROR, PaperCase
+from blindcal.beliefs.conferences import Conference
 from blindcal.errors import InputError
-from blindcal.exact import ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.plans import plan_conference
+from blindcal.plans.certificates import certify, keeps
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.planning import plan_conference
+from blindcal.policies.guarantees import Guarantee
 from sizes import count
 
 DIGITS = Context(prec=60, Emin=-(10**9))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal.calibrators import Batch
-from blindcal.predictions import change, left_out, prediction_changes, shrunk_means
+from blindcal.calibrators.predictions import change, left_out, prediction_changes, shrunk_means
 
 
 def random_batch(seed: int, papers: int = 40, reviewers: int = 12) -> Batch:

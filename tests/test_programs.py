@@ -10,25 +10,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from blindcal import (
-    Affine,
-    Belief,
-    InputError,
-    Limits,
-    Logistic,
-    Policy,
-    Program,
-    Reviewer,
-    Solution,
-    epsilon_policy,
-    frontier,
-    pair_belief,
-    selection,
-    solve,
-)
+from blindcal import Affine, Belief, InputError, Policy, Reviewer, frontier, pair_belief
 from blindcal.checks import Array, Integers
-from blindcal.policies import label_tops
-from blindcal.programs import trace
+from blindcal.policies import Limits, Program, Solution, epsilon_policy, solve
+from blindcal.policies.policy import label_tops
+from blindcal.policies.programs import trace
+from blindcal.reviewers import Logistic
+from blindcal.simulations import selection
 from sizes import count
 from strategies import random_beliefs
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal import Policy, audit, solve
-from blindcal.beliefs import Belief
+from blindcal import Policy, audit
+from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array
+from blindcal.policies import solve
 from sizes import count
 
 qif = pytest.importorskip("qif")

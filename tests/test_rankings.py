@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
 from blindcal.errors import InputError
-from blindcal.rankings import kendall_tau_distance, messy_middle_error, middle, top_k_error
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error, middle, top_k_error
 
 TIED = arrays(np.float64, st.integers(2, 30), elements=st.integers(-4, 4).map(float))
 

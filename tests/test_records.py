@@ -18,12 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal import coins, records, seals
-from blindcal.coins import Key, make_key, read_key
-from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.places import check_apart
-from blindcal.records import (
+from blindcal.decisions import coins, records, seals
+from blindcal.decisions.coins import Key, make_key, read_key
+from blindcal.decisions.places import check_apart
+from blindcal.decisions.records import (
     Ledger,
     PaperRecord,
     Published,
@@ -37,7 +35,9 @@ from blindcal.records import (
     read_published,
     sealed_folder,
 )
-from blindcal.seals import NOTICE, pack, read_seal, unpack
+from blindcal.decisions.seals import NOTICE, pack, read_seal, unpack
+from blindcal.errors import InputError, RefusedError, VerificationError
+from blindcal.plans.exact import UNIT, ExactPolicy
 from sizes import count
 from stress import stress
 

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from blindcal.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
-from blindcal.coins import Key, make_key
-from blindcal.conferences import Conference, assemble, secret_of
-from blindcal.drafts import true_secret
+from blindcal.audits.verification import report, verify
+from blindcal.beliefs.conferences import Conference, assemble, secret_of
+from blindcal.decisions.coins import Key, make_key
+from blindcal.decisions.drafts import true_secret
+from blindcal.decisions.histories import Truth
+from blindcal.decisions.records import open_ledger
+from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.requests import Request
+from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import CertificateError, InputError, RefusedError
-from blindcal.exact import ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.histories import Truth
-from blindcal.plans import PaperPlan, plan_conference, summary
-from blindcal.records import open_ledger
-from blindcal.releases import Outcome, decide
-from blindcal.requests import Request
-from blindcal.statements import claim_of, probability_of
-from blindcal.verification import report, verify
+from blindcal.plans.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.planning import PaperPlan, plan_conference, summary
+from blindcal.policies.guarantees import Guarantee
 from sizes import count
 from small_conferences import drawn, loaded, small_conference
 

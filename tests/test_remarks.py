@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.beliefs.conferences import prepare
 from blindcal.cli import run
-from blindcal.conferences import prepare
 from blindcal.errors import InputError
 from blindcal.orientations import as_given, upright_reviewers, upright_reviews
-from blindcal.remarks import bar_remarks, plan_remarks, pool_remarks, stray_remarks
+from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, stray_remarks
 from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import SmallConference, arguments, decided, small_conference

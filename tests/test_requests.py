@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from blindcal.coins import Key
-from blindcal.guarantees import Guarantee
-from blindcal.requests import Request, coin_facts
+from blindcal.decisions.coins import Key
+from blindcal.decisions.requests import Request, coin_facts
+from blindcal.policies.guarantees import Guarantee
 
 REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
 PUBLIC = {"scores": [1.0, 2.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]]}

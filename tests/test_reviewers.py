@@ -25,13 +25,13 @@ def curves(noise: float) -> dict[str, bc.Reviewer]:
     """One of each kind, none of them symmetric."""
     return {
         "affine": bc.Affine(1.3, 0.4, noise),
-        "power": bc.Power(1.5, 0.7, 0.2, noise),
-        "timid power": bc.Power(0.6, 1.7, -0.2, noise),
-        "cubic": bc.Power(3.0, 0.5, 0.3, noise),
-        "pieces": bc.PiecewiseLinear([-1.0, 0.3, 0.5, 2.0], [0.0, 0.2, 1.4, 1.9], noise),
-        "logistic": bc.Logistic(1.0, 10.0, 1.2, 0.3, noise),
-        "steep logistic": bc.Logistic(1.0, 10.0, 6.0, -5.0, noise),
-        "callable": bc.Monotone(lambda t: t + 0.9 * np.sin(t), noise=noise),
+        "power": bc.reviewers.Power(1.5, 0.7, 0.2, noise),
+        "timid power": bc.reviewers.Power(0.6, 1.7, -0.2, noise),
+        "cubic": bc.reviewers.Power(3.0, 0.5, 0.3, noise),
+        "pieces": bc.reviewers.PiecewiseLinear([-1.0, 0.3, 0.5, 2.0], [0.0, 0.2, 1.4, 1.9], noise),
+        "logistic": bc.reviewers.Logistic(1.0, 10.0, 1.2, 0.3, noise),
+        "steep logistic": bc.reviewers.Logistic(1.0, 10.0, 6.0, -5.0, noise),
+        "callable": bc.reviewers.Monotone(lambda t: t + 0.9 * np.sin(t), noise=noise),
     }
 
 
@@ -144,7 +144,7 @@ def test_noiseless_marginal_integrates_to_one_over_scores(name: str) -> None:
 @pytest.mark.parametrize("score", [-30.0, -1.0, 0.1, 0.21, 1.2, 2.5, 40.0])
 def test_straight_pieces_have_a_closed_form(noise: float, score: float) -> None:
     """Each piece is an affine reviewer on an interval of qualities: a Gaussian mass times its marginal."""
-    reviewer = bc.PiecewiseLinear([-1.0, 0.3, 0.5, 2.0], [0.0, 0.2, 1.4, 1.9], noise)
+    reviewer = bc.reviewers.PiecewiseLinear([-1.0, 0.3, 0.5, 2.0], [0.0, 0.2, 1.4, 1.9], noise)
     slopes = np.diff(reviewer.scores) / np.diff(reviewer.qualities)
     offsets = reviewer.scores[:-1] - slopes * reviewer.qualities[:-1]
     ends = np.array([-np.inf, *reviewer.qualities[1:-1], np.inf])
@@ -162,9 +162,9 @@ def test_straight_pieces_have_a_closed_form(noise: float, score: float) -> None:
 def test_kinds_that_coincide_agree(noise: float) -> None:
     affine, s = bc.Affine(1.3, 0.4, noise), np.linspace(-3.0, 4.0, 23)
     same = [
-        bc.Power(1.0, 1.3, 0.4, noise),
-        bc.PiecewiseLinear([-1.0, 0.0, 2.0], [-0.9, 0.4, 3.0], noise),
-        bc.Monotone(lambda t: 1.3 * t + 0.4, noise=noise),
+        bc.reviewers.Power(1.0, 1.3, 0.4, noise),
+        bc.reviewers.PiecewiseLinear([-1.0, 0.0, 2.0], [-0.9, 0.4, 3.0], noise),
+        bc.reviewers.Monotone(lambda t: 1.3 * t + 0.4, noise=noise),
         bc.Affine(1.3, 0.4, noise, np.zeros((2, 2))),
     ]
     for other in same:
@@ -172,9 +172,9 @@ def test_kinds_that_coincide_agree(noise: float) -> None:
 
 
 def test_a_callable_needs_no_inverse_nor_derivative() -> None:
-    exact = bc.Logistic(1.0, 10.0, 1.2, 0.3)
-    found = bc.Monotone(lambda t: 1.0 + 9.0 / (1.0 + np.exp(-(1.2 * t + 0.3))))
-    given_all = bc.Monotone(exact.score, exact.quality, 0.0, exact.derivative)
+    exact = bc.reviewers.Logistic(1.0, 10.0, 1.2, 0.3)
+    found = bc.reviewers.Monotone(lambda t: 1.0 + 9.0 / (1.0 + np.exp(-(1.2 * t + 0.3))))
+    given_all = bc.reviewers.Monotone(exact.score, exact.quality, 0.0, exact.derivative)
     s = np.linspace(1.05, 9.9, 41)
     for other in (found, given_all):
         assert other.quality(s) == pytest.approx(exact.quality(s), abs=1e-12)
@@ -201,16 +201,16 @@ def test_derivatives_are_those_of_the_curve(name: str) -> None:
 
 
 def test_a_steep_callable_may_overflow_on_its_way() -> None:
-    steep = bc.Monotone(lambda t: 10.0 / (1.0 + np.exp(-20.0 * t)), noise=0.3)
-    same = bc.Logistic(0.0, 10.0, 20.0, noise=0.3)
+    steep = bc.reviewers.Monotone(lambda t: 10.0 / (1.0 + np.exp(-20.0 * t)), noise=0.3)
+    same = bc.reviewers.Logistic(0.0, 10.0, 20.0, noise=0.3)
     s = np.array([-1.0, 0.2, 5.0, 9.9])
     assert steep.log_marginal(s) == pytest.approx(same.log_marginal(s), abs=1e-9)
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.3, 2.0])
 def test_a_callable_with_kinks_and_steps_is_resolved(noise: float) -> None:
-    pieces = bc.PiecewiseLinear([-1.0, 0.3, 0.31, 2.0], [0.0, 0.2, 2.4, 2.9], noise)
-    same = bc.Monotone(pieces.score, noise=noise)
+    pieces = bc.reviewers.PiecewiseLinear([-1.0, 0.3, 0.31, 2.0], [0.0, 0.2, 2.4, 2.9], noise)
+    same = bc.reviewers.Monotone(pieces.score, noise=noise)
     s = np.array([-3.0, 0.1, 0.21, 1.5, 2.5, 6.0])
     assert same.log_marginal(s) == pytest.approx(pieces.log_marginal(s), abs=1e-9)
 
@@ -261,7 +261,7 @@ def test_sixty_deviations_out_stays_finite(reviewer: bc.Reviewer) -> None:
 
 
 def test_scores_beyond_the_scale_are_impossible_without_noise() -> None:
-    reviewer = bc.Logistic(1.0, 10.0)
+    reviewer = bc.reviewers.Logistic(1.0, 10.0)
     assert (reviewer.quality([0.5, 1.0, 10.0, 11.0]) == [-np.inf, -np.inf, np.inf, np.inf]).all()
     assert (reviewer.log_marginal([0.5, 10.5]) == -np.inf).all()
 
@@ -282,25 +282,27 @@ BAD = {
     "symmetric": lambda: bc.Affine(1.0, covariance=[[1.0, 0.2], [0.1, 1.0]]),
     r"\[..., 2, 2\]": lambda: bc.Affine(1.0, covariance=[1.0, 2.0]),
     "positive definite where noise is 0": lambda: bc.Affine(1.0, covariance=[[1.0, 0.0], [0.0, 0.0]]),
-    "score must increase": lambda: bc.Monotone(np.negative),
-    "must increase with quality": lambda: bc.Monotone(lambda t: np.maximum(t, 0.0) + np.minimum(t, -1.0)),
-    "score must accept an array": lambda: bc.Monotone(math.exp),
-    "array of its shape": lambda: bc.Monotone(lambda t: 1.0),
-    "must be finite, found": lambda: bc.Monotone(lambda t: t * np.where(t > 3, np.inf, 1.0)),
-    "quality must invert score": lambda: bc.Monotone(lambda t: 2 * t, lambda s: s),
-    "exponent must be above 0": lambda: bc.Power(-1.0),
-    "exponent must be one number": lambda: bc.Power([1.0, 2.0]),
-    "scores must increase, found 0": lambda: bc.PiecewiseLinear([0.0, 1.0], [1.0, 0.0]),
-    "lists of one length": lambda: bc.PiecewiseLinear([0.0, 1.0, 2.0], [1.0, 2.0]),
-    "high must be above low": lambda: bc.Logistic(3.0, 3.0),
+    "score must increase": lambda: bc.reviewers.Monotone(np.negative),
+    "must increase with quality": lambda: bc.reviewers.Monotone(
+        lambda t: np.maximum(t, 0.0) + np.minimum(t, -1.0)
+    ),
+    "score must accept an array": lambda: bc.reviewers.Monotone(math.exp),
+    "array of its shape": lambda: bc.reviewers.Monotone(lambda t: 1.0),
+    "must be finite, found": lambda: bc.reviewers.Monotone(lambda t: t * np.where(t > 3, np.inf, 1.0)),
+    "quality must invert score": lambda: bc.reviewers.Monotone(lambda t: 2 * t, lambda s: s),
+    "exponent must be above 0": lambda: bc.reviewers.Power(-1.0),
+    "exponent must be one number": lambda: bc.reviewers.Power([1.0, 2.0]),
+    "scores must increase, found 0": lambda: bc.reviewers.PiecewiseLinear([0.0, 1.0], [1.0, 0.0]),
+    "lists of one length": lambda: bc.reviewers.PiecewiseLinear([0.0, 1.0, 2.0], [1.0, 2.0]),
+    "high must be above low": lambda: bc.reviewers.Logistic(3.0, 3.0),
     "grid must increase": lambda: bc.Rounded(bc.Affine(1.0), [1.0, 1.0]),
     "at least two": lambda: bc.Rounded(bc.Affine(1.0), [1.0]),
     "rounded already": lambda: bc.Rounded(bc.Rounded(bc.Affine(1.0), [1.0, 2.0]), [1.0, 2.0]),
     "grid 1, 2, found 1.5": lambda: bc.Rounded(bc.Affine(1.0), [1.0, 2.0]).log_marginal(1.5),
     "without noise a score fixes": lambda: bc.Affine(1.0).log_likelihood(0.0, 0.0),
-    "seen in the digits of the scores, found 1e-15": lambda: bc.Logistic(1, 10, noise=1e-15).log_marginal(
-        6.0
-    ),
+    "seen in the digits of the scores, found 1e-15": lambda: bc.reviewers.Logistic(
+        1, 10, noise=1e-15
+    ).log_marginal(6.0),
     "score must be finite": lambda: bc.Affine(1.0, noise=1.0).log_likelihood(np.inf, 0.0),
 }
 
@@ -347,7 +349,10 @@ def test_a_spread_of_its_own_is_integrated_over(growth: float) -> None:
     found = reviewer.log_marginal(scores)
     np.testing.assert_allclose(found, [log_mass(reviewer, s) for s in scores], rtol=1e-9, atol=1e-9)
     for score in (-2.0, 1.0):
-        mean, chance = bc.posterior_mean([reviewer], [score]), bc.posterior_tail([reviewer], [score], 0.4)
+        mean, chance = (
+            bc.reviewers.posterior_mean([reviewer], [score]),
+            bc.reviewers.posterior_tail([reviewer], [score], 0.4),
+        )
         t = np.linspace(-12.0, 12.0, 400_001)
         mass = norm.pdf(t) * norm.pdf(score, reviewer.score(t), reviewer.spread(t))
         assert mean == pytest.approx(np.trapezoid(mass * t, t) / np.trapezoid(mass, t), abs=1e-8)
@@ -373,6 +378,6 @@ def test_what_a_spread_of_its_own_cannot_do_is_said() -> None:
     with pytest.raises(InputError, match="spread must be above 0 at every quality or at none, found 0"):
         Silent(1.0).log_marginal(0.5)
     with pytest.raises(InputError, match="one noise at every quality, Louder has its own spread"):
-        bc.average_frontier((Louder(1.0), Louder(0.5)))
+        bc.policies.average_frontier((Louder(1.0), Louder(0.5)))
     with pytest.raises(TypeError, match=r"Affine has closed forms .* derive from Reviewer"):
         type("Wider", (bc.Affine,), {})

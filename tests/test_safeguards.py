@@ -55,7 +55,7 @@ def test_no_policy_of_the_general_program_is_better(secrets):
         belief, limits = bc.Belief(weight, favor), random_limits(rng, float(weight.max()))
         policy = bc.private_policy(belief, **limits)
         assert excess(belief, policy, limits) < 1e-8, limits
-        best = bc.solve(weight, np.stack([1 - favor, favor], -1), **limits)
+        best = bc.policies.solve(weight, np.stack([1 - favor, favor], -1), **limits)
         # An outcome rarer than 1e-8 is dropped where the solver could not keep its posterior.
         assert float(policy.conference_error(belief)) <= best.value + (1e-9 if secrets == 2 else 1.1e-8), (
             limits
@@ -108,8 +108,8 @@ def test_labels_are_what_is_protected():
 
 def test_epsilon_0_is_the_public_decision_and_infinity_the_evidence():
     belief = random_beliefs(np.random.default_rng(4), 500, 3)
-    public = bc.public_policy(belief).conference_error(belief)
-    evidence = bc.evidence_policy(belief).conference_error(belief)
+    public = bc.policies.public_policy(belief).conference_error(belief)
+    evidence = bc.policies.evidence_policy(belief).conference_error(belief)
     none, large = bc.private_policy(belief, epsilon=0.0), bc.private_policy(belief, epsilon=60.0)
     assert none.conference_error(belief) == pytest.approx(public, abs=1e-12)
     assert (none.epsilon == 0).all()
@@ -126,7 +126,7 @@ def test_epsilon_0_is_the_public_decision_and_infinity_the_evidence():
 def test_epsilon_alone_is_the_closed_form_of_policies():
     belief = random_beliefs(np.random.default_rng(5), 300, 4)
     for epsilon in (0.2, 1.0, 3.0):
-        expected = bc.epsilon_policy(belief, epsilon).conference_error(belief)
+        expected = bc.policies.epsilon_policy(belief, epsilon).conference_error(belief)
         assert bc.private_policy(belief, epsilon=epsilon).conference_error(belief) == pytest.approx(
             expected, abs=1e-12
         )
@@ -141,7 +141,7 @@ def test_a_looser_limit_never_costs_more(weight, favor1, favor2, epsilon, share)
         ("success", weight + (1 - weight) * share / 2, weight + (1 - weight) * share),
         ("posterior_cap", weight + (1 - weight) * share / 2, weight + (1 - weight) * share),
     ):
-        tight, loose = bc.limit_frontier(
+        tight, loose = bc.policies.limit_frontier(
             belief, limit, [low, high], epsilon=None if limit == "epsilon" else 1.5
         )
         assert loose <= tight + 1e-12
@@ -149,7 +149,7 @@ def test_a_looser_limit_never_costs_more(weight, favor1, favor2, epsilon, share)
 
 def test_limit_frontier_has_one_row_a_value():
     belief = random_beliefs(np.random.default_rng(6), 7, 2)
-    errors = bc.limit_frontier(belief, "epsilon", [0.0, 1.0, 2.0], steady=True)
+    errors = bc.policies.limit_frontier(belief, "epsilon", [0.0, 1.0, 2.0], steady=True)
     assert errors.shape == (3, 7)
     assert (np.diff(errors, axis=0) <= 1e-12).all()
 
@@ -160,7 +160,7 @@ def test_what_epsilon_implies_for_the_map_adversary_is_sharp(secrets):
     rng = np.random.default_rng(secrets)
     for _ in range(count(40, 400)):
         weight, epsilon = rng.dirichlet(np.ones(secrets)), float(rng.exponential(1.0))
-        bound = float(bc.largest_success(weight, epsilon))
+        bound = float(bc.policies.largest_success(weight, epsilon))
         belief = bc.Belief(weight, np.full(secrets, 0.5))
         accept = rng.random((300, secrets))
         # Squeezed into the ratio e^epsilon for both outcomes.
@@ -174,8 +174,8 @@ def test_what_epsilon_implies_for_the_map_adversary_is_sharp(secrets):
         reached = 1 - float(bc.Policy(response).adversary_error(belief))
         assert max(reached, weight.max()) == pytest.approx(bound, abs=1e-12)
         if bound > weight.max() + 1e-9:
-            assert float(bc.least_epsilon(weight, bound)) == pytest.approx(epsilon, abs=1e-7)
-    assert bc.least_epsilon([0.6, 0.4], [0.5, 0.6, 1.0]).tolist() == [0.0, 0.0, np.inf]
+            assert float(bc.policies.least_epsilon(weight, bound)) == pytest.approx(epsilon, abs=1e-7)
+    assert bc.policies.least_epsilon([0.6, 0.4], [0.5, 0.6, 1.0]).tolist() == [0.0, 0.0, np.inf]
 
 
 def test_no_added_success_allows_any_epsilon():
@@ -194,10 +194,10 @@ def test_composition_is_the_enumeration_of_all_decisions(epsilon, papers, prior)
         one = prior * np.prod([q if d else 1 - q for d in decisions])
         two = (1 - prior) * np.prod([1 - q if d else q for d in decisions])
         success += max(one, two)
-    assert bc.composed_success(epsilon, papers, prior) == pytest.approx(success, abs=1e-12)
-    whole = bc.composed_epsilon(np.full(papers, epsilon))
+    assert bc.policies.composed_success(epsilon, papers, prior) == pytest.approx(success, abs=1e-12)
+    whole = bc.policies.composed_epsilon(np.full(papers, epsilon))
     assert whole == pytest.approx(papers * epsilon)
-    assert success <= float(bc.largest_success([prior, 1 - prior], whole)) + 1e-12
+    assert success <= float(bc.policies.largest_success([prior, 1 - prior], whole)) + 1e-12
 
 
 BELIEF = bc.Belief([0.7, 0.3], [0.9, 0.2])
@@ -223,12 +223,12 @@ def test_bad_limits_are_named(limits, message):
 
 def test_other_bad_input_is_named():
     with pytest.raises(bc.InputError, match="limit must be one of success, epsilon"):
-        bc.limit_frontier(BELIEF, "speed", [1.0])
+        bc.policies.limit_frontier(BELIEF, "speed", [1.0])
     with pytest.raises(bc.InputError, match="papers must be at least 1, found 0"):
-        bc.composed_success(1.0, 0)
+        bc.policies.composed_success(1.0, 0)
     with pytest.raises(bc.InputError, match="prior must be between 0 and 1"):
-        bc.composed_success(1.0, 2, prior=1.0)
+        bc.policies.composed_success(1.0, 2, prior=1.0)
     with pytest.raises(bc.InputError, match="epsilon must be at least 0"):
-        bc.composed_epsilon([1.0, -1.0])
+        bc.policies.composed_epsilon([1.0, -1.0])
     with pytest.raises(bc.InputError, match="weight must have shape"):
-        bc.largest_success(0.5, 1.0)
+        bc.policies.largest_success(0.5, 1.0)

@@ -8,8 +8,7 @@ from scipy.stats import binomtest, expon, kstest, lognorm, norm
 
 from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
 from blindcal.errors import InputError
-from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import (
+from blindcal.simulations.drawing import (
     Law,
     nips_2014_law,
     paper_law,
@@ -18,6 +17,7 @@ from blindcal.simulation import (
     rounded,
     simulate,
 )
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from sizes import count
 
 FALSE_ALARM = 1e-6

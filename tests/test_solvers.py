@@ -12,17 +12,17 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from blindcal.beliefs import Belief
-from blindcal.cases import PaperCase
-from blindcal.conferences import Conference, prepare
-from blindcal.decks import explore, solve_case, tables
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference, prepare
 from blindcal.errors import CertificateError
-from blindcal.frontiers import frontier
-from blindcal.guarantees import Guarantee
-from blindcal.lumps import program
-from blindcal.programs import solve
+from blindcal.plans.decks import explore, solve_case, tables
+from blindcal.policies.frontiers import frontier
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.lumps import program
+from blindcal.policies.programs import solve
+from blindcal.policies.solvers import orbits, range_corners, run_solver
 from blindcal.reviews import Reviews
-from blindcal.solvers import orbits, range_corners, run_solver
 from sizes import count
 
 GUARANTEES = [

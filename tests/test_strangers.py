@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from blindcal.assignments.strangers import Directory, strangers
 from blindcal.cli import run
 from blindcal.cli.strangers import NAME
-from blindcal.strangers import Directory, strangers
 from small_conferences import SmallConference, arguments, small_conference, with_key
 
 pytestmark = pytest.mark.edge

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal import sweeps
 from blindcal.errors import InputError
-from blindcal.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.simulation import paper_law, prototype_law
-from blindcal.sweeps import METHODS, Setting, Task, sweep, tasks_in
+from blindcal.simulations import sweeps
+from blindcal.simulations.drawing import paper_law, prototype_law
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
+from blindcal.simulations.sweeps import METHODS, Setting, Task, sweep, tasks_in
 from sizes import count
 
 SETTINGS = [
@@ -186,8 +186,8 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
 
 SCRIPT = """
 import sys, time
-from blindcal.simulation import paper_law
-from blindcal.sweeps import Setting, sweep
+from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.sweeps import Setting, sweep
 settings = [Setting(paper_law(noise), papers=50, reviewers=50) for noise in (0.1, 0.2, 0.3)]
 slowly = lambda steps: time.sleep(0.05)
 result = sweep(settings, ["raw", "posterior"], trials=400, seed=1, folder=sys.argv[1], progress=slowly)

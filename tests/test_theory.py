@@ -5,21 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal import (
-    Affine,
-    Belief,
-    Policy,
-    audit,
-    epsilon_policy,
-    evidence_policy,
-    frontier,
-    pair_belief,
-    posterior,
-    public_policy,
-    solve,
-)
+from blindcal import Affine, Belief, Policy, audit, frontier, pair_belief
+from blindcal.audits import posterior
 from blindcal.checks import Array
-from blindcal.policies import missed
+from blindcal.policies import epsilon_policy, evidence_policy, public_policy, solve
+from blindcal.policies.policy import missed
 from sizes import count
 from strategies import random_beliefs
 

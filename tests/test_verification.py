@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.coins import Key
-from blindcal.conferences import Conference, assemble
-from blindcal.drafts import Draft, draft, with_texts
+from blindcal.audits.verification import _ALWAYS, Check, _close, _same_text, report, verify
+from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.decisions.coins import Key
+from blindcal.decisions.drafts import Draft, draft, with_texts
+from blindcal.decisions.histories import Past, Truth
+from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger
+from blindcal.decisions.releases import decide
+from blindcal.decisions.requests import Request, input_stamp
 from blindcal.errors import InputError, VerificationError
-from blindcal.exact import UNIT, ExactPolicy
-from blindcal.guarantees import Guarantee
-from blindcal.histories import Past, Truth
-from blindcal.plans import PaperPlan, plan_conference, plan_paper
-from blindcal.records import Ledger, PaperRecord, Record, commit, open_ledger
-from blindcal.releases import decide
-from blindcal.requests import Request, input_stamp
-from blindcal.verification import _ALWAYS, Check, _close, _same_text, report, verify
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))

@@ -1,156 +1,119 @@
 """Private calibration of peer review.
 
-    Reviews -> Reviewers -> Belief -> Frontier -> Policy -> Decision (+ sealed Record) -> Audit
+    Reviews -> Reviewers -> Pools -> Belief -> Policy -> Plan -> Decision (+ sealed Record) -> Audit
 
-One frozen type for each stage, pure functions between them.
+One frozen type for each stage, pure functions between them. The names below are in the order of that line;
+everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.assignments`,
+`bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.audits`, `bc.calibrators`, `bc.simulations`, and
+`bc.paper` for the paper's own items under their own numbers.
 """
 
-# First of all: an interrupt while the rest loads then ends the command line without a traceback.
-from blindcal import startup as startup
+from __future__ import annotations
 
-# isort: split
-from blindcal import calibrators, rankings, simulation, sweeps
-from blindcal.assessments import Assessment, assess
-from blindcal.audits import Audit, audit, bits, guess, play, posterior, top_k_success
-from blindcal.averages import AverageFrontier, AverageRule, average_frontier
-from blindcal.beliefs import Belief, pair_belief
-from blindcal.budgets import Allocation, Spending, allocate, spend
-from blindcal.certificates import Claim, certify, claim
-from blindcal.coins import Key, commitment, make_key, read_key, toss
-from blindcal.conferences import Conference, PaperCase, prepare, read_reviewers, true_reviewers
-from blindcal.decks import Tables
-from blindcal.errors import (
-    BlindcalError,
-    CertificateError,
-    InputError,
-    Problem,
-    RefusedError,
-    VerificationError,
-)
-from blindcal.exact import ExactPolicy
-from blindcal.frontiers import Frontier, frontier
-from blindcal.guarantees import Guarantee
-from blindcal.menus import Menu, menu
-from blindcal.monotone import Logistic, Monotone, PiecewiseLinear, Power
-from blindcal.plans import plan_conference
-from blindcal.policies import (
-    Limits,
-    Policy,
-    epsilon_policy,
-    evidence_policy,
-    proposition_strategy,
-    public_policy,
-)
-from blindcal.pools import read_pools
-from blindcal.posteriors import chance_better, posterior_mean, posterior_tail, posterior_variance
-from blindcal.programs import Program, Solution, solve
-from blindcal.records import Ledger, Record, open_ledger, publish
-from blindcal.releases import Outcome, decide
-from blindcal.requests import Request
-from blindcal.reviewers import Affine, Reviewer
-from blindcal.reviews import Reviews, recognize_grid
-from blindcal.rounded import Rounded
-from blindcal.safeguards import (
-    composed_epsilon,
-    composed_success,
-    largest_success,
-    least_epsilon,
-    limit_frontier,
-    private_policy,
-)
-from blindcal.selections import Selection, selection
-from blindcal.verification import verify
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blindcal.assignments.pools import read_pools as read_pools
+    from blindcal.audits.adversaries import audit as audit
+    from blindcal.audits.adversaries import play as play
+    from blindcal.audits.verification import verify as verify
+    from blindcal.beliefs.belief import Belief as Belief
+    from blindcal.beliefs.conferences import Conference as Conference
+    from blindcal.beliefs.conferences import prepare as prepare
+    from blindcal.beliefs.conferences import read_reviewers as read_reviewers
+    from blindcal.beliefs.conferences import true_reviewers as true_reviewers
+    from blindcal.beliefs.pairs import pair_belief as pair_belief
+    from blindcal.calibrators.assessments import assess as assess
+    from blindcal.decisions.coins import make_key as make_key
+    from blindcal.decisions.coins import read_key as read_key
+    from blindcal.decisions.records import open_ledger as open_ledger
+    from blindcal.decisions.records import publish as publish
+    from blindcal.decisions.releases import decide as decide
+    from blindcal.decisions.requests import Request as Request
+    from blindcal.errors import BlindcalError as BlindcalError
+    from blindcal.errors import CertificateError as CertificateError
+    from blindcal.errors import InputError as InputError
+    from blindcal.errors import RefusedError as RefusedError
+    from blindcal.errors import VerificationError as VerificationError
+    from blindcal.plans.menus import menu as menu
+    from blindcal.plans.planning import plan_conference as plan_conference
+    from blindcal.policies.frontiers import frontier as frontier
+    from blindcal.policies.guarantees import Guarantee as Guarantee
+    from blindcal.policies.policy import Policy as Policy
+    from blindcal.policies.safeguards import private_policy as private_policy
+    from blindcal.reviewers.affine import Affine as Affine
+    from blindcal.reviewers.protocol import Reviewer as Reviewer
+    from blindcal.reviewers.rounded import Rounded as Rounded
+    from blindcal.reviews import Reviews as Reviews
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Affine",
-    "Allocation",
-    "Assessment",
-    "Audit",
-    "AverageFrontier",
-    "AverageRule",
-    "Belief",
-    "BlindcalError",
-    "CertificateError",
-    "Claim",
-    "Conference",
-    "ExactPolicy",
-    "Frontier",
-    "Guarantee",
-    "InputError",
-    "Key",
-    "Ledger",
-    "Limits",
-    "Logistic",
-    "Menu",
-    "Monotone",
-    "Outcome",
-    "PaperCase",
-    "PiecewiseLinear",
-    "Policy",
-    "Power",
-    "Problem",
-    "Program",
-    "Record",
-    "RefusedError",
-    "Request",
-    "Reviewer",
-    "Reviews",
-    "Rounded",
-    "Selection",
-    "Solution",
-    "Spending",
-    "Tables",
-    "VerificationError",
-    "__version__",
-    "allocate",
-    "assess",
-    "audit",
-    "average_frontier",
-    "bits",
+_ROOMS = {
+    "Reviews": "reviews",
+    "Reviewer": "reviewers.protocol",
+    "Affine": "reviewers.affine",
+    "Rounded": "reviewers.rounded",
+    "read_reviewers": "beliefs.conferences",
+    "read_pools": "assignments.pools",
+    "Belief": "beliefs.belief",
+    "pair_belief": "beliefs.pairs",
+    "Conference": "beliefs.conferences",
+    "prepare": "beliefs.conferences",
+    "true_reviewers": "beliefs.conferences",
+    "Guarantee": "policies.guarantees",
+    "Policy": "policies.policy",
+    "frontier": "policies.frontiers",
+    "private_policy": "policies.safeguards",
+    "plan_conference": "plans.planning",
+    "menu": "plans.menus",
+    "Request": "decisions.requests",
+    "make_key": "decisions.coins",
+    "read_key": "decisions.coins",
+    "open_ledger": "decisions.records",
+    "decide": "decisions.releases",
+    "publish": "decisions.records",
+    "audit": "audits.adversaries",
+    "play": "audits.adversaries",
+    "verify": "audits.verification",
+    "assess": "calibrators.assessments",
+    "BlindcalError": "errors",
+    "InputError": "errors",
+    "RefusedError": "errors",
+    "CertificateError": "errors",
+    "VerificationError": "errors",
+}
+_FLOORS = (
+    "errors",
+    "files",
+    "reviews",
+    "reviewers",
+    "assignments",
+    "beliefs",
+    "policies",
+    "plans",
+    "decisions",
+    "audits",
     "calibrators",
-    "certify",
-    "chance_better",
-    "claim",
-    "commitment",
-    "composed_epsilon",
-    "composed_success",
-    "decide",
-    "epsilon_policy",
-    "evidence_policy",
-    "frontier",
-    "guess",
-    "largest_success",
-    "least_epsilon",
-    "limit_frontier",
-    "make_key",
-    "menu",
-    "open_ledger",
-    "pair_belief",
-    "plan_conference",
-    "play",
-    "posterior",
-    "posterior_mean",
-    "posterior_tail",
-    "posterior_variance",
-    "prepare",
-    "private_policy",
-    "proposition_strategy",
-    "public_policy",
-    "publish",
-    "rankings",
-    "read_key",
-    "read_pools",
-    "read_reviewers",
-    "recognize_grid",
-    "selection",
-    "simulation",
-    "solve",
-    "spend",
-    "sweeps",
-    "top_k_success",
-    "toss",
-    "true_reviewers",
-    "verify",
-]
+    "simulations",
+    "paper",
+    "importers",
+)
+
+__all__ = ["__version__", *_ROOMS, *_FLOORS]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the room that makes it; or a floor."""
+    if name in _ROOMS:
+        found = getattr(import_module(f"blindcal.{_ROOMS[name]}"), name)
+    elif name in _FLOORS:
+        found = import_module(f"blindcal.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

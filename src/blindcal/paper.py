@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.beliefs import Belief
+from blindcal.beliefs.belief import Belief
 from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, within
 from blindcal.errors import InputError
-from blindcal.frontiers import Frontier, frontier
-from blindcal.policies import Policy, evidence_policy, proposition_strategy, unchecked_policy
+from blindcal.policies.frontiers import Frontier, frontier
+from blindcal.policies.policy import Policy, evidence_policy, proposition_strategy, unchecked_policy
 
 PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "saturated", "interior"
 

@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from blindcal.cells import Column, cell_problem, cell_value, count, escape, natural, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
-from blindcal.files import digest, read_table, write_table
-from blindcal.tables import Problems
+from blindcal.files.disk import digest, read_table, write_table
+from blindcal.files.tables import Problems
 
 COLUMNS = (
     Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),

@@ -21,8 +21,8 @@ from multiprocessing import resource_tracker
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from blindcal.startup import THREADS
-
+# Sums of several threads of linear algebra depend on their number: commands and processes use one each.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNKS = 16
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0

@@ -24,13 +24,17 @@ function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry
 
 Hyperparameters are estimated for each group alone. The sampled methods draw from a fixed seed inside: the
 same batch always gives the same numbers; a conference's move within Monte Carlo error with its batch.
+
+In: reviews, where known the reviewers too. Out: one quality for each paper, nothing of it private; how far
+calibrating helps (`assessments`), scores held out (`predictions`). Imports: audits and below.
 """
 
+from blindcal.calibrators.assessments import Assessment, assess
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.crossed import offsets, offsets_quality
 from blindcal.calibrators.fits import Fit, Spreads
-from blindcal.calibrators.hierarchical import hierarchical, hierarchical_quality
-from blindcal.calibrators.isotonic import isotonic, isotonic_quality
+from blindcal.calibrators.hierarchies import hierarchical, hierarchical_quality
+from blindcal.calibrators.isotones import isotonic, isotonic_quality
 from blindcal.calibrators.known import (
     maximum_likelihood,
     maximum_likelihood_quality,
@@ -45,10 +49,12 @@ METHODS = {method.__name__: method for method in (raw, standardized, isotonic, o
 
 __all__ = [
     "METHODS",
+    "Assessment",
     "Batch",
     "Calibration",
     "Fit",
     "Spreads",
+    "assess",
     "hierarchical",
     "hierarchical_quality",
     "isotonic",

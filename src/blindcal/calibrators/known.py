@@ -9,7 +9,7 @@ from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.results import Calibration, batch_of
 from blindcal.checks import Array, nonnegative, numbers, positive
 from blindcal.errors import InputError
-from blindcal.reviewers import Affine
+from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 # Quadrature over quality: its points, how far it goes, and the least width at which each round is placed.

@@ -14,7 +14,7 @@ from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import Fit
 from blindcal.checks import Array, Integers, strictly_within
 from blindcal.errors import InputError
-from blindcal.reviewers import Affine
+from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 Predictor = Callable[[Integers, Integers], Array]

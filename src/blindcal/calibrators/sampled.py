@@ -9,7 +9,7 @@ from blindcal.calibrators.fits import Fit, fit_batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.reviewers import Affine
+from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 CHAINS = 2

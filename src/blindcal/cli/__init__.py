@@ -1,4 +1,8 @@
-"""The command line: thin commands over the core. Parse, call, print."""
+"""The command line: thin commands over the core. Parse, call, print.
+
+In: a command line. Out: text, files and an exit code. A new command is a module of its own here, listed in
+`app`. Imports: everything.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from blindcal.startup import INTERRUPTED, finished, loaded, tell_interrupted
+from blindcal.cli.startup import INTERRUPTED, finished, loaded, tell_interrupted
 
 _EXTRA = {"typer", "rich", "joblib"}
 

@@ -11,8 +11,9 @@ import typer
 from blindcal.cells import Column, cell_problem, number_text
 from blindcal.checks import between
 from blindcal.errors import InputError
-from blindcal.monotone import Logistic, Power
-from blindcal.reviewers import Affine, Reviewer
+from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.curves import Logistic, Power
+from blindcal.reviewers.protocol import Reviewer
 
 
 def decimal(text: str | float) -> float:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from blindcal.assessments import WORTH, Assessment, Estimate
-from blindcal.assessments import assess as assess_reviews
+from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
+from blindcal.calibrators.assessments import assess as assess_reviews
 from blindcal.cli.arguments import share
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.reviews import Reviews

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from blindcal.averages import AverageFrontier, AverageRule, average_frontier
 from blindcal.cli.arguments import Noise, Prior, Reviewers, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.plots import plot
+from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier
 
 _POINTS = 13
 

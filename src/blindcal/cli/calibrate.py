@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
 from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
@@ -16,11 +17,10 @@ from blindcal.checks import Array
 from blindcal.cli.arguments import share
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.cli.inputs import Better
-from blindcal.conferences import read_reviewers
 from blindcal.errors import InputError
-from blindcal.files import write_table
+from blindcal.files.disk import write_table
 from blindcal.orientations import upright_reviewers, upright_reviews
-from blindcal.reviewers import Affine
+from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}

@@ -21,9 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from blindcal.cells import count
+from blindcal.cli.startup import INTERRUPTED, tell_interrupted
 from blindcal.errors import BlindcalError, InputError
-from blindcal.files import jsonable
-from blindcal.startup import INTERRUPTED, tell_interrupted
+from blindcal.files.disk import jsonable
 
 UNEXPECTED = 1
 # Work that takes so long is worth a line on how long, after a few steps; the next lines come with a pause.

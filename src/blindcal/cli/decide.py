@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.agreements import agreement
 from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
@@ -34,13 +33,10 @@ from blindcal.cli.inputs import (
     refuse_misfit,
     request_of,
 )
-from blindcal.coins import Key, read_key
-from blindcal.drafts import Changes
-from blindcal.errors import InputError, RefusedError
-from blindcal.files import clear_stale
-from blindcal.places import check_apart, check_writable
-from blindcal.plans import plan_conference
-from blindcal.records import (
+from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.drafts import Changes
+from blindcal.decisions.places import check_apart, check_writable
+from blindcal.decisions.records import (
     Published,
     check_published,
     check_vacant,
@@ -50,10 +46,14 @@ from blindcal.records import (
     read_published,
     sealed_folder,
 )
-from blindcal.releases import Outcome
-from blindcal.releases import decide as decide_conference
-from blindcal.remarks import plan_remarks
-from blindcal.requests import Request, input_stamp
+from blindcal.decisions.releases import Outcome
+from blindcal.decisions.releases import decide as decide_conference
+from blindcal.decisions.requests import Request, input_stamp
+from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import clear_stale
+from blindcal.plans.agreements import agreement
+from blindcal.plans.planning import plan_conference
+from blindcal.plans.remarks import plan_remarks
 from blindcal.workers import cores
 
 # Of papers that changed, so many are named; all of them with --json.

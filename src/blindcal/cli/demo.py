@@ -15,10 +15,10 @@ from blindcal.cli.decide import run
 from blindcal.cli.inputs import Files, request_of
 from blindcal.cli.key import new_key
 from blindcal.errors import RefusedError
-from blindcal.files import write_bytes
-from blindcal.guarantees import Guarantee
-from blindcal.simulation import PooledConference, pooled_conference, prototype_law
-from blindcal.tables import format_table
+from blindcal.files.disk import write_bytes
+from blindcal.files.tables import format_table
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_law
 
 _SEED, _PAPERS, _POOL, _REVIEWS, _RATE = 14, 200, 8, 3, 0.25
 

@@ -11,7 +11,7 @@ import typer
 
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.errors import InputError, RefusedError
-from blindcal.files import read_bytes, write_table
+from blindcal.files.disk import read_bytes, write_table
 from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,

@@ -11,13 +11,8 @@ from typing import Annotated
 
 import typer
 
-from blindcal.agreements import HOPELESS, Agreement
-from blindcal.cells import Column, cell_problem, count, number_text
-from blindcal.checks import Array
-from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
-from blindcal.cli.console import progress
-from blindcal.cli.strangers import strangers_listed
-from blindcal.conferences import (
+from blindcal.assignments.pools import EVERYONE, OUTSIDER, pools_of
+from blindcal.beliefs.conferences import (
     Conference,
     PaperCase,
     Parameters,
@@ -26,13 +21,18 @@ from blindcal.conferences import (
     read_reviewers,
     true_reviewers,
 )
+from blindcal.cells import Column, cell_problem, count, number_text
+from blindcal.checks import Array
+from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
+from blindcal.cli.console import progress
+from blindcal.cli.strangers import strangers_listed
+from blindcal.decisions.histories import Truth
+from blindcal.decisions.requests import Request
 from blindcal.errors import InputError
-from blindcal.guarantees import Guarantee
-from blindcal.histories import Truth
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
-from blindcal.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.remarks import bar_remarks, pool_remarks, stray_remarks
-from blindcal.requests import Request
+from blindcal.plans.agreements import HOPELESS, Agreement
+from blindcal.plans.remarks import bar_remarks, pool_remarks, stray_remarks
+from blindcal.policies.guarantees import Guarantee
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 

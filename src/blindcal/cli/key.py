@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.coins import Key, make_key
+from blindcal.decisions.coins import Key, make_key
+from blindcal.decisions.records import sealed_folder
 from blindcal.errors import RefusedError
-from blindcal.records import sealed_folder
 
 ADVICE = (
     "Only you can read it. It stays secret forever: whoever holds it can work out the coins, and with the",

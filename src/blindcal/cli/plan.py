@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.agreements import Agreement, agreement
+from blindcal.beliefs.conferences import Conference
 from blindcal.cells import count
 from blindcal.cli.console import (
     Json,
@@ -43,14 +43,14 @@ from blindcal.cli.inputs import (
     refuse_misfit,
     request_of,
 )
-from blindcal.coins import read_key
-from blindcal.conferences import Conference
-from blindcal.guarantees import Guarantee
-from blindcal.menus import KNOWN, MENU, Menu, menu
-from blindcal.plans import plan_conference, summary
-from blindcal.remarks import plan_remarks
-from blindcal.requests import Request, commit_to
-from blindcal.statements import stated_epsilon
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.requests import Request, commit_to
+from blindcal.decisions.statements import stated_epsilon
+from blindcal.plans.agreements import Agreement, agreement
+from blindcal.plans.menus import KNOWN, MENU, Menu, menu
+from blindcal.plans.planning import plan_conference, summary
+from blindcal.plans.remarks import plan_remarks
+from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import cores
 
 _WORDS = {

@@ -13,8 +13,8 @@ from blindcal.checks import Array
 from blindcal.cli.arguments import by_option
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
-from blindcal.simulation import paper_law
-from blindcal.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
+from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 
 _METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
 _OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods", "workers")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blindcal.errors import InputError
-from blindcal.files import read_bytes, write_table
+from blindcal.files.disk import read_bytes, write_table
 
 NAME = "CONFIDENTIAL-unknown-reviewers.csv"
 _COLUMNS = ("paper", "reviewer", "cause", "nearest")

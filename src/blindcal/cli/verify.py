@@ -9,18 +9,18 @@ from typing import Annotated
 
 import typer
 
+from blindcal.audits.verification import Check, report
+from blindcal.audits.verification import verify as verify_release
+from blindcal.beliefs.conferences import assemble
 from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, Files, PoolsFile, ReviewersFile, ReviewsFile
-from blindcal.coins import read_key
-from blindcal.conferences import assemble
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.records import read_ledger, sealed_folder
+from blindcal.decisions.requests import Request, input_stamp
 from blindcal.errors import InputError, VerificationError
 from blindcal.orientations import as_given
-from blindcal.plans import plan_conference
-from blindcal.records import read_ledger, sealed_folder
-from blindcal.requests import Request, input_stamp
-from blindcal.verification import Check, report
-from blindcal.verification import verify as verify_release
+from blindcal.plans.planning import plan_conference
 from blindcal.workers import cores
 
 

@@ -1,6 +1,9 @@
 """Importers: the exports of conference systems -> Reviews and what came with them. An edge of the core.
 
 bytes -> Opened (sheets or JSON) -> Found (a system's reviews, as text) -> Imported (checked, sorted)
+
+In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. A
+new system is a module of its own here, listed in `recognizing`. Imports: the core, never the reverse.
 """
 
 from blindcal.importers.findings import Choices, Dropped

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from blindcal.errors import InputError, Problem
-from blindcal.tables import refuse
+from blindcal.files.tables import refuse
 
 Unit = Literal["reviewer", "member"]
 

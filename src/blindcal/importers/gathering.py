@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from blindcal.cells import Broken, id_problem
 from blindcal.errors import Problem
+from blindcal.files.tables import Problems
 from blindcal.importers.findings import Choices, Dropped, Found, Row, counted
 from blindcal.importers.identities import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
@@ -21,7 +22,6 @@ from blindcal.importers.scores import (
     scale_of,
 )
 from blindcal.reviews import Reviews
-from blindcal.tables import Problems
 
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
-from blindcal.tables import parse_table, refuse
+from blindcal.files.tables import parse_table, refuse
 
 _ORDINAL = re.compile(
     r"(?:.*/)?(?:anonymous|anon)?[ _-]?(?:reviewer|referee|review|r)?[ _#-]{0,2}([0-9]{1,2}|[A-Z])", re.I

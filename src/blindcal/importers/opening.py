@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from blindcal.errors import InputError, Problem
-from blindcal.files import parse_json
+from blindcal.files.disk import parse_json
+from blindcal.files.tables import refuse
 from blindcal.importers.sheets import Opened
 from blindcal.importers.texts import SEPARATORS, decoded, delimited
 from blindcal.importers.workbooks import spreadsheet_xml, xlsx_sheets
-from blindcal.tables import refuse
 
 MAX_EXPORT = 256 * 2**20
 _MAX_PARTS = 2_000

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
+from blindcal.files.tables import refuse
 from blindcal.importers.findings import Choices, Found, Row, dropped_columns, refusal
 from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
 from blindcal.importers.values import cell_of
-from blindcal.tables import refuse
 
 NAME = "panel"
 FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title", "name")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from blindcal.errors import Problem
-from blindcal.tables import refuse
+from blindcal.files.tables import refuse
 
 _HEADER_ROWS = 6
 Cells = Sequence[str]

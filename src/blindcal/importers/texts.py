@@ -7,8 +7,8 @@ import re
 from collections import Counter
 
 from blindcal.errors import InputError, Problem
+from blindcal.files.tables import Problems, records, refuse
 from blindcal.importers.sheets import Sheet
-from blindcal.tables import Problems, records, refuse
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),

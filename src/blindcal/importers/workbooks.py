@@ -14,8 +14,8 @@ from xml.parsers import expat
 
 from blindcal.cells import number_text
 from blindcal.errors import InputError, Problem
+from blindcal.files.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES, refuse
 from blindcal.importers.sheets import Sheet
-from blindcal.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES, refuse
 
 _OLD = "urn:schemas-microsoft-com:office:spreadsheet "
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")

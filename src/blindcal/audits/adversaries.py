@@ -1,0 +1,248 @@
+"""Adversaries: what a decision tells about the secret, exactly and by playing the game.
+
+The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
+(with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never
+above, its epsilon, multiplier and largest posterior never below, the exact value for the stored numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blindcal.beliefs.belief import Belief
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.policies.policy import LabelSums, Policy, label_sums, missed
+
+_EPS = float(np.finfo(np.float64).eps)
+_LEAST = float(np.finfo(np.float64).smallest_subnormal)
+_GAMES_AT_ONCE = 1 << 22
+_TINY = 1e-290
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What a policy costs and tells, one number an instance. `bits` is the information in the decision about
+    the adversary's question, mean over its slots; `scores_only_error` its error before the decision."""
+
+    conference_error: Array
+    adversary_error: Array
+    scores_only_error: Array
+    epsilon: Array
+    multiplier: Array
+    largest_posterior: Array
+    bits: Array
+
+
+def audit(belief: Belief, policy: Policy) -> Audit:
+    """Both errors, epsilon, multiplier, largest posterior and bits of `policy` under `belief`.
+
+    >>> found = audit(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1 / 3, 0.0]))
+    >>> print(f"{found.adversary_error:.3f} {found.epsilon} {found.largest_posterior} {found.bits:.3f}")
+    0.400 inf 1.0 0.171
+    """
+    return Audit(
+        conference_error=policy.conference_error(belief),
+        adversary_error=_adversary_error(belief, policy),
+        scores_only_error=missed(belief.weight, belief.labels),
+        epsilon=_up(policy.epsilon, 8),
+        multiplier=_multiplier(policy.accept),
+        largest_posterior=_largest_posterior(belief, policy),
+        bits=bits(belief, policy),
+    )
+
+
+def posterior(belief: Belief, policy: Policy) -> Array:
+    """`P(secret | scores, outcome)`, shape [..., 2, n]: after "accept", then after "reject".
+
+    After an outcome that cannot happen nothing is known: nan.
+
+    >>> posterior(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).round(3)
+    array([[0.857, 0.143],
+           [0.   , 1.   ]])
+    """
+    mass = outcome_mass(belief, policy)
+    total = mass.sum(axis=-1, keepdims=True)
+    known = np.full_like(mass, np.nan)
+    np.divide(mass, total, out=known, where=total > 0.0)
+    return known
+
+
+def outcome_mass(belief: Belief, policy: Policy) -> Array:
+    """`P(secret, outcome | scores)`, shape [..., 2, n]."""
+    policy.conference_error(belief)  # names shapes that do not fit
+    return np.stack([belief.weight * policy.accept, belief.weight * (1.0 - policy.accept)], axis=-2)
+
+
+def guess(belief: Belief, policy: Policy) -> Integers:
+    """The MAP adversary's guess after each outcome, shape [..., 2, slot]: a label, or the secret's index.
+
+    Equally likely labels: the smallest; how ties are broken does not change the chance of being right.
+
+    >>> guess(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).tolist()
+    [[0], [1]]
+    """
+    mass = outcome_mass(belief, policy)
+    if belief.labels is None:
+        return np.expand_dims(np.argmax(mass, axis=-1), (-1,))
+    ranked = _ranked(mass, belief.labels)
+    return ranked.label[ranked.first].reshape(ranked.shape)
+
+
+def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
+    """The chance that the truth is among the adversary's k best guesses after the decision, mean over slots.
+
+    >>> belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
+    >>> [round(float(top_k_success(belief, Policy([1.0, 0.0, 1.0]), k)), 3) for k in (1, 2, 3)]
+    [0.8, 1.0, 1.0]
+    """
+    if k < 1:
+        raise InputError(f"k must be at least 1, found {k}")
+    mass = outcome_mass(belief, policy)
+    if belief.labels is None:
+        return np.asarray(np.sort(mass, axis=-1)[..., -k:].sum(axis=(-2, -1)))
+    ranked = _ranked(mass, belief.labels)
+    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _counts(ranked))
+    sums = np.add.reduceat(np.where(rank < k, ranked.mass, 0.0), ranked.first).reshape(ranked.shape)
+    return np.asarray(sums.sum(axis=-2).mean(axis=-1))
+
+
+def bits(belief: Belief, policy: Policy) -> Array:
+    """Mutual information of the decision and the adversary's question, in bits, mean over the slots.
+
+    `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit where the decision names one of two equal secrets.
+
+    >>> float(bits(Belief([0.5, 0.5], [1.0, 0.0]), Policy([1.0, 0.0])))
+    1.0
+    """
+    mass = outcome_mass(belief, policy)
+    weight = np.broadcast_to(belief.weight[..., None, :], mass.shape)
+    chance = mass.sum(axis=-1)
+    if belief.labels is None:
+        return np.asarray(np.maximum(_divergence(mass, weight, chance[..., None]).sum(axis=(-2, -1)), 0.0))
+    labels = belief.labels[..., None, :, :]
+    joint, alone = label_sums(mass, labels), label_sums(weight, labels)
+    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _counts(joint))
+    terms = np.add.reduceat(_divergence(joint.mass, alone.mass, outcome), joint.first)
+    return np.asarray(np.maximum(terms.reshape(joint.shape).sum(axis=-2).mean(axis=-1), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Games:
+    """How often the empirical adversary named the right label: `wins[..., slot]` of `played` games each."""
+
+    wins: Integers
+    played: int
+
+    @property
+    def success(self) -> Array:
+        """The share of right guesses, mean over the slots."""
+        return np.asarray(self.wins.mean(axis=-1) / self.played)
+
+
+def play(belief: Belief, policy: Policy, games: int, rng: np.random.Generator) -> Games:
+    """Play the game: draw the secret, toss the decision, let the MAP adversary guess; for each instance.
+
+    A simulation: no real decision is ever drawn here.
+
+    >>> rng = np.random.default_rng(1)
+    >>> play(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0]), 1000, rng).success
+    array(1.)
+    """
+    if games < 1:
+        raise InputError(f"games must be at least 1, found {games}")
+    best = guess(belief, policy)
+    lead, n = best.shape[:-2], belief.weight.shape[-1]
+    labels = np.arange(n)[None, :] if belief.labels is None else belief.labels
+    labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:]))
+    reach = np.broadcast_to(np.cumsum(belief.weight, axis=-1), (*lead, n))
+    accept = np.broadcast_to(policy.accept, (*lead, n))
+    wins = np.zeros(best.shape[:-2] + best.shape[-1:], dtype=np.int64)
+    batch = max(1, _GAMES_AT_ONCE // reach.size)
+    for done in range(0, games, batch):
+        count = min(batch, games - done)
+        drawn = rng.random((count, *lead, 1)) * reach[..., -1:]
+        secret = (reach <= drawn).sum(axis=-1, keepdims=True)
+        chance = np.take_along_axis(np.broadcast_to(accept, (count, *accept.shape)), secret, -1)
+        rejected = (rng.random(chance.shape) >= chance).astype(np.int64)
+        guessed = np.take_along_axis(np.broadcast_to(best, (count, *best.shape)), rejected[..., None], -2)[
+            ..., 0, :
+        ]
+        truth = np.take_along_axis(np.broadcast_to(labels, (count, *labels.shape)), secret[..., None], -1)[
+            ..., 0
+        ]
+        wins += ((guessed == truth) & (truth >= 0)).sum(axis=0)
+    return Games(wins, games)
+
+
+def _adversary_error(belief: Belief, policy: Policy) -> Array:
+    """Rounded down, also where the stored weights sum to a little more than 1."""
+    n = belief.weight.shape[-1]
+    error = policy.adversary_error(belief)
+    slack = error if belief.labels is None else 1.0
+    lower = error - (n + 16) * (_EPS * slack + _LEAST * (error > 0.0))
+    excess = _excess(belief.weight)
+    return np.asarray(np.where(excess > 0.0, np.nextafter(lower - excess, -np.inf), lower))
+
+
+def _excess(weight: Array) -> Array:
+    """How much the weights sum to above 1, at least: exactly for two of them."""
+    n = weight.shape[-1]
+    if n > 2:
+        return np.asarray(np.maximum(weight.sum(axis=-1) - 1.0 + n * _EPS, 0.0))
+    total, lost = _two_sum(weight[..., 0], weight[..., -1] * (n - 1.0))
+    above = (total - 1.0) + lost
+    return np.asarray(np.maximum(above * (1.0 + _EPS), 0.0))
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded sum and exactly what rounding lost."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _largest_posterior(belief: Belief, policy: Policy) -> Array:
+    """Rounded up; 1 where an outcome is so unlikely that its masses underflow and nothing better is known."""
+    mass = outcome_mass(belief, policy)
+    chance = np.stack([policy.accept, 1.0 - policy.accept], axis=-2)
+    possible = ((belief.weight[..., None, :] > 0.0) & (chance > 0.0)).any(axis=-1)
+    lost = (possible & (mass.sum(axis=-1) < _TINY)).any(axis=-1)
+    top = np.minimum(_up(policy.largest_posterior(belief), belief.weight.shape[-1] + 8), 1.0)
+    return np.asarray(np.where(lost, 1.0, top))
+
+
+def _multiplier(accept: Array) -> Array:
+    """`1 + (max accept - min accept)`, each step rounded up where it is not exact."""
+    spread, lost = _two_sum(accept.max(axis=-1), -accept.min(axis=-1))
+    spread = np.where(lost > 0.0, np.nextafter(spread, np.inf), spread)
+    total, lost = _two_sum(np.ones_like(spread), spread)
+    return np.where(lost > 0.0, np.nextafter(total, np.inf), total)
+
+
+def _up(value: Array, steps: int) -> Array:
+    """Above `value` by more than `steps` rounding errors; 0 stays 0."""
+    return np.where(value > 0.0, np.nextafter(value * (1.0 + steps * _EPS), np.inf), value)
+
+
+def _ranked(mass: Array, labels: Integers) -> LabelSums:
+    """Chances to be right, in each row from the best guess to the worst; `labels` are the belief's."""
+    sums = label_sums(mass, labels[..., None, :, :])
+    row = np.repeat(np.arange(sums.first.size), _counts(sums))
+    order = np.lexsort((sums.label < 0, -sums.guesses, row))
+    return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
+
+
+def _counts(sums: LabelSums) -> Integers:
+    return np.diff(sums.first, append=sums.mass.size)
+
+
+def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
+    """`joint * log2(joint / (alone*chance))`, 0 where the joint mass is 0."""
+    possible: NDArray[np.bool_] = joint > 0.0
+    given = np.divide(joint, alone, out=np.ones(joint.shape), where=possible)
+    # Two logarithms: the product of two tiny chances may be 0.
+    return np.asarray(joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0))))

@@ -1,0 +1,349 @@
+"""A confidential audit of a conference: with the key, every release is made again and compared.
+
+Tables, bar, price, coins, claims, figures and texts are derived from the recorded input as `decide` derives
+them; nothing is taken from a record but what was given to it. A release that was planned by another version,
+or on a machine that rounds differently, cannot be made again digit by digit: its own tables are then
+replayed. They must keep what was requested, promise what is claimed of them, and cost no more than today's.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import fsum, isclose
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference
+from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
+from blindcal.decisions.histories import Past, Truth, recorded_case
+from blindcal.decisions.records import Ledger, PaperRecord, Record
+from blindcal.decisions.requests import Request, input_stamp
+from blindcal.decisions.statements import claim_of
+from blindcal.errors import InputError, VerificationError
+from blindcal.plans.amendments import AmendedCase, SettledCase
+from blindcal.plans.certificates import Claim, claim, keeps
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.planning import PaperPlan, at_most, figures, weights_digest, worst
+from blindcal.policies.guarantees import Guarantee
+
+# Another machine may round a weight differently; what is said of a table then agrees to this much.
+_CLOSE = 1e-9
+# Another version may find another table, as good but for this share of wrong decisions, and a bar so near.
+_AS_GOOD, _NEAR_BAR = 1e-6, 0.01
+# What is compared, and under which name it is told.
+_RECORD = {
+    "conference": "settings",
+    "release": "settings",
+    "reason": "settings",
+    "settings": "settings",
+    "bar": "bar and price",
+    "price": "bar and price",
+    "commitment": "commitment",
+    "decisions": "public files follow from the record",
+    "certificate": "public files follow from the record",
+}
+_PAPER = {
+    "paper": "public data",
+    "release": "earlier decisions",
+    "earlier": "earlier decisions",
+    "price": "bar and price",
+    "public": "public data",
+    "reviewers": "reviewers",
+    "secret": "accept probabilities",
+    "probability": "accept probabilities",
+    "accepted": "coins",
+    "raw_accepted": "raw decisions",
+    "weights": "tables",
+    "figures": "claims and figures",
+}
+# What certificates of every version say; later ones may say more.
+_ALWAYS = frozenset(
+    [
+        "papers",
+        "reviews",
+        "success_scores_only",
+        "success",
+        "added_success",
+        "success_fully_calibrated",
+        "largest_rise",
+        "epsilon",
+        "multiplier",
+        "largest_posterior",
+        "expected_wrong",
+        "expected_wrong_raw",
+        "expected_wrong_public",
+        "expected_wrong_fully_calibrated",
+        "against_evidence",
+        "gap",
+        "conference",
+        "release",
+        "accepted",
+        "bar",
+        "better",
+        "guarantee",
+        "limits",
+        "calibration_fit",
+        "commitment",
+        "key_fingerprint",
+        "release_counter",
+        "assumptions",
+        "decided_again",
+    ]
+)
+Prepare = Callable[[Sequence[PaperCase], float | None, float | None], Conference]
+"""Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was derived again: how many items, how many did not agree, and what that means."""
+
+    name: str
+    items: int
+    failed: int
+    note: str = ""
+
+
+def verify(
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    ledger: Ledger,
+    planner: Planner,
+    prepare: Prepare,
+    out: Path | None = None,
+) -> list[Check]:
+    """Every check of all releases of a conference, the latest one from the input given; `report` raises if
+    one failed."""
+    past = Past(ledger)
+    places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
+    if not places:
+        raise InputError(f"conference {request.conference!r} was never decided with this key")
+    same = input_stamp(ledger.key, conference, truth, request) == ledger.releases[places[-1]].input
+    checks = [Check("input is the one that was decided", 1, int(not same))]
+    for place in places:
+        given = (conference, truth) if same and place == places[-1] else _recorded_input(past, place, prepare)
+        checks += _release(past, place, *given, planner)
+    return checks if out is None else [*checks, _files(past.record(places[-1]), out)]
+
+
+def report(checks: Sequence[Check]) -> None:
+    """Raise a `VerificationError` that names the checks that failed; papers are counted, never named."""
+    failed = [
+        f"{check.name}: {check.failed} of {check.items} do not agree" for check in checks if check.failed
+    ]
+    if failed:
+        raise VerificationError("verification failed. " + "; ".join(failed))
+
+
+def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conference, Truth]:
+    """The input of a release as its record holds it; the bar of a first one is derived again."""
+    record = past.record(place)
+    request, first = Request.recorded(record), record.release == 1
+    cases = [recorded_case(paper, record.bar) for paper in record.papers]
+    rate, bar = (request.accept_rate, request.bar) if first else (None, record.bar)
+    return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def _release(
+    past: Past, place: int, conference: Conference, truth: Truth, planner: Planner
+) -> Iterator[Check]:
+    """Make one release again and compare it."""
+    stored, before, tables = past.record(place), past.before(place), past.tables(place)
+    derived = conference.bar
+    conference = _with_bar(conference, stored.bar)
+    again = partial(draft, conference, truth, Request.recorded(stored), before, reason=stored.reason)
+    made = again(planner=planner)
+    elsewhere = _elsewhere(stored, made.record)
+    wrong_bar = abs(derived - stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
+    compared = again(planner=_replaying(stored, tables)) if elsewhere else made
+    name, note = f"release {stored.release}", "planned by another version or kind of machine" * elsewhere
+    for what, (items, failed) in _compared(
+        stored, tables, compared, before.ledger, elsewhere, wrong_bar
+    ).items():
+        yield Check(f"{name}: {what}", items, failed, note)
+    if elsewhere:
+        yield from _as_good(name, stored, made, compared, tables)
+
+
+def _with_bar(conference: Conference, bar: float) -> Conference:
+    return replace(conference, bar=bar, cases=tuple(replace(case, bar=bar) for case in conference.cases))
+
+
+def _elsewhere(stored: Record, made: Record) -> bool:
+    """Whether a release was planned by another version, or on a machine that rounds differently."""
+    weights = {paper.paper: paper.weights for paper in made.papers}
+    tossed = [paper for paper in stored.papers if paper.release == stored.release]
+    return stored.made_with != made.made_with or any(
+        weights.get(paper.paper, paper.weights) != paper.weights for paper in tossed
+    )
+
+
+def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
+    """Plans from the tables that were sampled: what they promise is worked out again."""
+    recorded = {paper.paper: paper for paper in stored.papers}
+
+    def planner(
+        part: Conference, guarantee: Guarantee, price: float | None
+    ) -> tuple[list[PaperPlan], float | None]:
+        papers = [recorded[case.paper] for case in part.cases]
+        plans = [
+            _replayed(case, tables[case.paper], paper, raw)
+            for case, paper, raw in zip(part.cases, papers, part.raw_accept, strict=True)
+        ]
+        return plans, papers[0].price if papers and guarantee.spends else None
+
+    return planner
+
+
+def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: float) -> PaperPlan:
+    belief, mixed = case.scores_belief, claim_of(paper).mixed
+    factor = case.readings[0] if isinstance(case, AmendedCase) else None
+    readings = case.readings if isinstance(case, AmendedCase) else (None,)
+    stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
+    if isinstance(case, SettledCase):
+        stated = at_most(stated, case.told)
+    told = figures(belief, policy.accept, raw, factor, sample=case.sample)
+    told = replace(told, gap=paper.figures["numbers"]["gap"])
+    return PaperPlan(policy, stated, told, weights_digest(belief))
+
+
+def _compared(
+    stored: Record,
+    tables: dict[str, ExactPolicy],
+    made: Draft,
+    ledger: Ledger,
+    elsewhere: bool,
+    wrong_bar: bool,
+) -> dict[str, list[int]]:
+    """For each check the number of items and of those that differ."""
+    found: dict[str, list[int]] = {name: [0, 0] for name in (*_RECORD.values(), *_PAPER.values())}
+
+    def count(name: str, wrong: bool) -> None:
+        found[name][0] += 1
+        found[name][1] += wrong
+
+    # What is said in public follows from the record also where that only nearly agrees.
+    whole = with_texts(replace(made.record, papers=stored.papers), ledger) if elsewhere else made.record
+    for name, told in _RECORD.items():
+        same = _same_text if elsewhere and name == "certificate" else operator.eq
+        wrong = not same(getattr(stored, name), getattr(whole, name))
+        count(told, wrong or (name == "bar" and wrong_bar))
+    again = {paper.paper: paper for paper in made.record.papers}
+    for paper in stored.papers:
+        other = again.get(paper.paper)
+        for name in _PAPER:
+            count(_PAPER[name], other is None or not _agree(name, paper, other, elsewhere))
+    count("public data", set(again) != {paper.paper for paper in stored.papers})
+    count("tables", set(tables) != set(made.policies))
+    for paper_id in tables.keys() & made.policies.keys():
+        count("tables", not _equal(tables[paper_id], made.policies[paper_id]))
+    return found
+
+
+def _same_text(stored: str, made: str) -> bool:
+    """Whether a certificate of another version says what today's would, wording apart: all that every version
+    says, and nothing that today's does not."""
+    try:
+        one, other = json.loads(stored), json.loads(made)
+        again = [content["decided_again"] for content in (one, other)]
+    except (ValueError, KeyError, TypeError):
+        return False
+    if not one.keys() >= _ALWAYS or not one.keys() <= other.keys():
+        return False
+    shared = one.keys() - {"assumptions", "decided_again"}
+    return all(one[key] == other[key] for key in shared) and all(
+        again[0].get(key) == again[1].get(key) for key in ("papers", "epsilon")
+    )
+
+
+def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
+    one, other = getattr(stored, name), getattr(made, name)
+    if not elsewhere:
+        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return name == "weights" or _close(one, other)
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Whether two pieces of a record agree, numbers nearly."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
+        return isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    return bool(one == other)
+
+
+def _equal(one: ExactPolicy, other: ExactPolicy) -> bool:
+    return np.array_equal(one.numerator, other.numerator) and one.exact == other.exact
+
+
+def _as_good(
+    name: str,
+    stored: Record,
+    made: Draft,
+    replayed: Draft,
+    tables: dict[str, ExactPolicy],
+) -> Iterator[Check]:
+    """Tables that were planned elsewhere keep what was requested, and cost no more than today's."""
+    request = Request.recorded(stored)
+    weights = {paper.paper: paper.weights for paper in stored.papers}
+    exact = [case for case in made.cases if weights_digest(case.scores_belief) == weights[case.paper]]
+    loose = sum(not _kept(case, tables[case.paper], request.guarantee) for case in exact)
+    yield Check(f"{name}: limits of each table", len(exact), loose)
+    tossed = [p for p in replayed.record.papers if p.release == stored.release and not p.earlier]
+    beyond = sum(not _nearly_kept(claim_of(paper), request.guarantee) for paper in tossed)
+    yield Check(f"{name}: limits of the claims", len(tossed), beyond)
+    if request.guarantee.spends and stored.release == 1:
+        spent = fsum(float(claim_of(paper).added) for paper in tossed)
+        reviews = sum(len(paper.reviewers) for paper in tossed)
+        over = spent > reviews * request.guarantee.added_success + _CLOSE * reviews
+        yield Check(f"{name}: the budget", 1, int(over))
+    cost = [
+        fsum(p.figures["numbers"]["wrong"] for p in one.record.papers if p.release == stored.release)
+        for one in (replayed, made)
+    ]
+    yield Check(f"{name}: tables as good as today's", 1, int(cost[0] > cost[1] + _AS_GOOD * len(made.cases)))
+
+
+def _nearly_kept(stated: Claim, guarantee: Guarantee) -> bool:
+    """Whether what a first table promises keeps what was requested, up to another machine's rounding."""
+    limits = [
+        (guarantee.epsilon, stated.epsilon),
+        (guarantee.multiplier, stated.multiplier),
+        (guarantee.posterior_cap, stated.largest_posterior),
+        (0.0 if guarantee.name in ("steady", "public") else None, stated.largest_rise),
+        (0.0 if guarantee.name == "average" and not guarantee.spends else None, float(stated.added)),
+        (0.0 if guarantee.name == "public" else None, stated.epsilon),
+    ]
+    return all(limit is None or value <= limit + _CLOSE for limit, value in limits)
+
+
+def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
+    """Whether a table keeps what was requested, however the past is read."""
+    belief = case.scores_belief
+    readings = case.readings if isinstance(case, AmendedCase) else (None,)
+    if guarantee.posterior_cap is not None and isinstance(case, SettledCase):
+        stated = at_most(claim(belief, policy), case.told)
+        if stated.largest_posterior > guarantee.posterior_cap:
+            return False
+    return all(keeps(belief, policy, guarantee, factor=one) for one in readings)
+
+
+def _files(record: Record, out: Path) -> Check:
+    """The files in a folder are the ones that were released."""
+    kept = {"decisions.csv": record.decisions, "certificate.json": record.certificate}
+    wrong = [
+        name
+        for name, text in kept.items()
+        if not (out / name).exists() or (out / name).read_bytes() != text.encode()
+    ]
+    return Check("published files", len(kept), len(wrong), ", ".join(wrong))

@@ -1,0 +1,371 @@
+"""Reviews, reviewers' calibration and candidate pools -> Conference: the public side, ready to be solved.
+
+The true reviewers enter at two places only: `true_reviewers` lists them for the coin, and `prepare` checks
+that each of them stands in its paper's pool.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from blindcal.assignments.pools import (
+    OUTSIDER,
+    Pools,
+    conflicts_in,
+    first_row,
+    inclusion,
+    read_pools,
+    tuple_count,
+)
+from blindcal.assignments.strangers import CAUSES, Stranger, strangers
+from blindcal.beliefs.cases import MOST_LISTED, PaperCase, secret_of
+from blindcal.cells import Column, count
+from blindcal.checks import Array, Integers, numbers, strictly_within
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_table
+from blindcal.files.tables import refuse
+from blindcal.reviews import Reviews
+from blindcal.workers import each
+
+__all__ = [
+    "FIELDS",
+    "MOST_REVIEWS",
+    "Conference",
+    "PaperCase",
+    "Sources",
+    "prepare",
+    "read_pools",
+    "read_reviewers",
+    "secret_of",
+    "true_reviewers",
+]
+
+# Where tuples are too many to be listed, sums over sets of slots are taken: seconds a paper at this number.
+MOST_REVIEWS = 6
+FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
+Parameters = Mapping[str, tuple[float, ...]]
+"""For each reviewer (and `*`, anybody without a row) the numbers of `FIELDS`."""
+
+# The bar is a multiple of this, so that it does not depend on the last digits of a sum.
+_BAR_STEP, _BAR_RANGE = 1e-4, 8.0
+_BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
+_POOL_RULE = "must have a pool for a paper that has reviews"
+_SWAPPED = "the columns paper and reviewer look swapped"
+_UNLIKE = "emails in one file and names in the other?"
+_APART = "no paper is in both files: are the ids spelled differently?"
+_NOISE_RULE = "must be above 0: scores without noise would name their author"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files that a conference was read from: messages then name them, and rows in them."""
+
+    reviews: str
+    reviewers: str
+    pools: str
+
+
+@dataclass(frozen=True)
+class Conference:
+    """The public side of a conference: one case a paper, sorted by paper id, and the bar.
+
+    `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
+    at the line have the share of them that fits.
+    """
+
+    cases: tuple[PaperCase, ...]
+    bar: float
+    accept_rate: float | None
+    raw_accept: tuple[float, ...]
+
+
+def prepare(
+    reviews: Reviews,
+    parameters: Parameters,
+    pools: Pools,
+    *,
+    accept_rate: float | None = None,
+    bar: float | None = None,
+    sources: Sources | None = None,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Conference:
+    """The public side of a conference, or an `InputError` that lists every problem of the input.
+
+    Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
+    average over the public belief; or give `bar` in units of quality. Scores count as rounded where the
+    reviews declare a grid. `sources` names the files for the messages; `advance(n)` is called as papers are
+    weighed.
+    """
+    if (accept_rate is None) == (bar is None):
+        raise InputError("give one of accept rate and bar")
+    if accept_rate is not None:
+        strictly_within("accept rate", accept_rate, 0.0, 1.0)
+    if bar is not None:
+        numbers("bar", bar)
+    _check(reviews, parameters, pools, sources)
+    grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
+    cases = [
+        _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
+        for paper, scores in _scores(reviews).items()
+    ]
+    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
+
+
+def assemble(
+    cases: Sequence[PaperCase],
+    accept_rate: float | None,
+    bar: float | None,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Conference:
+    """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
+    # A quadrature is split at the bar: the one that is chosen must not depend on one that was there before.
+    cases = [replace(case, bar=0.0 if bar is None else bar) for case in cases]
+    weighed = each(_places, cases, workers=workers, advance=advance, light=True)
+    height, share = _bar(weighed, accept_rate, bar)
+    cases = [replace(case, bar=height) for case in cases]
+    return Conference(tuple(cases), height, accept_rate, _raw(cases, share))
+
+
+def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
+    """Who wrote each slot of each paper of the conference, as `secret_of` reads it. CONFIDENTIAL."""
+    everyone = _by_slot(reviews)
+    return {case.paper: everyone[case.paper] for case in conference.cases}
+
+
+def _by_slot(reviews: Reviews) -> dict[str, tuple[str, ...]]:
+    """Who wrote each slot of each paper, lowest score first, ties by reviewer id. CONFIDENTIAL."""
+    order = np.lexsort((reviews.reviewer, reviews.score, reviews.paper))
+    found: dict[str, list[str]] = {paper: [] for paper in reviews.papers}
+    for row in order:
+        found[reviews.papers[reviews.paper[row]]].append(reviews.reviewers[reviews.reviewer[row]])
+    return {paper: tuple(who) for paper, who in found.items()}
+
+
+def _scores(reviews: Reviews) -> dict[str, tuple[float, ...]]:
+    order = np.lexsort((reviews.score, reviews.paper))
+    parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
+    return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}
+
+
+def _case(
+    paper: str,
+    scores: tuple[float, ...],
+    pool: Mapping[str, float],
+    parameters: Parameters,
+    bar: float,
+    grid: tuple[float, ...] | None,
+) -> PaperCase:
+    names = sorted(pool)
+    outsider = names.index(OUTSIDER) if OUTSIDER in names else None
+    chances = inclusion([pool[name] for name in names], len(scores), outsider)
+    kept = [(name, chance) for name, chance in zip(names, chances, strict=True) if chance > 0.0]
+    return PaperCase(
+        paper=paper,
+        scores=scores,
+        candidates=tuple(name for name, _ in kept),
+        inclusion=tuple(chance for _, chance in kept),
+        parameters=tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
+        bar=bar,
+        grid=grid,
+    )
+
+
+def _places(case: PaperCase) -> tuple[Integers, Array]:
+    """In which step of quality each tuple's median falls, and the tuple's weight."""
+    median, weight = case.medians
+    return np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, _BAR_BINS - 1), weight
+
+
+def _bar(
+    weighed: Sequence[tuple[Integers, Array]], accept_rate: float | None, bar: float | None
+) -> tuple[float, float]:
+    """The bar, and the share that is asked or that full calibration accepts on average over the belief."""
+    mass = np.zeros(_BAR_BINS)
+    for place, weight in weighed:
+        mass += np.bincount(place, weight, _BAR_BINS)
+    above = np.cumsum(mass[::-1])[::-1] / len(weighed)
+    if accept_rate is not None:
+        index = int(np.abs(above - accept_rate).argmin())
+        return round(index * _BAR_STEP - _BAR_RANGE, 4), accept_rate
+    height = float(bar or 0.0)
+    index = int(np.clip(np.ceil((height + _BAR_RANGE) / _BAR_STEP), 0, _BAR_BINS - 1))
+    return height, float(above[index])
+
+
+def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:
+    """The top share by mean score, the numbers taken as they are written; ties at the line stay ties."""
+    means = [sum(Fraction(str(score)) for score in case.scores) / len(case.scores) for case in cases]
+    places = round(share * len(cases))
+    line = sorted(means, reverse=True)[places - 1] if places else None
+    if line is None:
+        return (0.0,) * len(cases)
+    above, tied = sum(mean > line for mean in means), means.count(line)
+    return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
+
+
+def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None) -> None:
+    """Every problem at once. No reviewer is named, and a paper by the first of its rows: no review is singled
+    out."""
+    named = sources or Sources("reviews", "reviewers", "pools")
+    wrote = _by_slot(reviews)
+    broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in wrote.items()}
+    missing = {paper: _missing(who, pools.get(paper, {})) for paper, who in wrote.items()}
+    problems, strange = list[Problem](), list[Stranger]()
+    if any(broken.values()) or any(missing.values()):
+        barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
+        members = {name for pool in pools.values() for name in pool}
+        people = {*parameters, *members, *(name for _, name in barred)}
+        shown = _shown_papers(reviews, pools, people, sources)
+        swapped = _swapped(reviews, people)
+        strange = strangers(missing, pools, parameters, barred)
+        problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
+        problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)
+    problems += _unknown_candidates(reviews, parameters, pools, sources)
+    if problems:
+        error = refuse(problems[:100], more=max(0, len(problems) - 100))
+        error.confidential = tuple(astuple(one) for one in strange)
+        raise error
+
+
+def _broken_pools(
+    broken: Mapping[str, Sequence[tuple[str, str]]],
+    reviews: Reviews,
+    pools: Pools,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """What is wrong with the pools of some papers; said once where no paper has any."""
+    if pools.keys().isdisjoint(reviews.papers):
+        why = f"{_SWAPPED} in one of them" if swapped else _APART
+        found = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
+        return [Problem(named.pools, None, None, _POOL_RULE, found)]
+    return [
+        Problem(named.pools, None, None, rule, f"{found} for {shown[paper]}")
+        for paper in shown
+        for rule, found in broken[paper]
+    ]
+
+
+def _unknown_reviewers(
+    strange: Sequence[Stranger],
+    reviews: Reviews,
+    parameters: Parameters,
+    shown: Mapping[str, str],
+    swapped: bool,
+    named: Sources,
+) -> list[Problem]:
+    """How many reviewers of which papers are not in the pool, and why; said once where nobody has a row."""
+    counted = Counter((one.paper, one.cause) for one in strange)
+    problems = []
+    if parameters.keys().isdisjoint(reviews.reviewers) and any(one.cause == "calibration" for one in strange):
+        why = f"{_SWAPPED} there" if swapped else _UNLIKE
+        found = f"none of the reviewers of {named.reviews}: {why}"
+        problems.append(Problem(named.reviewers, None, "reviewer", CAUSES["calibration"][2], found))
+        counted = Counter({one: number for one, number in counted.items() if one[1] != "calibration"})
+    place = {paper: index for index, paper in enumerate(shown)}
+    for paper, cause in sorted(counted, key=lambda one: place[one[0]]):
+        file, column, rule, found = CAUSES[cause]
+        found = f"{counted[paper, cause]} {found} for {shown[paper]}"
+        problems.append(Problem(getattr(named, file), None, column, rule, found))
+    return problems
+
+
+def _unknown_candidates(
+    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None
+) -> list[Problem]:
+    """Whether candidates of the pools have no calibration."""
+    needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
+    without = needed - set(parameters)
+    if OUTSIDER in parameters or not without:
+        return []
+    found = f"{len(without)} missing"
+    if sources is not None and (row := first_row(sources.pools, without)) is not None:
+        found += f", the first in {sources.pools}, row {row}"
+    found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
+    rule = "must have a row for every candidate of the pools, or a row * for those without one"
+    return [Problem("reviewers" if sources is None else sources.reviewers, None, None, rule, found)]
+
+
+def _shown_papers(
+    reviews: Reviews, pools: Pools, people: Collection[str], sources: Sources | None
+) -> dict[str, str]:
+    """What messages call each paper, in the order to list them.
+
+    Where columns were swapped a paper's id is a person's name. It is not shown if any file knows it as one,
+    or if no paper has a pool, so that nothing tells; nor may the order of the messages then be that of names.
+    """
+    starts = _first_rows(reviews)
+    apart = not any(pools.get(paper) for paper in reviews.papers)
+    hidden = {paper for paper in reviews.papers if apart or paper in people}
+    row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
+    order = sorted(starts, key=starts.__getitem__) if hidden else reviews.papers
+    return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
+
+
+def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
+    """Whether most papers are called as people are, and no reviewer is."""
+    known = sum(paper in people for paper in reviews.papers)
+    return 2 * known >= len(reviews.papers) and not any(name in people for name in reviews.reviewers)
+
+
+def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
+    """Whom the pool of a paper does not hold, and `*` does not stand for."""
+    positive = {name for name, chance in pool.items() if chance > 0.0}
+    missing = [name for name in who if name not in positive]
+    return missing if pool and OUTSIDER not in positive else []
+
+
+def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
+    """The rules that the pool of one paper breaks, and what was found."""
+    if pool is None:
+        return [(_POOL_RULE, "none")]
+    problems = []
+    positive = {name for name, chance in pool.items() if chance > 0.0}
+    outside = OUTSIDER in positive
+    if len(positive) < len(who) and not outside:
+        rule = "must have at least as many candidates as the paper has reviews"
+        problems.append((rule, count(len(positive), "candidate")))
+    elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
+        problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
+    return problems
+
+
+def _first_rows(reviews: Reviews) -> dict[str, int]:
+    """The first row of each paper: the same whoever wrote its reviews."""
+    starts = np.full(len(reviews.papers), np.iinfo(np.int64).max)
+    np.minimum.at(starts, reviews.paper, reviews.row)
+    return dict(zip(reviews.papers, starts.tolist(), strict=True))
+
+
+def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
+    """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
+
+    One row a reviewer, and optionally `*`, for anybody without a row of their own.
+    """
+    wide = [Column("reviewer", "id", secret=True)]
+    wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]
+    table = read_table(path, wide)
+    rows = np.stack(
+        [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS], axis=-1
+    )
+    problems, found = [], dict[str, tuple[float, ...]]()
+    for row, name, values in zip(table.rows, table.text("reviewer"), rows, strict=True):
+        rules = [(name in found, "reviewer", "must not be listed twice")]
+        rules += [(values[0] <= 0, "slope", "must be above 0"), (values[2] <= 0, "noise", _NOISE_RULE)]
+        rules += [(values[i] < 0, FIELDS[i], "must be at least 0") for i in (3, 4, 6)]
+        rules += [(abs(values[5]) > 1, "correlation", "must lie in [-1, 1]")]
+        problems += [Problem(table.file, row, column, rule) for broken, column, rule in rules if broken]
+        found[name] = tuple(values.tolist())
+    if problems:
+        raise refuse(problems)
+    return found

@@ -1,0 +1,187 @@
+"""Is calibration worth it here? Variance shares of the scores, and what calibrating would change.
+
+The reviews are fitted by the model behind `calibrators.hierarchical`. Conferences are then simulated on the
+very same assignment with spreads drawn from the fit, where the truth is known: how many papers does each
+method put on the wrong side of the acceptance line?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.fits import Spreads, copies
+from blindcal.calibrators.hierarchies import hierarchical, hierarchical_quality
+from blindcal.calibrators.known import posterior_quality
+from blindcal.calibrators.means import raw_quality
+from blindcal.calibrators.predictions import Change, prediction_changes
+from blindcal.calibrators.results import batch_of
+from blindcal.calibrators.slopes import from_normal_score, location_and_scale
+from blindcal.checks import Array, strictly_within, within
+from blindcal.errors import InputError
+from blindcal.reviews import Reviews
+
+Verdict = Literal["worth it", "worth it with history", "not worth it", "cannot be told"]
+
+LEVEL = 0.9  # of every interval
+WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
+DOUBT = (
+    "the model expects a gain, but left-out scores are predicted no better with it than without reviewers: "
+    "reviewers here are not as the model has them"
+)
+_SEED = 20250102
+_ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What the reviews say about reviewers, and what calibrating them would change.
+
+    `shares`: of the variance of one score, due to `quality`, reviewers' `offset`, reviewers' `slope`, and
+    the `residual`. `wrong`: share of papers on the wrong side of the line, by method: `raw`; `hierarchical`,
+    which learns reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were
+    known, the best that any history can give. `gain_now` and `gain_known` are paired differences from `raw`,
+    over that many simulated `conferences`; a gain below `least_gain` is not worth it.
+
+    These gains hold if reviewers are as the model has them. `predictions` asks the data: one score of each
+    paper left out and predicted (see `predictions.prediction_changes`; {} where no paper has three reviews).
+    A gain that the left-out scores do not bear out is not believed.
+    """
+
+    verdict: Verdict
+    shares: dict[str, Estimate]
+    accept_rate: float
+    wrong: dict[str, Estimate]
+    gain_now: Estimate
+    gain_known: Estimate
+    least_gain: float
+    conferences: int
+    predictions: dict[str, Change]
+    notes: tuple[str, ...]
+
+
+def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:
+    """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one."""
+    strictly_within("accept_rate", accept_rate, 0.0, 1.0)
+    within("least_gain", least_gain, 0.0, 1.0)
+    calibration = hierarchical(reviews)
+    if calibration.fit is None:
+        raise InputError("assess needs the fit of hierarchical")
+    batch, spreads = batch_of(reviews), calibration.fit.spreads
+    wrong = _simulated_errors(batch, spreads, calibration.accepted(accept_rate))
+    now, known = wrong["raw"] - wrong["hierarchical"], wrong["raw"] - wrong["known"]
+    gain_now, gain_known = _mean(now), _mean(known)
+    predictions = prediction_changes(batch, min(_REPEATS, _times(batch)))
+    verdict = _verdict(batch, gain_now, gain_known, least_gain)
+    doubted = verdict.startswith("worth it") and not _borne_out(predictions)
+    return Assessment(
+        verdict="not worth it" if doubted else verdict,
+        shares=variance_shares(spreads),
+        accept_rate=accept_rate,
+        wrong={name: _mean(value) for name, value in wrong.items()},
+        gain_now=gain_now,
+        gain_known=gain_known,
+        least_gain=least_gain,
+        conferences=int(now.size),
+        predictions=predictions,
+        notes=(*calibration.notes, *((DOUBT,) if doubted else ())),
+    )
+
+
+def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
+    """Shares of `Var(score) = mean_slope^2 + Var(offset) + Var(slope) + noise^2` (quality has variance 1).
+
+    >>> one = np.ones((1, 1))
+    >>> shares = variance_shares(Spreads(quality=2 * one, offset=one, slope=one, noise=2 * one))
+    >>> shares["quality"].value, shares["slope"].value
+    (0.4, 0.1)
+    """
+    parts = {
+        "quality": spreads.quality**2,
+        "offset": spreads.offset**2,
+        "slope": spreads.slope**2,
+        "residual": spreads.noise**2,
+    }
+    total = np.sum(list(parts.values()), axis=0)
+    tail = (1 - LEVEL) / 2
+    return {
+        name: Estimate(float(np.mean(part / total)), *map(float, np.quantile(part / total, [tail, 1 - tail])))
+        for name, part in parts.items()
+    }
+
+
+def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
+    """Wrong decisions of each method in each simulated conference."""
+    times = max(_FEWEST, _times(batch))
+    pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
+    rng = np.random.default_rng(_SEED)
+    mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
+    slope = _slopes(mean, spreads.slope[pick, 0], batch.reviewers, rng)
+    shift = offset[:, None] * rng.standard_normal((times, batch.reviewers))
+    quality = rng.standard_normal((times, batch.papers))
+    center = slope[:, batch.reviewer] * quality[:, batch.paper] + shift[:, batch.reviewer]
+    score = center + noise[:, None] * rng.standard_normal(center.shape)
+    many = copies(batch, score, times)
+    each = np.repeat(noise, batch.reviewers)
+    estimates = {
+        "raw": raw_quality(many)[0],
+        "hierarchical": hierarchical_quality(many, sweeps=_SWEEPS)[0],
+        "known": posterior_quality(many, slope.ravel(), shift.ravel(), each)[0],
+    }
+    return {name: _wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
+
+
+def _times(batch: Batch) -> int:
+    """How many copies of the conference to work on: fewer of a large one."""
+    return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
+
+
+def _borne_out(predictions: dict[str, Change]) -> bool:
+    """Left-out scores are predicted better with reviewers than without; True where none was left out."""
+    return not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
+
+
+def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Generator) -> Array:
+    """Slopes [conference, reviewer] from the fitted positive normal laws."""
+    m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
+    z = rng.standard_normal((mean.size, reviewers))
+    return from_normal_score(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
+
+
+def _wrong(estimate: Array, truth: Array, count: int) -> Array:
+    """Share of papers that are among the best `count` by one and not by the other, in each conference."""
+    accepted, right = (value >= np.partition(value, -count)[:, [-count]] for value in (estimate, truth))
+    return np.asarray((accepted != right).mean(axis=1))
+
+
+def _mean(value: Array) -> Estimate:
+    """Mean over simulated conferences with Student's 90 % interval."""
+    center, error = float(value.mean()), float(value.std(ddof=1) / np.sqrt(value.size))
+    reach = float(stdtrit(value.size - 1, (1 + LEVEL) / 2)) * error
+    return Estimate(center, center - reach, center + reach)
+
+
+def _verdict(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
+    if batch.per_reviewer().max() < 2:
+        return "cannot be told"
+    if now.low > 0 and now.value >= least:
+        return "worth it"
+    if known.low > 0 and known.value >= least:
+        return "worth it with history"
+    return "not worth it"

@@ -1,0 +1,127 @@
+"""What the command line does before all else is loaded. In any other program this does nothing.
+
+Ctrl-C: loading NumPy and SciPy takes a second or two, before any command can catch an interrupt. So the
+package imports this module first, an interrupt means one line and an exit code, as later, and the command
+line says when it is `loaded`. From then on an interrupt is an exception, so that what was begun is tidied up;
+where that takes too long, as in the middle of a long sum, the process is ended all the same.
+
+One thread: matrix products may round differently on several, and a table must not depend on how many cores
+there were. Commands use the cores by processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from threading import Event, Lock, Thread
+from time import sleep
+from types import FrameType
+from typing import NoReturn
+
+from blindcal.workers import THREADS
+
+INTERRUPTED = 130
+# Seconds that an interrupted command has for tidying up.
+_PATIENCE = 1.5
+
+
+def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
+    """Whether this process is `blindcal` or `python -m blindcal`, by `sys.argv` and `sys.orig_argv`.
+
+    The processes that a command starts have its `sys.argv`, but not its `sys.orig_argv`.
+
+    >>> loading(["-m", "check"], ["python", "-m", "blindcal", "check"])
+    True
+    >>> loading(["bin/blindcal"], ["python", "bin/blindcal"])
+    True
+    >>> loading(["bin/blindcal"], ["python", "-c", "from multiprocessing.spawn import spawn_main"])
+    False
+    """
+    program = arguments[0] if arguments else ""
+    if program == "-m":
+        return ("-m", "blindcal") in pairwise(original)
+    return os.path.basename(program) == "blindcal" and program in original
+
+
+def told(as_json: bool) -> str:
+    """What an interrupted command says."""
+    report = {"error": {"code": INTERRUPTED, "message": "interrupted", "problems": []}}
+    return json.dumps(report, indent=1, sort_keys=True) if as_json else "blindcal: interrupted"
+
+
+_voice, _said = Lock(), Event()
+
+
+def tell_interrupted(as_json: bool) -> None:
+    """Say so on standard error, unless the process is being ended already."""
+    with _voice:
+        print(told(as_json), file=sys.stderr, flush=True)
+        _said.set()
+
+
+def end_at_once(_: int, __: FrameType | None) -> None:
+    """End the process here: what is being loaded could swallow an exception, or make another of it."""
+    _end()
+
+
+def _end() -> NoReturn:
+    # Never given back: nobody else speaks from here on.
+    _voice.acquire()
+    # Not imported here: an interrupt may come while it is being loaded, and then there are no children yet.
+    active_children = getattr(sys.modules.get("multiprocessing.process"), "active_children", tuple)
+    for child in active_children():
+        # It may have ended by itself.
+        with suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGKILL)
+    if not _said.is_set():
+        os.write(2, f"{told('--json' in sys.argv)}\n".encode())
+    os._exit(INTERRUPTED)
+
+
+def loaded() -> None:
+    """From here on an interrupt is an exception, and the process ends soon after it in any case."""
+    if signal.getsignal(signal.SIGINT) is end_at_once:
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        Thread(target=_end_after, args=(reader,), daemon=True).start()
+        sys.unraisablehook = _unraisable
+        signal.signal(signal.SIGINT, _raise_once)
+
+
+def finished() -> None:
+    """From here on nothing is left to be interrupted."""
+    if signal.getsignal(signal.SIGINT) is _raise_once:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _raise_once(_: int, __: FrameType | None) -> None:
+    # Whoever presses Ctrl-C twice must not interrupt the tidying up.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _end_after(signals: int) -> None:
+    """End the process some time after an interrupt is read from `signals`, unless it has ended by then."""
+    while os.read(signals, 1) != bytes([signal.SIGINT]):
+        continue
+    sleep(_PATIENCE)
+    _end()
+
+
+def _unraisable(problem: sys.UnraisableHookArgs) -> None:
+    """An interrupt in the middle of a destructor is lost there: `_end_after` sees to it, in one line."""
+    if not issubclass(problem.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(problem)
+
+
+if loading(sys.argv, sys.orig_argv):
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+# A shell starts background jobs with interrupts ignored: that stays so.
+if loading(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, end_at_once)

@@ -1,0 +1,26 @@
+"""Plan + key -> decisions, tossed once, sealed, published.
+
+In: a plan, the true reviewers, the key, the ledger of earlier releases. Out: `Outcome` with its sealed
+`Record`; `decisions.csv` and `certificate.json`, whose columns and fields are in `statements`. The only
+room where a coin is tossed is `coins`. Imports: plans and below.
+"""
+
+from blindcal.decisions.coins import Key, commitment, make_key, read_key, toss
+from blindcal.decisions.records import Ledger, Record, open_ledger, publish
+from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.requests import Request
+
+__all__ = [
+    "Key",
+    "Ledger",
+    "Outcome",
+    "Record",
+    "Request",
+    "commitment",
+    "decide",
+    "make_key",
+    "open_ledger",
+    "publish",
+    "read_key",
+    "toss",
+]

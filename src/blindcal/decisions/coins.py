@@ -1,0 +1,109 @@
+"""Secret, repeatable coins: the only file that draws a decision.
+
+A coin is derived, not drawn: HMAC-SHA-256 of everything that shaped the decision, under a key that stays with
+the chair forever. The same input always gets the same decision; an input that changed in any part gets an
+independent coin. Nobody without the key can tell the coins from fair ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from blindcal.errors import InputError
+from blindcal.files.disk import canonical, read_bytes, write_bytes
+
+KEY_BYTES = 32
+COIN_FORMAT = 1
+"""The version of the bytes that a coin is derived from; docs/formats.md says what each version holds."""
+_BLOCK_BITS = 8 * hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True)
+class Key:
+    """32 secret bytes; they are never printed."""
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_BYTES:
+            raise InputError(f"a key must have {KEY_BYTES} bytes, found {len(self.secret)}")
+
+    def stamp(self, purpose: str, content: object, version: int = COIN_FORMAT) -> bytes:
+        """HMAC-SHA-256 of the canonical content; each purpose and version is a separate function of the key.
+
+        >>> key, facts = Key(bytes(32)), {"score": 3}
+        >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
+        True
+        """
+        message = canonical({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
+        return hmac.new(self.secret, message, hashlib.sha256).digest()
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that may be published: they tell keys apart, and nothing of the key.
+
+        >>> Key(bytes(32)).fingerprint
+        'bf82c30b3a215fa2'
+        """
+        return self.stamp("fingerprint", None, version=1).hex()[:16]
+
+
+def make_key(path: str | os.PathLike[str]) -> Key:
+    """A new key in a new file that only its owner can read; an existing file is refused."""
+    key = Key(secrets.token_bytes(KEY_BYTES))
+    write_bytes(path, key.secret, confidential=True)
+    return key
+
+
+def read_key(path: str | os.PathLike[str]) -> Key:
+    """The key in a file, or an `InputError` if others could have read it or it is no key."""
+    data = read_bytes(path)
+    if len(data) != KEY_BYTES:
+        size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
+        raise InputError(f"{os.fspath(path)} must hold a key of {KEY_BYTES} bytes, found {size}")
+    mode = stat.S_IMODE(Path(path).stat().st_mode)
+    if mode & 0o077:
+        raise InputError(
+            f"{os.fspath(path)} must be readable by its owner only (chmod 600), found mode {mode:o}"
+        )
+    return Key(data)
+
+
+def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
+    """Accept with probability exactly `accept`, by the coin that belongs to these facts.
+
+    The coin is a uniform number in [0, 1) given by as many blocks of 256 bits as it takes; it is below
+    `accept` with that very probability, dyadic or not. One block decides except with chance 2^-256.
+
+    >>> key = Key(bytes(32))
+    >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
+    (True, False)
+    """
+    if not 0 <= accept <= 1:
+        raise InputError("an accept probability must lie in [0, 1]")
+    rest, block = accept, 0
+    while 0 < rest < 1:
+        coin = int.from_bytes(key.stamp("coin", {"block": block, "facts": dict(facts)}))
+        whole, part = divmod(rest.numerator << _BLOCK_BITS, rest.denominator)
+        if coin != whole:
+            return coin < whole
+        # The coin agrees with `accept` so far: the next block is compared with what is left of it.
+        rest, block = Fraction(part, rest.denominator), block + 1
+    return rest == 1
+
+
+def commitment(key: Key, content: object) -> str:
+    """A number to publish before the draw: it fixes key and content, and tells nothing of either.
+
+    >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
+    True
+    """
+    return key.stamp("commitment", content).hex()

@@ -1,0 +1,275 @@
+"""What was decided before about the same reviews, over all conferences and paper ids of a key.
+
+Running again is an attack: another name for a conference or a paper, a score moved in its last digit or
+another pool would each give the same reviews a fresh coin. So reviews are recognized by who wrote them and by
+their scores, whatever they are called. What comes back is decided with everything in mind that was revealed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isfinite, sqrt
+
+import numpy as np
+from scipy.special import bdtrc, gammainc
+
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.beliefs.cases import PaperCase
+from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
+from blindcal.plans.amendments import Earlier, amended_case
+from blindcal.plans.exact import ExactPolicy
+
+# Scores are the same within this share of the standard deviation of all scores, or of the largest score.
+TOLERANCE, DIGITS = 0.01, 1e-6
+# Two conferences have the same scores under other names if chance would do that less often than this.
+BY_CHANCE, FEWEST = 1e-6, 8
+# The share of look-alikes among ours is an estimate: so many standard errors more may be found elsewhere.
+_SLACK = 5.0
+Truth = Mapping[str, tuple[str, ...]]
+"""The true reviewers of each paper by slot: CONFIDENTIAL."""
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """The decisions of a ledger, each read once."""
+
+    ledger: Ledger
+    _records: dict[int, Record] = field(default_factory=dict, repr=False)
+    _tables: dict[int, dict[str, ExactPolicy]] = field(default_factory=dict, repr=False)
+
+    def record(self, index: int) -> Record:
+        """The record of the release with this place in the ledger."""
+        if index not in self._records:
+            self._records[index] = self.ledger.record(self.ledger.releases[index])
+        return self._records[index]
+
+    def tables(self, index: int) -> dict[str, ExactPolicy]:
+        """The tables that a release sampled."""
+        if index not in self._tables:
+            self._tables[index] = self.ledger.tables(self.record(index))
+        return self._tables[index]
+
+    def before(self, index: int) -> Past:
+        """What was known before a release."""
+        return Past(replace(self.ledger, releases=self.ledger.releases[:index]), self._records, self._tables)
+
+    def of(self, conference: str) -> list[Record]:
+        """The records of one conference, oldest first."""
+        return [
+            self.record(index)
+            for index, release in enumerate(self.ledger.releases)
+            if release.conference == conference
+        ]
+
+    def latest(self, conference: str) -> dict[str, PaperRecord]:
+        """The latest record of every paper of a conference, those withdrawn since included."""
+        return {paper.paper: paper for record in self.of(conference) for paper in record.papers}
+
+    @cached_property
+    def tossed(self) -> dict[Reference, PaperRecord]:
+        """Every decision that was tossed, oldest first."""
+        return {
+            (record.conference, record.release, paper.paper): paper
+            for record in map(self.record, range(len(self.ledger.releases)))
+            for paper in record.papers
+            if paper.release == record.release
+        }
+
+    def decision(self, reference: Reference, paper: tuple[str, str]) -> Earlier:
+        """A decision as it was seen; `paper` is the conference and the id for which it is looked up."""
+        conference, number, name = reference
+        index = next(
+            i
+            for i, release in enumerate(self.ledger.releases)
+            if (release.conference, release.number) == (conference, number)
+        )
+        record, found = self.record(index), self.tossed[reference]
+        case = amended_case(recorded_case(found, record.bar), self.decisions(found.earlier, conference, name))
+        sure = (conference, name) == paper
+        return Earlier(case, self.tables(index)[name], found.accepted, sure)
+
+    def decisions(self, references: Iterable[Reference], conference: str, paper: str) -> list[Earlier]:
+        """The decisions behind the references of one paper."""
+        return [self.decision(reference, (conference, paper)) for reference in references]
+
+
+def recorded_case(paper: PaperRecord, bar: float) -> PaperCase:
+    """The public case of a paper as it was recorded."""
+    pool, grid = paper.public["pool"], paper.public["grid"]
+    return PaperCase(
+        paper=paper.paper,
+        scores=tuple(paper.public["scores"]),
+        candidates=tuple(row[0] for row in pool),
+        inclusion=tuple(row[1] for row in pool),
+        parameters=tuple(tuple(row[2:]) for row in pool),
+        bar=bar,
+        grid=None if grid is None else tuple(grid),
+    )
+
+
+def nearness(past: Past, cases: Sequence[PaperCase]) -> float:
+    """Scores that differ by no more than this are the same, by the widest scale, of now or of then."""
+    tables = [[score for case in cases for score in case.scores]]
+    tables += [
+        [score for paper in record.papers for score in paper.public["scores"]]
+        for record in map(past.record, range(len(past.ledger.releases)))
+    ]
+    return max(map(_nearness, tables))
+
+
+def _nearness(scores: Sequence[float]) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = max(TOLERANCE * float(np.std(scores)), DIGITS * float(np.abs(scores).max()))
+    return near if isfinite(near) else 0.0
+
+
+def look_up(
+    past: Past,
+    conference: str,
+    cases: Sequence[PaperCase],
+    present: Collection[str],
+    near: float,
+    *,
+    others: bool = False,
+) -> dict[str, tuple[Reference, ...]]:
+    """For each paper the decisions about its reviews, oldest first: those of its own id in the conference,
+    and those of any paper whose scores are the same. Papers without any are left out.
+
+    Nothing but public data is looked at, so what is decided and published does not depend on who wrote what.
+    A review may have been added or dropped where the earlier paper is not `present` any more. Other
+    conferences count only where the chair says that papers come back (`others`).
+    """
+    alike = {
+        case.paper: {
+            ref
+            for ref, paper in past.tossed.items()
+            if (ref[0], ref[2]) != (conference, case.paper)
+            and (others or ref[0] == conference)
+            and _same_scores_of(paper, case, near, whole=ref[0] == conference and ref[2] in present)
+        }
+        for case in cases
+    }
+    alike = _by_id_too(past, conference, cases, alike) if others else alike
+    found = {}
+    for case in cases:
+        mine = [ref for ref in past.tossed if (ref[0], ref[2]) == (conference, case.paper)]
+        heads = (*mine, *alike[case.paper])
+        known = {other for ref in heads for other in (ref, *past.tossed[ref].earlier)}
+        if known:
+            found[case.paper] = tuple(ref for ref in past.tossed if ref in known)
+    return found
+
+
+def _same_scores_of(paper: PaperRecord, case: PaperCase, near: float, *, whole: bool) -> bool:
+    nobody = (OUTSIDER,)
+    then, now = paper.public["scores"], case.scores
+    if whole and len(then) != len(now):
+        return False
+    return same_reviews(then, nobody * len(then), now, nobody * len(now), near)
+
+
+def _by_id_too(
+    past: Past, conference: str, cases: Sequence[PaperCase], found: dict[str, set[Reference]]
+) -> dict[str, set[Reference]]:
+    """Where half of the papers of another conference's come back, the rest go by their ids."""
+    back = Counter(name for refs in found.values() for name in {ref[0] for ref in refs} - {conference})
+    copied = {name for name, count in back.items() if 2 * count >= len(cases)}
+    for ref in past.tossed:
+        if ref[0] in copied and ref[2] in found:
+            found[ref[2]].add(ref)
+    return found
+
+
+def came_back(
+    past: Past, conference: str, cases: Sequence[PaperCase], truth: Truth, near: float
+) -> list[str]:
+    """The papers whose reviews another conference of the key decided: the same people, the same scores."""
+    by_author: dict[str, list[PaperRecord]] = {}
+    for ref, paper in past.tossed.items():
+        for name in set(paper.reviewers) if ref[0] != conference else ():
+            by_author.setdefault(name, []).append(paper)
+    return [
+        case.paper
+        for case in cases
+        if any(
+            same_reviews(paper.public["scores"], paper.reviewers, case.scores, truth[case.paper], near)
+            for name in {*truth[case.paper], OUTSIDER}
+            for paper in by_author.get(name, ())
+        )
+    ]
+
+
+def same_reviews(
+    then: Sequence[float],
+    authors_then: Sequence[str],
+    now: Sequence[float],
+    authors_now: Sequence[str],
+    near: float,
+) -> bool:
+    """Whether one paper's reviews are the other's, or half of them or more; whom a pool did not know may be
+    anyone.
+
+    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0, 1.0), ("b", "a"), 0.0)
+    True
+    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0,), ("b",), 0.0), same_reviews((1.0,), "a", (1.0,), "b", 0.0)
+    (True, False)
+    """
+    sides = [list(zip(authors_then, then, strict=True)), list(zip(authors_now, now, strict=True))]
+    few, many = sorted(sides, key=len)
+    if 2 * len(few) < len(many):
+        return False
+    # Those who are named first, so that whoever may be anyone takes what they leave.
+    return _matched(sorted(few, key=lambda one: one[0] == OUTSIDER), many, near)
+
+
+def _matched(few: Sequence[tuple[str, float]], many: Sequence[tuple[str, float]], near: float) -> bool:
+    """Whether every one of the few has a partner of its own among the many."""
+    if not few:
+        return True
+    (name, score), *rest = few
+    return any(
+        abs(score - other[1]) <= near
+        and (name == other[0] or OUTSIDER in (name, other[0]))
+        and _matched(rest, [*many[:index], *many[index + 1 :]], near)
+        for index, other in enumerate(many)
+    )
+
+
+def renamed(past: Past, conference: str, cases: Sequence[PaperCase], near: float) -> str | None:
+    """The other conference whose scores these are, beyond chance, whoever is said to have written them."""
+    mine = Counter(_rounded(case.scores, near) for case in cases)
+    for record in map(past.record, range(len(past.ledger.releases))):
+        theirs = Counter(_rounded(paper.public["scores"], near) for paper in record.papers)
+        if record.conference != conference and same_scores(mine, theirs):
+            return record.conference
+    return None
+
+
+def _rounded(scores: Sequence[float], near: float) -> tuple[float, ...]:
+    return tuple(sorted(round(score / near) if near > 0 else score for score in scores))
+
+
+def same_scores(mine: Counter[tuple[float, ...]], theirs: Counter[tuple[float, ...]]) -> bool:
+    """Whether two conferences have the same papers' scores more than chance would make it.
+
+    Either most of ours are found there, far more than would be if papers were as alike between the
+    conferences as within ours; or, on a coarse scale where every paper is found, the counts agree too well
+    (chi-squared).
+    """
+    ours, others = mine.total(), theirs.total()
+    if ours < FEWEST or len(mine) < FEWEST:
+        return False
+    found = sum(count for scores, count in mine.items() if scores in theirs)
+    alike = max(1, sum(count for count in mine.values() if count > 1)) / ours
+    chance = min(1.0, (alike + _SLACK * sqrt(alike * (1 - alike) / ours)) * max(1.0, others / ours))
+    ratio = sqrt(others / ours)
+    distance = sum(
+        (mine[scores] * ratio - theirs[scores] / ratio) ** 2 / (mine[scores] + theirs[scores])
+        for scores in mine.keys() | theirs.keys()
+    )
+    freedom = len(mine.keys() | theirs.keys()) - 1
+    contained = 2 * found >= ours and bdtrc(found - 1, ours, chance) < BY_CHANCE
+    return bool(contained or gammainc(freedom / 2, distance / 2) < BY_CHANCE)

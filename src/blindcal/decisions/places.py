@@ -1,0 +1,67 @@
+"""Where secrets and public files may lie: never in one folder, by whatever name or link they go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import mkdtemp
+
+from blindcal.decisions.records import sealed_folder
+from blindcal.errors import InputError
+
+# As many as Linux follows.
+_MOST_LINKS = 40
+
+
+def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be sent on."""
+    public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
+    if any(_within(place, folder) for place in public for folder in sealed):
+        raise InputError("--out must not lie in the sealed folder, which is never sent on")
+    sent = [_real(out), *map(_real, Path(out).iterdir() if Path(out).is_dir() else ())]
+    if any(_within(place, folder) for place in (*_places(Path(key_path)), *sealed) for folder in sent):
+        raise InputError(
+            "--key and its sealed folder must not lie in the --out folder, nor be linked from there: "
+            "it is there to be sent on"
+        )
+
+
+def _places(path: Path) -> list[Path]:
+    """Where a path lies: its own place, that of every link it leads through, and where it ends."""
+    places = [_own(path)]
+    while places[-1].is_symlink() and len(places) < _MOST_LINKS:
+        places.append(_own(places[-1].parent / os.readlink(places[-1])))
+    return [*places, _real(path)]
+
+
+def _own(path: Path) -> Path:
+    """The place of the last name of a path, which may be a link, in folders that are none."""
+    return _real(path) if path.name in ("", "..") else _real(path.parent) / path.name
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    # Unlike Path.resolve this does not fail where links lead in a circle.
+    return Path(os.path.realpath(path))
+
+
+def _within(place: Path, folder: Path) -> bool:
+    """Whether a place is a folder or lies in it, also where one folder has two spellings."""
+    return any(
+        one == folder or (one.exists() and folder.exists() and one.samefile(folder))
+        for one in (place, *place.parents)
+    )
+
+
+def check_writable(out: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be made or written into, before anything is decided; nothing is left there.
+
+    One that holds a result already is only read.
+    """
+    folder = Path(out)
+    if (folder / "certificate.json").exists():
+        return
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        os.rmdir(mkdtemp(prefix=".blindcal-", dir=there))
+    except OSError as error:
+        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None

@@ -1,0 +1,324 @@
+"""The ledger: the sealed files of every release made with one key, and the public files of each.
+
+The files lie in a folder beside the key (`key.bin` -> `key.bin.sealed`), one a release, numbered over all
+conferences of the key. They are the ledger: nothing else could be older or newer than they are. A release
+counts from the moment its one file has its name, and nothing public is written before that. So a killed run
+leaves a release that counts or none at all, and the same command goes on from either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from blindcal.decisions.coins import COIN_FORMAT, Key
+from blindcal.decisions.seals import (
+    Seal,
+    changed,
+    full_head,
+    pack,
+    read_seal,
+    restore,
+    sealed,
+    sealed_name,
+    unpack,
+)
+from blindcal.errors import InputError, RefusedError, VerificationError
+from blindcal.files.disk import clear_stale, lock, make_folder, read_bytes, read_json, write_bytes
+from blindcal.plans.exact import ExactPolicy
+
+_SEALED = re.compile(r"[0-9]{4,}\.sealed")
+_T = TypeVar("_T")
+Reference = tuple[str, int, str]
+"""A decision: conference, release, paper id."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One set of decisions that the world may have seen; `counter` runs over all conferences of the key."""
+
+    counter: int
+    conference: str
+    number: int
+    made: str
+    reason: str
+    papers: int
+    decided: int
+    input: str
+
+
+@dataclass(frozen=True)
+class PaperRecord:
+    """One paper of a record: what was public, who wrote what, and how it was decided.
+
+    `release` is the one that tossed the coin, `earlier` the decisions about its reviews before it, whatever
+    they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
+    the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
+    the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or, at a tie, the share of
+    the tied papers that fits.
+    """
+
+    paper: str
+    release: int
+    earlier: tuple[Reference, ...]
+    price: float | None
+    public: Mapping[str, Any]
+    reviewers: tuple[str, ...]
+    secret: int
+    probability: tuple[str, str]
+    accepted: bool
+    raw_accepted: float
+    weights: str
+    figures: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything about one release: enough to return it, to amend it and to audit it."""
+
+    conference: str
+    release: int
+    reason: str
+    made_with: str
+    settings: Mapping[str, Any]
+    bar: float
+    price: float | None
+    commitment: str
+    papers: tuple[PaperRecord, ...]
+    decisions: str
+    certificate: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The releases made with one key, oldest first; `last` is the stamp of the latest one's head."""
+
+    folder: Path
+    key: Key
+    releases: tuple[Release, ...]
+    last: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this key from another, in every sealed file and every certificate."""
+        return self.key.fingerprint
+
+    @property
+    def counter(self) -> int:
+        """How many releases were sealed with the key."""
+        return len(self.releases)
+
+    def of(self, conference: str) -> tuple[Release, ...]:
+        """The releases of one conference."""
+        return tuple(release for release in self.releases if release.conference == conference)
+
+    def record(self, release: Release) -> Record:
+        """The sealed record of a release."""
+        seal = self._seal(release)
+        try:
+            content = json.loads(seal.part("record"))
+            papers = tuple(_from_json(PaperRecord, paper) for paper in content.pop("papers"))
+            record = _from_json(Record, {**content, "papers": papers})
+        except (ValueError, TypeError, KeyError):
+            raise changed(seal.path) from None
+        if (record.conference, record.release) != (release.conference, release.number):
+            raise changed(seal.path)
+        return record
+
+    def tables(self, record: Record) -> dict[str, ExactPolicy]:
+        """The tables that a release sampled."""
+        release = next(r for r in self.of(record.conference) if r.number == record.release)
+        return unpack(self._seal(release).part("tables"))
+
+    def _seal(self, release: Release) -> Seal:
+        seal = read_seal(self.folder / sealed_name(release.counter), self.key)
+        if _release(seal) != release:
+            raise changed(seal.path)
+        return seal
+
+
+def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
+    """Where the sealed files of a key lie: beside it.
+
+    >>> sealed_folder("chair/key.bin").as_posix()
+    'chair/key.bin.sealed'
+    """
+    path = Path(key_path)
+    # A link to a key is no other key: it has the same ledger.
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.name in ("", ".."):
+        raise InputError(f"{os.fspath(key_path)} must be the name of a key file, and is a folder")
+    return path.with_name(f"{path.name}.sealed")
+
+
+@contextmanager
+def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
+    """The ledger of a key, held by this process alone: a second run is refused at once."""
+    folder = sealed_folder(key_path)
+    make_folder(folder)
+    with lock(folder / "ledger"):
+        clear_stale(folder)
+        yield read_ledger(key_path, key)
+
+
+def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
+    """The ledger of a key as it stands; empty if nothing was released.
+
+    Only heads are read, and checked one against the other: the parts of a file when they are asked for.
+    """
+    folder = sealed_folder(key_path)
+    last, releases = "", list[Release]()
+    for counter, path in enumerate(_sealed_files(folder), start=1):
+        seal = read_seal(path, key)
+        release = _release(seal)
+        if (release.counter, seal.head.get("previous")) != (counter, last):
+            raise VerificationError(f"{path} does not follow the file before it: {restore(folder)}")
+        last = seal.stamp
+        releases.append(release)
+    return Ledger(folder, key, tuple(releases), last)
+
+
+def _sealed_files(folder: Path) -> list[Path]:
+    """The sealed files of a folder in their order, without a gap and with nothing between them."""
+    # A name with a dot in front is a lock, a temporary file, or the system's own.
+    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
+    if strange := sorted(name for name in names if not _SEALED.fullmatch(name)):
+        raise VerificationError(
+            f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "
+            "move it away"
+        )
+    expected = [sealed_name(counter) for counter in range(1, len(names) + 1)]
+    if missing := [name for name in expected if name not in names]:
+        raise VerificationError(
+            f"{folder / missing[0]} is missing, and later ones are not: {restore(folder)}"
+        )
+    return [folder / name for name in expected]
+
+
+def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
+    """Seal a release in one new file. If that file is there already it must be the same release."""
+    release = Release(
+        counter=ledger.counter + 1,
+        conference=record.conference,
+        number=record.release,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        reason=record.reason,
+        papers=len(record.papers),
+        decided=sum(paper.release == record.release for paper in record.papers),
+        input=input_stamp,
+    )
+    bound = {"coins": COIN_FORMAT, "key_fingerprint": ledger.fingerprint, "previous": ledger.last}
+    parts = {"record": _json(asdict(record)), "tables": pack(policies)}
+    head = full_head({**asdict(release), **bound}, parts)
+    stamp, data = sealed(ledger.key, head, parts)
+    path = ledger.folder / sealed_name(release.counter)
+    if not os.path.lexists(path):
+        write_bytes(path, data, confidential=True)
+        return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)
+    seal = read_seal(path, ledger.key)
+    if {**seal.head, "made": ""} != {**head, "made": ""}:
+        raise RefusedError(f"{path} holds another release, and a sealed release is never replaced")
+    return Ledger(ledger.folder, ledger.key, (*ledger.releases, _release(seal)), seal.stamp)
+
+
+def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
+    """Write the public files of a sealed record; one that is there already must be the same byte by byte."""
+    check_vacant(out, record)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for path, text in _public_files(record, folder).items():
+        if not path.exists():
+            write_bytes(path, text.encode())
+            written.append(path)
+    return written
+
+
+def check_vacant(out: str | os.PathLike[str], record: Record | None) -> None:
+    """Refuse an output folder that holds another result; a new result needs a new folder."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise RefusedError(f"{folder} is not a folder")
+    expected = {} if record is None else _public_files(record, folder)
+    for path in (folder / "decisions.csv", folder / "certificate.json"):
+        if path.exists() and (path not in expected or path.read_bytes() != expected[path].encode()):
+            raise RefusedError(
+                f"{path} holds another result and is never overwritten: give a new --out folder"
+            )
+
+
+@dataclass(frozen=True)
+class Published:
+    """A certificate that was published: which key made it, and as which of its releases."""
+
+    path: Path
+    fingerprint: str
+    counter: int
+    text: bytes
+
+
+def read_published(folder: str | os.PathLike[str]) -> Published | None:
+    """The certificate in a folder; None if there is none, or if it does not say how it was made."""
+    path = Path(folder) / "certificate.json"
+    try:
+        text, content = read_bytes(path), read_json(path)
+    except InputError:
+        return None
+    match content:
+        case {"key_fingerprint": str(fingerprint), "release_counter": int(counter)} if counter > 0:
+            return Published(path, fingerprint, counter, text)
+    return None
+
+
+def check_published(ledger: Ledger, seen: Published) -> None:
+    """Refuse to go on where something published shows that this is not its key, or not all of its ledger."""
+    if seen.fingerprint != ledger.fingerprint:
+        raise RefusedError(
+            f"{seen.path} was made with another key (fingerprint {seen.fingerprint}) than the one given "
+            f"({ledger.fingerprint}): give that key; another one would draw new coins"
+        )
+    if seen.counter > ledger.counter:
+        raise RefusedError(
+            f"{seen.path} is release {seen.counter} made with this key, and {ledger.folder} holds only "
+            f"{ledger.counter}: it is older than what was published; {restore(ledger.folder)}"
+        )
+    if ledger.record(ledger.releases[seen.counter - 1]).certificate.encode() != seen.text:
+        raise RefusedError(
+            f"{seen.path} is not what {ledger.folder} holds as release {seen.counter} made with this key: "
+            f"the certificate was changed, or the folder was not whole when that release was made again; "
+            f"{restore(ledger.folder)}"
+        )
+
+
+def _public_files(record: Record, folder: Path) -> dict[Path, str]:
+    return {folder / "decisions.csv": record.decisions, folder / "certificate.json": record.certificate}
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, allow_nan=False).encode()
+
+
+def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+
+
+def _release(seal: Seal) -> Release:
+    if seal.head.get("coins") != COIN_FORMAT:
+        raise VerificationError(
+            f"{seal.path} has coins of another format than {COIN_FORMAT}, which this version of blindcal "
+            "derives: use the version it was made with, or a later one"
+        )
+    try:
+        return Release(**{field.name: seal.head[field.name] for field in fields(Release)})
+    except KeyError:
+        raise changed(seal.path) from None

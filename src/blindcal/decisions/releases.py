@@ -1,0 +1,145 @@
+"""Decide once: the same input returns the stored decisions, a changed one is a new, recorded release."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from blindcal.beliefs.conferences import Conference
+from blindcal.decisions.drafts import Changes, Planner, changes_since, draft
+from blindcal.decisions.histories import Past, Truth, came_back, nearness, renamed
+from blindcal.decisions.records import Ledger, Record, commit
+from blindcal.decisions.requests import Request, input_stamp, plain, public_facts
+from blindcal.errors import InputError, RefusedError
+from blindcal.policies.guarantees import Guarantee
+
+# Of what full calibration would reveal: whoever spends so much says that decisions may leak.
+MOST_SPENT_UNSAID = 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A release and how it came about: `new`, `stored` (nothing was tossed) or `amended`."""
+
+    record: Record
+    how: str
+    changes: Changes = field(default_factory=Changes)
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.record.certificate)
+        return content
+
+
+def decide(
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    ledger: Ledger,
+    planner: Planner,
+    *,
+    amend: bool = False,
+    reason: str = "",
+    may_leak: bool = False,
+) -> Outcome:
+    """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
+
+    A changed input is refused unless `amend`, which decides again only the papers that changed. `may_leak` is
+    the word of a chair who lets decisions reveal half or more of what full calibration would. Nothing public
+    is written here: `records.publish` does that, after the release is in the ledger.
+    """
+    stamp, past = input_stamp(ledger.key, conference, truth, request), Past(ledger)
+    releases = ledger.of(request.conference)
+    same = [release for release in releases if release.input == stamp]
+    if same and (same[-1] == releases[-1] or not amend):
+        return Outcome(ledger.record(same[-1]), "stored")
+    others = amend and not releases
+    changes = changes_since(past, conference, truth, request, others=others)
+    _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
+    drafted = draft(conference, truth, request, past, planner, reason if amend else "")
+    if not releases:
+        _refuse_leak(drafted.record, request.guarantee, may_leak)
+    commit(ledger, drafted.record, drafted.policies, stamp)
+    return Outcome(drafted.record, "amended" if releases else "new", changes)
+
+
+def _refuse_unsaid(
+    past: Past,
+    changes: Changes,
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    amend: bool,
+    reason: str,
+) -> None:
+    """Refuse what would toss a coin again unless that is said, with a reason."""
+    released = bool(past.ledger.of(request.conference))
+    if not amend and released:
+        raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    near = nearness(past, conference.cases)
+    back = came_back(past, request.conference, decided, truth, near)
+    if back and (released or not amend):
+        raise RefusedError(_explain_return(len(back), len(decided), released))
+    fresh = [case for case in decided if case.paper in changes.new and case.paper not in back]
+    other = renamed(past, request.conference, fresh, near)
+    if other is not None:
+        raise RefusedError(
+            f"these are the scores of conference {other!r}, which was decided with this key, with other "
+            "reviewers' ids: under new names they would be tossed again. Give the ids that were given then, "
+            "or use another key if these are other papers"
+        )
+    if amend and not released and not back:
+        raise InputError("there is no release to amend: this conference was not decided with this key")
+    if amend and not reason.strip():
+        raise InputError("an amendment needs a --reason for the record")
+
+
+def _explain_return(back: int, papers: int, released: bool) -> str:
+    way = (
+        "Amend them under that name"
+        if released
+        else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
+        "counted in, give --amend --reason"
+    )
+    return (
+        f"{back} of {papers} papers look like papers that were decided with this key under another name of "
+        f"the conference. {way}. Other papers that only look alike need a key of their own"
+    )
+
+
+def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
+    """Refuse full calibration, or what comes near to it, unless the chair says so."""
+    if may_leak:
+        return
+    if guarantee.name == "none":
+        raise InputError(
+            "without a guarantee every decision may reveal who reviewed the paper: that needs --yes-leak"
+        )
+    share = json.loads(record.certificate)["added_share_of_full"]
+    if guarantee.spends and share >= MOST_SPENT_UNSAID:
+        raise InputError(
+            f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
+            "reveal here: choose a smaller one, or say so with --yes-leak"
+        )
+
+
+def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
+    words = {"new": "new", "scores": "with other scores", "pools": "with other pools or calibration"}
+    words |= {"grid": "with another grid", "reviewers": "with other reviewers"}
+    words |= {"returned": "returned", "withdrawn": "withdrawn"}
+    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
+    told = ", ".join(f"{count} {word}" for count, word in parts if count)
+    grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
+    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
+        return (
+            f"the grid of scores is not that of release {record.release}, so all papers differ: "
+            "give the grid that was given then, or none if none was"
+        )
+    papers = len(conference.cases) + len(changes.withdrawn)
+    return (
+        f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of {papers} "
+        f"papers ({told}). Deciding again reveals more about their reviewers; to do it for these papers "
+        "only, give --amend --reason and a new --out folder"
+    )

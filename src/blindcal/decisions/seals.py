@@ -1,0 +1,169 @@
+"""One sealed file a release: a stamped head that can be read alone, then the parts it describes.
+
+    line 1   that the file is confidential, and the version of its format
+    line 2   the stamp of the head: only the key's holder can have made it
+    line 3   the head: JSON, at most 64 KiB; it gives the name, size and SHA-256 of each part
+    then     the parts, one after the other
+
+A file is written once and never replaced. Each head holds the stamp of the head before it, and through its
+digests every byte of its file: no file of a row can be changed, exchanged or left out unnoticed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.decisions.coins import Key
+from blindcal.errors import InputError, VerificationError
+from blindcal.files.disk import read_part
+from blindcal.plans.exact import ExactPolicy
+
+SEALED_FORMAT = 1
+"""The version of a sealed file; docs/formats.md says what each version holds."""
+NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
+_OPENING = f"{NOTICE} blindcal sealed format "
+_HEAD_LIMIT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Seal:
+    """The head of a sealed file, checked; `start` is where its parts begin."""
+
+    path: Path
+    stamp: str
+    head: Mapping[str, Any]
+    start: int
+
+    def part(self, name: str) -> bytes:
+        """One part of the file, or a `VerificationError` if it is not what was sealed."""
+        at = self.start
+        for part in self.head["parts"]:
+            if part["name"] == name:
+                data = read_part(self.path, at, part["size"])
+                if not hmac.compare_digest(sha256(data).hexdigest(), part["sha256"]):
+                    raise changed(self.path)
+                return data
+            at += part["size"]
+        raise changed(self.path)
+
+
+def sealed_name(counter: int) -> str:
+    """The name of the file of a key's release number `counter`.
+
+    >>> sealed_name(7), sealed_name(12345)
+    ('0007.sealed', '12345.sealed')
+    """
+    return f"{counter:04d}.sealed"
+
+
+def full_head(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> dict[str, Any]:
+    """A head with the version of the format and the description of its parts."""
+    described = [
+        {"name": name, "size": len(data), "sha256": sha256(data).hexdigest()} for name, data in parts.items()
+    ]
+    return {**head, "format": SEALED_FORMAT, "parts": described}
+
+
+def sealed(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """The stamp of a full head, and the bytes of its file."""
+    text = json.dumps(head, sort_keys=True, allow_nan=False)
+    if len(text) > _HEAD_LIMIT // 2:
+        raise InputError(
+            "the name of the conference and the reason must be shorter: at most 2,500 characters"
+        )
+    stamp = _stamp(key, text)
+    lines = f"{_OPENING}{SEALED_FORMAT}\n{stamp}\n{text}\n"
+    return stamp, b"".join([lines.encode(), *parts.values()])
+
+
+def read_seal(path: Path, key: Key) -> Seal:
+    """The head of a sealed file, or a `VerificationError` that says what is wrong with it and what to do."""
+    lines = read_part(path, 0, _HEAD_LIMIT).split(b"\n", 3)
+    _check_opening(path, lines[0].decode("utf-8", "replace"))
+    if len(lines) < 4:
+        raise changed(path)
+    text = lines[2].decode("utf-8", "replace")
+    stamp = _stamp(key, text)
+    if not hmac.compare_digest(lines[1], stamp.encode()):
+        raise _other_key(path, text, key)
+    try:
+        head = json.loads(text)
+        start = sum(len(line) + 1 for line in lines[:3])
+        size = start + sum(part["size"] for part in head["parts"])
+    except (ValueError, TypeError, KeyError):
+        raise changed(path) from None
+    if os.stat(path).st_size != size:
+        raise changed(path)
+    return Seal(path, stamp, head, start)
+
+
+def changed(path: Path) -> VerificationError:
+    """What to say, and to do, about a sealed file that is not as it was sealed."""
+    return VerificationError(f"{path} was changed since it was sealed: {restore(path.parent)}")
+
+
+def restore(folder: Path) -> str:
+    """How to go on without a whole sealed folder."""
+    return f"restore all of {folder} from the latest backup that was made with the key"
+
+
+def _stamp(key: Key, text: str) -> str:
+    return key.stamp("sealed head", text, version=SEALED_FORMAT).hex()
+
+
+def _check_opening(path: Path, line: str) -> None:
+    if line == f"{_OPENING}{SEALED_FORMAT}":
+        return
+    if line.startswith(_OPENING) and line.removeprefix(_OPENING).isdecimal():
+        raise VerificationError(
+            f"{path} has sealed format {line.removeprefix(_OPENING)}, and this version of blindcal reads "
+            f"format {SEALED_FORMAT}: use the version it was made with, or a later one"
+        )
+    raise changed(path)
+
+
+def _other_key(path: Path, text: str, key: Key) -> VerificationError:
+    """Whether the head names another key or was changed; it is not to be believed beyond that."""
+    try:
+        named = json.loads(text)["key_fingerprint"]
+    except (ValueError, TypeError, KeyError):
+        return changed(path)
+    if named == key.fingerprint:
+        return changed(path)
+    return VerificationError(
+        f"{path} was sealed with another key than the one given (fingerprint {key.fingerprint}): give the "
+        "key that its decisions were made with; a new one would draw new coins"
+    )
+
+
+def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
+    """Tables as one part: a line that says where each one lies, then their integers, compressed."""
+    blobs = [zlib.compress(policy.numerator.astype("<i8").tobytes(), 1) for policy in policies.values()]
+    exact = [
+        [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in policy.exact]
+        for policy in policies.values()
+    ]
+    index = [[paper, len(blob), few] for paper, blob, few in zip(policies, blobs, exact, strict=True)]
+    return b"\n".join([json.dumps(index).encode(), b"".join(blobs)])
+
+
+def unpack(data: bytes) -> dict[str, ExactPolicy]:
+    """The tables of a part."""
+    index, blobs = data.split(b"\n", 1)
+    policies, at = {}, 0
+    for paper, size, few in json.loads(index):
+        numerator = np.frombuffer(zlib.decompress(blobs[at : at + size]), dtype="<i8").astype(np.int64)
+        exact = tuple((secret, Fraction(int(top, 16), int(bottom, 16))) for secret, top, bottom in few)
+        policies[paper], at = ExactPolicy(numerator, exact), at + size
+    return policies

@@ -1,0 +1,116 @@
+"""What is said of a release: the public table of decisions, the public certificate, claims in a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from math import ceil, isinf
+from typing import Any
+
+from blindcal.decisions.records import PaperRecord
+from blindcal.files.disk import jsonable
+from blindcal.files.tables import format_table
+from blindcal.plans.agreements import Agreement
+from blindcal.plans.certificates import Claim
+from blindcal.plans.planning import ASSUMPTIONS, Figures, summary
+from blindcal.plans.rounding import FINE
+from blindcal.policies.guarantees import Guarantee
+
+_DECIMALS = 10**6
+
+
+def decisions_text(papers: Sequence[PaperRecord]) -> str:
+    """The public table: decision, raw decision, and the advice that leads from the second to the first.
+
+    A tie of mean scores is no decision: there the advice is the decision itself.
+    """
+    words = {1.0: "accept", 0.0: "reject"}
+    advice = {("accept", "reject"): "raise", ("reject", "accept"): "lower"}
+    advice |= {("accept", "tie"): "accept", ("reject", "tie"): "reject"}
+    pairs = [(words[p.accepted], words.get(p.raw_accepted, "tie")) for p in papers]
+    return format_table(
+        {
+            "paper": [p.paper for p in papers],
+            "decision": [decision for decision, _ in pairs],
+            "raw_decision": [raw for _, raw in pairs],
+            "advice": [advice.get(pair, "leave") for pair in pairs],
+        }
+    ).decode()
+
+
+def certificate_text(
+    guarantee: Guarantee,
+    conference: str,
+    release: int,
+    bar: float,
+    papers: Sequence[PaperRecord],
+    *,
+    better: str,
+    fit: Agreement,
+    commitment: str,
+    key_fingerprint: str,
+    release_counter: int,
+) -> str:
+    """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
+    claims = [claim_of(paper) for paper in papers]
+    numbers = summary(claims, [Figures(**paper.figures["numbers"]) for paper in papers])
+    twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
+    content = {
+        **numbers,
+        "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
+        "conference": conference,
+        "release": release,
+        "accepted": sum(paper.accepted for paper in papers),
+        "bar": bar,
+        "better": better,
+        "calibration_fit": fit.public,
+        "guarantee": guarantee.name,
+        "limits": {k: v for k, v in asdict(guarantee).items() if k != "name"},
+        "decided_again": {
+            "papers": len(twice),
+            "epsilon": stated_epsilon(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
+            "note": "A paper decided again whose public data did not change tells that its reviewers were "
+            "corrected. Its figures are for all decisions about its reviews together; success, largest_rise "
+            "and largest_posterior are for somebody who takes its reviewers to be the same in all of them, "
+            "whichever old score a corrected one replaced. They count what the earlier outcomes happened to "
+            "reveal, so added_success may exceed a limit that every decision keeps on average.",
+        },
+        "commitment": commitment,
+        "key_fingerprint": key_fingerprint,
+        "release_counter": release_counter,
+        "assumptions": list(ASSUMPTIONS),
+    }
+    return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def stated_epsilon(exact: float, limit: float | None) -> float:
+    """An epsilon as it is stated: rounded up to six decimals, but never past the limit that it keeps.
+
+    >>> stated_epsilon(1.9999999999999873, 2.0), stated_epsilon(0.12345612, 0.1234562)
+    (2.0, 0.1234562)
+    """
+    if isinf(exact):
+        return exact
+    rounded = ceil(Fraction(exact) * _DECIMALS) / _DECIMALS
+    return rounded if limit is None or exact > limit else min(rounded, limit)
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """A claim in JSON's types; the sums in units of 2^-80."""
+    sums = {name: int(getattr(claim, name) * FINE) for name in ("success_scores_only", "success", "added")}
+    return {**asdict(claim), **sums, "epsilon": jsonable(claim.epsilon)}
+
+
+def claim_of(paper: PaperRecord) -> Claim:
+    """The claim of a recorded paper."""
+    content = dict(paper.figures["claim"])
+    sums = {name: Fraction(content[name], FINE) for name in ("success_scores_only", "success", "added")}
+    return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
+
+
+def probability_of(paper: PaperRecord) -> Fraction:
+    """The exact accept probability that a paper's coin was compared with."""
+    top, bottom = paper.probability
+    return Fraction(int(top, 16), int(bottom, 16))

@@ -1,0 +1,385 @@
+"""Everything that touches a disk: bounded reading, atomic writing, locks, digests of canonical content."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from json.encoder import encode_basestring
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from blindcal.cells import Column, number_text
+from blindcal.checks import Array
+from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.files.tables import MAX_BYTES, Table, decode, encoded, format_table, parse_table, refuse
+
+__all__ = [
+    "Column",
+    "Table",
+    "canonical",
+    "clear_stale",
+    "digest",
+    "jsonable",
+    "lock",
+    "make_folder",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_part",
+    "read_table",
+    "write_bytes",
+    "write_json",
+    "write_table",
+]
+
+_TEMPORARY = ".blindcal-new"
+_ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
+# Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; anything else is an `InputError`."""
+    data = read_part(path, 0, limit + 1)
+    if len(data) > limit:
+        raise refuse([Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")])
+    return data
+
+
+def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+    """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
+    name = os.fspath(path)
+    try:
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        raise refuse([Problem(name, None, None, "there is no such file")]) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise refuse([Problem(name, None, None, "must be a regular file")])
+        with open(descriptor, "rb", closefd=False) as file:
+            file.seek(start)
+            return file.read(size)
+    finally:
+        os.close(descriptor)
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
+    """The named columns of a comma-separated file (see `tables.parse_table`)."""
+    return parse_table(read_bytes(path), os.fspath(path), columns, extra=extra)
+
+
+def read_json(path: str | os.PathLike[str]) -> object:
+    """What a JSON file holds; double keys, `NaN`, `Infinity` and numbers beyond a float are refused."""
+    name = os.fspath(path)
+    return parse_json(decode(read_bytes(path), name), name)
+
+
+def parse_json(text: str, name: str) -> object:
+    """What the JSON text of the file `name` holds (see `read_json`)."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+    except json.JSONDecodeError as error:
+        offset = len(text[: error.pos].encode())
+        problem = Problem(
+            name, error.lineno, f"{error.colno}", "must be JSON", f"{error.msg} at byte {offset}"
+        )
+        raise refuse([problem]) from None
+    except (ValueError, RecursionError) as error:
+        rule = (
+            str(error)
+            if isinstance(error, InputError)
+            else "must be JSON within the limits of depth and size"
+        )
+        raise refuse([Problem(name, None, None, rule)]) from None
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise InputError("must not repeat a key within one object")
+    return dict(pairs)
+
+
+def _constant(word: str) -> float:
+    raise InputError(f"must hold finite numbers only, not {word}")
+
+
+def _float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise InputError("must hold numbers below 1e308 in size")
+    return value
+
+
+def write_bytes(
+    path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write a whole file or nothing: the name appears only once its bytes are on the disk.
+
+    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file.
+    A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
+    name and disappears with the process; where it needs a name, the next writer to the same file removes it,
+    and so does `clear_stale`.
+    """
+    target = Path(path)
+    if not replace and os.path.lexists(target):
+        raise _exists(target)
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} must be a folder that exists")
+    temporary = _temporary_name(target)
+    descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        os.fsync(descriptor)
+        _remove_stale(target)
+        _publish(descriptor, temporary, named, target, replace)
+        _fsync_folder(target.parent)
+    except FileExistsError:
+        raise _exists(target) from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        os.close(descriptor)
+
+
+def _exists(target: Path) -> RefusedError:
+    return RefusedError(f"{target} exists already and is never overwritten")
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+
+
+def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
+    """A locked file in the folder of `name`, and whether the system made us give it that name already."""
+    locks = _locks()
+    descriptor = _open_nameless(name.parent, mode)
+    if descriptor is not None:
+        locks.flock(descriptor, locks.LOCK_EX)
+        return descriptor, False
+    while True:
+        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, mode)
+        locks.flock(descriptor, locks.LOCK_EX)
+        if _is_still(name, descriptor):
+            return descriptor, True
+        os.close(descriptor)
+
+
+def _open_nameless(folder: Path, mode: int) -> int | None:
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode)
+    except OSError as error:
+        # A file system or kernel without nameless files says so with one of these.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
+    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
+    if not replace:
+        _link(descriptor, temporary, named, target)
+        return
+    if not named:
+        _link(descriptor, temporary, named, temporary)
+    os.replace(temporary, target)
+
+
+def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
+    if named:
+        os.link(temporary, target)
+    else:
+        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
+        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def clear_stale(folder: str | os.PathLike[str]) -> None:
+    """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for name in os.listdir(folder):
+            if _ANY_TEMPORARY.fullmatch(name):
+                _remove_unless_held(Path(folder) / name)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove the temporary files that killed writers of one file left."""
+    for stale in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
+        _remove_unless_held(stale)
+
+
+def _remove_unless_held(stale: Path) -> None:
+    """Remove a temporary file that nobody holds locked any more."""
+    locks = _locks()
+    with suppress(OSError):
+        descriptor = os.open(stale, _READ | os.O_NOFOLLOW)
+        try:
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+            os.unlink(stale)
+        finally:
+            os.close(descriptor)
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
+    folder = Path(path)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{folder} must be a folder")
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _fsync_folder(folder.parent)
+    folder.chmod(0o700)
+
+
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Sequence[object] | Array],
+    *,
+    confidential: bool = False,
+    replace: bool = False,
+) -> None:
+    """Write columns as a spreadsheet-safe table, rows sorted (see `tables.format_table`)."""
+    write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
+
+
+def write_json(
+    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write `jsonable(value)` with sorted keys, one item a line."""
+    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
+
+
+def jsonable(value: object) -> object:
+    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
+
+    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
+    {'epsilon': 'inf', 'error': [0.5, 0.25]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number_text(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
+        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise InputError(f"cannot be written as JSON: {type(value).__name__}")
+
+
+def canonical(value: object) -> bytes:
+    """One encoding for equal content: keys sorted, numbers by value, no spaces. Different content differs.
+
+    >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
+    (b'{"a":[0.5,"x"],"b":3}', True, False)
+    """
+    return encoded(_canonical(value))
+
+
+def _canonical(value: object) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        if value != value:
+            raise InputError("nan has no canonical form")
+        return str(value) if isinstance(value, int) else number_text(value)
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError("keys must be text to have a canonical form")
+        items = (f"{_canonical(key)}:{_canonical(value[key])}" for key in sorted(value))
+        return "{" + ",".join(items) + "}"
+    raise InputError(f"has no canonical form: {type(value).__name__}")
+
+
+def digest(value: object) -> str:
+    """The SHA-256 of `canonical(value)` in hexadecimal. Digests of confidential content are confidential.
+
+    >>> digest({"a": 1}) == digest({"a": 1.0})
+    True
+    """
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+@contextmanager
+def lock(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed."""
+    target = Path(path)
+    name = target.with_name(f".{target.name}.lock")
+    descriptor = _acquire(name, target)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        os.close(descriptor)
+
+
+def _locks() -> ModuleType:
+    """The system's file locks; imported here, so that a system without them can at least read and compute."""
+    try:
+        import fcntl
+    except ImportError:
+        raise InputError(
+            "writing needs file locks, which Linux and macOS have and this system lacks"
+        ) from None
+    return fcntl
+
+
+def _acquire(name: Path, target: Path) -> int:
+    locks = _locks()
+    while True:
+        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RefusedError(f"another run is working on {target}") from None
+        if _is_still(name, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_still(name: Path, descriptor: int) -> bool:
+    """Whether the name was not removed between the opening and the locking of its file."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

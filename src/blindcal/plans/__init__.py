@@ -1,0 +1,29 @@
+"""Conference + `Guarantee` -> for each paper the exact table that will be sampled, and what it promises.
+
+In: a conference, what was revealed before. Out: `PaperPlan`: integers over a power of two, a claim that is
+exact for them, expected figures; the menu of guarantees; whether the calibration fits the scores. Nothing
+is tossed. Imports: policies and below.
+"""
+
+from blindcal.plans.agreements import Agreement, agreement
+from blindcal.plans.certificates import Claim, certify, claim
+from blindcal.plans.decks import Tables, tables
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.menus import Menu, menu
+from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+
+__all__ = [
+    "Agreement",
+    "Claim",
+    "ExactPolicy",
+    "Menu",
+    "PaperPlan",
+    "Tables",
+    "agreement",
+    "certify",
+    "claim",
+    "menu",
+    "plan_conference",
+    "plan_paper",
+    "tables",
+]

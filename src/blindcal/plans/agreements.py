@@ -1,0 +1,349 @@
+"""Conference (public side) -> how well pools and calibration predict all its scores together.
+
+A certificate is about the world that calibration and pools describe. Whether that is the world of the scores
+can be seen in public data, without the true reviewers: each score is taken to be written by candidate j of
+its paper's pool with chance `inclusion_j / reviews`, qualities are N(0,1), and papers are independent. A
+paper's reviews share its quality and have different authors.
+
+Every measure is judged by its size, and counts only if chance does not give it: a large conference is not
+blamed for a small misfit, nor a small one for bad luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.checks import Array, Integers
+from blindcal.plans.worlds import (
+    Below,
+    World,
+    expected,
+    following,
+    impossible,
+    odd_people,
+    points,
+    score_measure,
+    square_measure,
+    world_of,
+)
+
+FITS, DOUBTFUL, HOPELESS = "fits", "doubtful", "does not fit"
+
+# Sizes that are worth a word: in standard deviations of a score; a ratio of standard deviations; a difference
+# of distribution functions; how far papers follow the offsets of their pools (1: fully, 0: not at all).
+_SHIFT, _STRETCH, _SHAPE, _FOLLOWING = 0.3, 1.25, 0.1, 0.5
+# Beyond these nothing that is decided means anything.
+_HOPELESS_SHIFT, _HOPELESS_STRETCH, _HOPELESS_SHARE, _HOPELESS_COUNT = 2.0, 2.5, 0.02, 3
+# So many standard deviations are more than chance gives to any of some ten measures in 200 conferences.
+_CHANCE, _CHANCE_OF_SHAPE = 4.0, 5.0
+# Evidence (natural logs) for mirrored offsets that counts; a shift of all offsets that does as well rules it
+# out, at this price; and what one paper can say.
+_MIRRORED, _SHIFTED, _MOST_SAID = 2.0, 3.0, 5.0
+_BACKWARD = -0.4
+_MOST_WEIGHED, _MOST_CANDIDATES = 120, 6_000
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Predicted and observed scores, all together, in the units of the scores.
+
+    `shift`: observed less predicted mean, in predicted standard deviations of a score; `stretch`: observed
+    over predicted standard deviation; `shape`: the largest difference of the two distribution functions.
+    `following`: by how much the mean score of a paper grows with the mean offset of its pool, 1 if the
+    calibration is right (None where all pools are alike). `mirrored`: the log of how many times better the
+    scores are explained if strict and lenient are exchanged (None where that was not looked at).
+    `impossible`: scores that no candidate of their paper gives; `odd`: candidates who give no such scores as
+    are there. `notes` say in words what was found, `verdict` is "fits", "doubtful" or "does not fit".
+    """
+
+    predicted_mean: float
+    observed_mean: float
+    predicted_sd: float
+    observed_sd: float
+    shift: float
+    stretch: float
+    shape: float
+    following: float | None
+    mirrored: float | None
+    impossible: int
+    odd: int
+    verdict: str
+    notes: tuple[str, ...]
+
+    @property
+    def public(self) -> dict[str, object]:
+        """What a certificate repeats: the figures and the verdict, in digits that any machine agrees on."""
+        found = {name: value for name, value in vars(self).items() if name != "notes"}
+        return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in found.items()}
+
+
+def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
+    """How well the pools and the calibration of these papers predict their scores.
+
+    With `better="low"` scores and offsets of the cases are negated ones, and are shown as they were given.
+
+    >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> found = agreement([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
+    >>> found.predicted_mean, found.shift, round(found.predicted_sd**2, 9), found.verdict
+    (6.0, 0.0, 3.0, 'fits')
+    """
+    world, sign = world_of(cases), -1.0 if better == "low" else 1.0
+    mean, mean_chance = expected(world, score_measure(world))
+    variance, variance_chance = expected(world, square_measure(world, mean))
+    sd, off = float(np.sqrt(variance)), float(world.score.mean()) - mean
+    stretch = float(world.score.std()) / sd
+    shape, bent = _shape(world)
+    slope, slope_chance = following(world)
+    odd = odd_people(world, sd)
+    flags = _Flags(
+        shifted=abs(off) > max(_SHIFT * sd, _CHANCE * mean_chance),
+        stretched=not 1 / _STRETCH < stretch < _STRETCH
+        and abs(stretch**2 - 1) * variance > _CHANCE * variance_chance,
+        bent=bent,
+        astray=slope is not None and 1 - slope > max(_FOLLOWING, _CHANCE * slope_chance),
+    )
+    found = Agreement(
+        predicted_mean=sign * mean,
+        observed_mean=sign * (mean + off),
+        predicted_sd=sd,
+        observed_sd=stretch * sd,
+        shift=sign * off / sd,
+        stretch=stretch,
+        shape=shape,
+        following=slope,
+        mirrored=_mirrored(cases, world, off),
+        impossible=impossible(world),
+        odd=odd.size,
+        verdict=FITS,
+        notes=(),
+    )
+    return _judged(found, flags, world, odd, sign)
+
+
+def _shape(world: World) -> tuple[float, bool]:
+    """The largest difference of the distribution functions, and whether it is large beyond chance anywhere.
+
+    Looked at between scores that were given, so that rounding that was not declared does not count.
+    """
+    shape, bent = 0.0, False
+    for point in points(world):
+        chance, deviation = expected(world, Below(point))
+        difference = abs(float((world.score < point).mean()) - chance)
+        shape = max(shape, difference)
+        bent |= difference > max(_SHAPE, _CHANCE_OF_SHAPE * deviation)
+    return shape, bent
+
+
+def _mirrored(cases: Sequence[PaperCase], world: World, drift: float) -> float | None:
+    """Log of how many times likelier the scores are if all offsets are mirrored, at their mean or where the
+    mean score then fits (for which it pays 1); against the offsets as they are, or all shifted alike.
+
+    If the calibration is right, this exceeds c with a chance of at most about that of a normal number
+    exceeding sqrt(2c), whatever the size of the conference.
+    """
+    if np.ptp(world.people[:, 1]) == 0.0:
+        return None
+    center = float(world.expected @ world.people[:, 1]) / world.score.size
+    few = _weighed(cases)
+    given = np.array([case.log_evidence for case in few])
+    drifted = np.array([_moved(case, 1.0, drift).log_evidence for case in few])
+    turned = [
+        np.array([_moved(case, -1.0, 2 * center + more).log_evidence for case in few])
+        for more in (0.0, drift)
+    ]
+    mean, matched = (_gain(one, given) for one in turned)
+    return float(np.logaddexp(mean, matched - 1) - np.log(2)) - max(0.0, _gain(drifted, given) - _SHIFTED)
+
+
+def _gain(one: Array, other: Array) -> float:
+    """The sum of log ratios, so that no single paper decides; what nobody can have written says nothing."""
+    with np.errstate(invalid="ignore"):
+        return float(np.nan_to_num(np.clip(one - other, -_MOST_SAID, _MOST_SAID)).sum())
+
+
+def _weighed(cases: Sequence[PaperCase]) -> Sequence[PaperCase]:
+    """Some papers, evenly spread: all of a small conference."""
+    pool = sum(len(case.candidates) for case in cases) / len(cases)
+    most = max(1, min(len(cases), _MOST_WEIGHED, int(_MOST_CANDIDATES / pool)))
+    return [cases[i] for i in np.unique(np.linspace(0, len(cases) - 1, most).astype(int))]
+
+
+def _moved(case: PaperCase, sign: float, by: float) -> PaperCase:
+    """The paper if each candidate's offset were `sign * offset + by`."""
+    rows = tuple((row[0], sign * row[1] + by, *row[2:]) for row in case.parameters)
+    return replace(case, parameters=rows)
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """Which measures are both large and beyond chance."""
+
+    shifted: bool
+    stretched: bool
+    bent: bool
+    astray: bool
+
+
+def _judged(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: float) -> Agreement:
+    share = found.impossible / world.score.size
+    hopeless = (
+        (flags.shifted and abs(found.shift) > _HOPELESS_SHIFT)
+        or (flags.stretched and not 1 / _HOPELESS_STRETCH < found.stretch < _HOPELESS_STRETCH)
+        or (found.impossible >= _HOPELESS_COUNT and share > _HOPELESS_SHARE)
+    )
+    found = replace(found, verdict=HOPELESS if hopeless else DOUBTFUL)
+    notes = _notes(found, flags, world, odd, sign)
+    return replace(found, verdict=found.verdict if hopeless or notes else FITS, notes=notes)
+
+
+def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: float) -> tuple[str, ...]:
+    """What was found, and what was probably meant."""
+    off = flags.shifted or flags.stretched
+    # One wild row of the calibration bends every other measure: that first, the rest once it is mended.
+    if 0 < odd.size <= len(world.people) / 2 and not (off and (_gross(world) or _swapped(world, sign))):
+        return (_odd_note(world.people[odd], world, sign),)
+    if off:
+        return (_overall(found, flags, world, sign),)
+    notes = []
+    # Mirrored offsets would have papers follow them backward; -1 in place of 1.
+    if flags.astray and (found.following or 0.0) > _BACKWARD:
+        notes.append(
+            "papers whose pools have high offsets do not get higher scores: check that each row of the "
+            "reviewers' calibration, and of the pools, belongs to the person it names"
+        )
+    elif flags.astray or _looks_mirrored(found):
+        notes.append(
+            f"the scores are {_times(found.mirrored)} likelier if the offsets are mirrored: an offset is the "
+            "score a reviewer gives to an average paper, so lenient reviewers have high ones; check the sign "
+            "of the offsets, and --better"
+        )
+    if found.impossible:
+        notes.append(
+            f"{_counted(found.impossible, 'score')} so far out that no candidate of the paper gives it: "
+            "check the scores for typos, and the pools"
+        )
+    if flags.bent and not notes:
+        notes.append(_overall(found, flags, world, sign))
+    return tuple(notes)
+
+
+def _looks_mirrored(found: Agreement) -> bool:
+    """Whether mirrored offsets explain the scores better, and papers do not follow their pools after all."""
+    follows = found.following is not None and found.following >= _FOLLOWING
+    return found.mirrored is not None and found.mirrored > _MIRRORED and not follows
+
+
+def _gross(world: World) -> bool:
+    """Whether the scores are far from what most candidates give: no few wild rows can make that."""
+    own, people = float(np.median(world.spread)), _middle_half(world.people[:, 1])
+    away = abs(float(np.median(world.score) - np.median(world.people[:, 1])))
+    usual = float(np.hypot(own, people))
+    return away > _HOPELESS_SHIFT * usual or _middle_half(world.score) > _HOPELESS_STRETCH * usual
+
+
+def _middle_half(values: Array) -> float:
+    """The standard deviation that a normal law with these quartiles has."""
+    low, high = np.quantile(values, (0.25, 0.75))
+    return float(high - low) / 1.349
+
+
+def _swapped(world: World, sign: float) -> bool:
+    """Whether mean and spread of the scores are right once slopes and offsets are exchanged."""
+    slope, offset = sign * world.people[:, 1], sign * world.people[:, 0]
+    if (slope <= 0).any():
+        return False
+    other = replace(world, people=np.column_stack([slope, offset, world.people[:, 2:]]))
+    mean, mean_chance = expected(other, score_measure(other))
+    variance, _ = expected(other, square_measure(other, mean))
+    sd, stretch = float(np.sqrt(variance)), float(world.score.std()) / float(np.sqrt(variance))
+    shift = abs(float(world.score.mean()) - mean)
+    return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
+
+
+def _overall(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
+    text = (
+        f"the calibration {'does' if found.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
+        f"mean of {found.predicted_mean:.2f} and a standard deviation of {found.predicted_sd:.2f}, and the "
+        f"scores have {found.observed_mean:.2f} and {found.observed_sd:.2f}"
+    )
+    if flags.shifted or flags.stretched:
+        return f"{text}. {_meant(found, flags, world, sign)}"
+    return f"{text}; the shares of low and high scores differ by up to {100 * found.shape:.0f} in 100"
+
+
+def _meant(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
+    """What was probably meant by a calibration whose mean or spread is off."""
+    offset, noise = sign * world.people[:, 1], world.people[:, 2]
+    if np.ptp(world.score) == 0.0:
+        return f"Here {_ends(world, sign)}: is that the right column?"
+    if _swapped(world, sign):
+        return "Are the columns slope and offset swapped?"
+    within = world.score.min() <= np.median(world.people[:, 1]) <= world.score.max()
+    if within and np.median(noise) > _width(world):
+        return f"Most have {_too_noisy(float(np.median(noise)), world, sign)}"
+    if flags.shifted and abs(np.median(offset)) < 0.5 * found.predicted_sd < abs(found.observed_mean) / 2:
+        return (
+            "The offsets look centered at 0; an offset is the score a reviewer gives to an average paper, in "
+            "the units of the scores"
+        )
+    low, high = _reach(world, sign)
+    return (
+        f"It looks like one for scores from about {low:.1f} to {high:.1f}; {_ends(world, sign)}: was it made "
+        "for another scale, year or question?"
+    )
+
+
+def _reach(world: World, sign: float) -> tuple[float, float]:
+    """Two standard deviations about the mean of the scores that candidates give before these are rounded."""
+    offset, weight = sign * world.people[:, 1], world.expected
+    mean = float(np.average(offset, weights=weight))
+    sd = float(np.sqrt(np.average((offset - mean) ** 2 + world.spread**2, weights=weight)))
+    return mean - 2 * sd, mean + 2 * sd
+
+
+def _ends(world: World, sign: float) -> str:
+    low, high = sorted((sign * float(world.score.min()), sign * float(world.score.max())))
+    return f"all scores are {low:g}" if low == high else f"the scores go from {low:g} to {high:g}"
+
+
+def _width(world: World) -> float:
+    """How wide the scale is, or the scores are that were given."""
+    return float(np.ptp(world.score if world.grid is None else world.grid))
+
+
+def _too_noisy(noise: float, world: World, sign: float) -> str:
+    return (
+        f"a noise of about {noise:.3g}, larger than the whole scale ({_ends(world, sign)}); noise is a "
+        "standard deviation, in the units of the scores"
+    )
+
+
+def _odd_note(rows: Array, world: World, sign: float) -> str:
+    slope, offset, noise = rows[0, 0], sign * rows[0, 1], rows[0, 2]
+    more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates"
+    text = (
+        f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more}, would give no such "
+    )
+    if noise > _width(world) > 0:
+        return f"{text}scores as are here: {_too_noisy(noise, world, sign)}"
+    return f"{text}scores as are here ({_ends(world, sign)}): a typo in the calibration?"
+
+
+def _times(log: float | None) -> str:
+    """How many times likelier, in words.
+
+    >>> _times(3.0), _times(40.0), _times(None)
+    ('20 times', 'over 100,000 times', 'far')
+    """
+    if log is None or log < 0:
+        return "far"
+    return f"{np.exp(log):,.0f} times" if log < 12 else "over 100,000 times"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"

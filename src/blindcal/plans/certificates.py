@@ -1,0 +1,284 @@
+"""What a table of accept probabilities promises, in exact integers: check it, repair it, or refuse it.
+
+A table that a linear program returns misses its promise by about 1e-16, and a promise of zero is then false.
+Here the probabilities are put on multiples of 2^-53, the stored weights are read as the dyadic rationals
+they are, and every limit is compared in integers for the very numbers that the coin is compared with.
+
+Two kinds of limit need more than rounding. A bound that the program met exactly is regained by mixing the
+table with the constant 1/2, which is strictly inside all of them. But *steady* pins the likeliest author of a
+review: neither outcome may raise it and the two average to it, so `P(accept | author)` must *equal*
+`P(accept)`. Rounded numbers cannot do that, so a few heavy secrets (one for each equation) get the exact
+rational that does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from blindcal.beliefs.belief import Belief
+from blindcal.checks import Array, Integers
+from blindcal.errors import CertificateError
+from blindcal.plans.equations import on_equations
+from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, exact_case
+from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
+from blindcal.policies.guarantees import Guarantee
+
+_SMALLEST_MIX = 2.0**-48
+# Programs are solved to 1e-10.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one paper's table promises; every number is the exact value or the next one on the unsafe side.
+
+    `success_scores_only` (before any decision), `success` (after this one) and `added` (by this one) are
+    sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are
+    counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
+    together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
+    """
+
+    reviews: int
+    success_scores_only: Fraction
+    success: Fraction
+    added: Fraction
+    largest_rise: float
+    epsilon: float
+    multiplier: float
+    largest_posterior: float
+    mixed: float
+
+
+def certify(
+    belief: Belief,
+    accept: Array,
+    guarantee: Guarantee,
+    *,
+    factor: Exact | None = None,
+    mixed: float = 0.0,
+) -> tuple[ExactPolicy, Claim]:
+    """The table to sample and what it promises, both exact, or a `CertificateError`.
+
+    Every number is an expectation over the public belief. The table is first put on multiples of 2^-53. Where
+    a limit is missed, it is mixed with the constant 1/2, by the smallest weight that the limits need and then
+    eight times more until all are kept; weight 1 is the public decision. `mixed` is the weight to begin with.
+    `factor` multiplies the weights exactly: the outcome of an earlier decision on the paper, with which the
+    promise must hold together.
+
+    >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
+    >>> policy, claim = certify(belief, np.array([0.25, 0.0]), Guarantee("average", epsilon=None))
+    >>> float(claim.added), claim.success == claim.success_scores_only, round(claim.epsilon, 3)
+    (0.0, True, inf)
+    """
+    case = exact_case(belief, factor)
+    if case.total == 0:
+        raise CertificateError("a decision that no secret allows cannot have been made")
+    fixed = _fixed(belief, guarantee, accept.size)
+    public = partial(_public, belief, case, fixed)
+    start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
+    while mixed < 1:
+        policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
+        policy = None if policy is None else _among_others(belief, policy)
+        missed = None if policy is None else _missed(case, policy, guarantee)
+        if policy is not None and missed is not None and not missed.size:
+            if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
+                return policy, _claim(belief, case, policy, factor, mixed)
+            break
+        if (missed is None or missed.max() > _TOLERANCE) and start is not narrower:
+            start = narrower
+        else:
+            mixed = _more(mixed, missed)
+    if _missed(case, public(), guarantee).size:
+        raise CertificateError("no table keeps the asked limits for these public data, not even a constant")
+    return public(), _claim(belief, case, public(), factor, 1.0)
+
+
+def _is_better(
+    public: ExactPolicy, policy: ExactPolicy, belief: Belief, case: Case, guarantee: Guarantee
+) -> bool:
+    """Whether a repair cost so much that deciding by public information alone is no worse."""
+    return _loss(belief, public) <= _loss(belief, policy) and not _missed(case, public, guarantee).size
+
+
+def _loss(belief: Belief, policy: ExactPolicy) -> float:
+    """Expected loss up to a constant: what accepting costs over rejecting."""
+    return float(belief.weight @ (belief.spread(policy.accept) * (1.0 - 2.0 * belief.favor)))
+
+
+def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
+    """1 or 0 for secrets whose evidence is too strong to decide against, else -1, as where weight is 0."""
+    if guarantee.never_against is None:
+        return np.full(size, -1)
+    if belief.alike is not None:
+        raise CertificateError(
+            "never-against needs a table with an entry for each tuple: pools are too large"
+        )
+    favor, sure = belief.favor, guarantee.never_against
+    if belief.entry is not None:
+        # Tuples that differ by the order of equal scores have one favor.
+        favor = np.empty(size)
+        favor[belief.entry] = belief.favor
+    fixed = np.where(favor >= sure, 1, np.where(1.0 - favor >= sure, 0, -1))
+    return np.where(belief.by_entry(size) > 0.0, fixed, -1)
+
+
+def _among_others(belief: Belief, policy: ExactPolicy) -> ExactPolicy:
+    """The table with every entry of weight 0 inside the range of the others, or next to it.
+
+    A weight too small for a float is not 0 in truth: an outcome that only such a secret had would name it.
+    """
+    heavy = belief.by_entry(policy.numerator.size) > 0.0
+    if heavy.all():
+        return policy
+    held, step = policy.integers[heavy], policy.denominator >> BITS
+    inside = np.clip(policy.numerator, -(-int(held.min()) // step), int(held.max()) // step)
+    return replace(policy, numerator=np.where(heavy, policy.numerator, inside))
+
+
+def _rounded(table: Array, fixed: Integers) -> Integers:
+    """Multiples of 2^-53, and what may not be decided against."""
+    nearest = np.rint(np.clip(table, 0.0, 1.0) * UNIT).astype(np.int64)
+    return np.where(fixed >= 0, fixed * UNIT, nearest)
+
+
+def _banded(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
+    """The table inside the narrowest range that a program's tolerance allows, where the range is limited.
+
+    A program solves for weight * accept: its tolerance says next to nothing of accept where weight is tiny.
+    """
+    inside = np.clip(accept, 0.0, 1.0)
+    if guarantee.epsilon is None and guarantee.multiplier is None:
+        return inside
+    weight = belief.by_entry(accept.size)
+    mean, unsure = float(weight @ inside), _TOLERANCE / np.maximum(weight, _TOLERANCE)
+    low, high = (inside + unsure).min(), (inside - unsure).max()
+    return np.clip(inside, min(low, mean), max(high, mean))
+
+
+def _mix(start: Integers, weight: float, fixed: Integers) -> Integers:
+    """`(1 - weight) * table + weight / 2`; secrets that are fixed stay."""
+    mixed = np.rint(start + weight * (UNIT // 2 - start)).astype(np.int64)
+    return np.where((fixed >= 0) | (weight == 0), start, mixed)
+
+
+def _more(weight: float, missed: Array | None) -> float:
+    """The mixing weight to try next: what the missed limits need, or eight times the last one."""
+    if weight > 0:
+        return 8 * weight
+    worst = 0.0 if missed is None else float(missed.max(initial=0.0))
+    return worst * (1 + 2**-20) + _SMALLEST_MIX
+
+
+def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
+    """The same decision for every secret, by the evidence that is public: it tells nothing to anyone."""
+    favor = float((case.weight / case.total).astype(np.float64) @ belief.favor)
+    table = np.full(fixed.shape, UNIT if favor > 0.5 else 0)
+    return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
+
+
+def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
+    """For every limit that the table breaks: the weight of the constant 1/2 that would mend it."""
+    unit = policy.denominator
+    slacks = _slacks(case, policy.integers, unit, guarantee)
+    broken = [slack < 0 for slack in slacks]
+    if not any(where.any() for where in broken):
+        return np.empty(0)
+    found: list[float] = []
+    spares = _slacks(case, np.ones_like(policy.integers), 2, guarantee)
+    for slack, spare, where in zip(slacks, spares, broken, strict=True):
+        each = zip(-2 * slack[where], spare[where] * unit, strict=True)
+        found += [1.0 if have <= 0 else need / (need + have) for need, have in each]
+    return np.array(found)
+
+
+def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[Exact]:
+    """Integers that are at least 0 where the limits are kept; all grow with `unit`."""
+    slacks: list[Exact] = []
+    for total, parts in case.outcomes(table, unit):
+        for part, prior, top in zip(parts, case.prior, case.top, strict=True):
+            if guarantee.name == "steady":
+                slacks.append(top * total - case.total * part)
+            elif guarantee.name == "average" and not guarantee.spends:
+                slacks.append(part[prior.argmax()] - part)
+            if guarantee.posterior_cap is not None:
+                cap = Fraction(guarantee.posterior_cap)
+                slacks.append(cap.numerator * total - cap.denominator * part)
+    high, low = int(table.max()), int(table.min())
+    limits: list[int] = []
+    if guarantee.name == "public":
+        limits += [low - high]
+    if guarantee.epsilon is not None:
+        factor = exponential_below(guarantee.epsilon)
+        for most, least in ((high, low), (unit - low, unit - high)):
+            limits += [factor.numerator * least - factor.denominator * most]
+    if guarantee.multiplier is not None:
+        most_factor = Fraction(guarantee.multiplier)
+        limits += [most_factor.numerator * unit - most_factor.denominator * (high + unit - low)]
+    return [*slacks, np.array(limits, dtype=object)]
+
+
+def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
+    """What a table promises, whatever was asked of it; exact numbers rounded outwards."""
+    return _claim(belief, exact_case(belief, factor), policy, factor, mixed)
+
+
+def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None, mixed: float) -> Claim:
+    unit, table = policy.denominator, policy.integers
+    alone = case if factor is None else exact_case(belief, None)
+    outcomes = case.outcomes(table, unit)
+    reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
+    before = sum(case.top) * unit
+    rise, posterior = 0, 0
+    for total, parts in outcomes:
+        for part, top in zip(parts, alone.top, strict=True):
+            if total > 0:
+                best = int(part.max())
+                posterior = max(posterior, ceiling(best, total))
+                rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
+    # An earlier decision counts in full: the odds have already moved by its likelihoods.
+    ratios = [
+        _ratio(outcome if factor is None else factor * case.spread(outcome))
+        for outcome in (table, unit - table)
+    ]
+    return Claim(
+        reviews=case.reviews,
+        success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
+        success=Fraction(ceiling(reached, case.total * unit), FINE),
+        added=Fraction(ceiling(reached - before, case.total * unit), FINE),
+        largest_rise=upward(Fraction(rise, FINE)),
+        epsilon=max(logarithm_above(*ratio) for ratio in ratios),
+        multiplier=quotient_above(int(table.max()) + unit - int(table.min()), unit),
+        largest_posterior=min(1.0, upward(Fraction(posterior, FINE))),
+        mixed=mixed,
+    )
+
+
+def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:
+    """Whether a table keeps, exactly, every limit that is asked of one paper.
+
+    >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))
+    >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())
+    (True, False)
+    """
+    table = policy.integers
+    fixed = _fixed(belief, guarantee, table.size)
+    against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
+    return not against.any() and not _missed(exact_case(belief, factor), policy, guarantee).size
+
+
+def table_epsilon(policy: ExactPolicy) -> float:
+    """The epsilon of one table alone, rounded up.
+
+    >>> [table_epsilon(ExactPolicy(np.array(table))) for table in ([UNIT // 2] * 2, [UNIT, 0])]
+    [0.0, inf]
+    """
+    table, unit = policy.integers, policy.denominator
+    return max(logarithm_above(*_ratio(outcome)) for outcome in (table, unit - table))
+
+
+def _ratio(likelihood: Exact) -> tuple[int, int]:
+    return int(likelihood.max()), int(likelihood.min())

@@ -1,0 +1,168 @@
+"""Conference + Guarantee -> the table of every paper, and the price of a budget that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, isinf
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference
+from blindcal.checks import Array
+from blindcal.policies.budgets import allocate, at_price
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.lumps import program
+from blindcal.policies.solvers import Solved
+from blindcal.workers import each
+
+_SAME_VERTEX = 1e-9
+# Prices at which every frontier is looked at first: wrong decisions per right guess about a review.
+_PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
+# A budget row exactly at the least success is met by a rounding or not at all.
+_ROOM = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """One table a paper. `price`: wrong decisions per added right guess about a review, at which a shared
+    budget was spent (None: no budget). `bounds`: a share of wrong decisions that no table of each paper
+    can beat; proved, or from a sample of tuples where they are not listed."""
+
+    accept: tuple[Array, ...]
+    price: float | None
+    bounds: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """What is known of one paper's frontier: `(price, error, success)` of every program solved so far.
+
+    Price 0 is the decision by the evidence, an infinite price the one that adds no success.
+    """
+
+    points: tuple[tuple[float, float, float], ...]
+    reviews: int
+
+    def explored(self, points: Sequence[tuple[float, float, float]]) -> Chain:
+        return Chain(tuple(sorted({*self.points, *points})), self.reviews)
+
+    def settled(self, price: float) -> bool:
+        """Whether one table is known to be the best at this price: it was, at a lower and a higher one."""
+        below, above = (p for p in self.points if p[0] <= price), (p for p in self.points if p[0] >= price)
+        left, right = max(below), min(above)
+        return left[2] - right[2] <= _SAME_VERTEX or left[0] == price or right[0] == price
+
+    def hull(self) -> tuple[list[float], list[float]]:
+        """Errors and successes of the vertices known so far, convex."""
+        kept: list[tuple[float, float]] = []
+        for _, error, success in self.points:
+            if kept and kept[-1][1] - success <= _SAME_VERTEX:
+                continue
+            while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= _slope(kept[-1], (error, success)):
+                kept.pop()
+            kept.append((max(error, kept[-1][0]) if kept else error, success))
+        return [error for error, _ in kept], [success for _, success in kept]
+
+
+def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+    return (right[0] - left[0]) / (left[1] - right[1])
+
+
+def tables(
+    conference: Conference,
+    guarantee: Guarantee,
+    *,
+    price: float | None = None,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Tables:
+    """The table of every paper, in the conference's order; `advance(n)` as papers are done.
+
+    Every table is a function of its paper's public data, the guarantee and, for a budget over all papers,
+    the price at which it was spent. A `price` that is given is kept: that of an earlier release.
+    """
+    if not guarantee.spends:
+        solved = each(
+            partial(solve_case, guarantee=guarantee), conference.cases, workers=workers, advance=advance
+        )
+        return _tables(solved, None)
+    limits, spent = _spend(conference.cases, guarantee, price, workers, advance)
+    jobs = list(zip(conference.cases, limits.tolist(), strict=True))
+    solved = each(partial(_solve_within, guarantee=guarantee), jobs, workers=workers)
+    return _tables(solved, spent)
+
+
+def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
+    """The best table of one paper."""
+    return program(case, guarantee).solve()
+
+
+def _solve_within(job: tuple[PaperCase, float], guarantee: Guarantee) -> Solved:
+    case, success = job
+    paper = program(case, guarantee)
+    return paper.solve(success=max(success, paper.scores_only) + _ROOM)
+
+
+def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
+    return Tables(tuple(one.accept for one in solved), price, tuple(one.bound for one in solved))
+
+
+def explore(
+    job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee
+) -> list[tuple[float, float, float]]:
+    """`(price, error, success)` of a paper's best tables at some prices, per review."""
+    case, prices = job
+    paper, found = program(case, guarantee), []
+    for price in prices:
+        limit = paper.scores_only + _ROOM if isinf(price) else None
+        solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
+        found.append((price, solved.error, solved.success))
+    return found
+
+
+def _spend(
+    cases: Sequence[PaperCase],
+    guarantee: Guarantee,
+    frozen: float | None,
+    workers: int,
+    advance: Callable[[int], None] | None,
+) -> tuple[Array, float]:
+    """Each paper's success at the price that spends the budget, and that price.
+
+    The frontiers are explored only where the price falls: solve at the price that the known vertices give,
+    add what is found, until every paper's best table at the price is known.
+    """
+    run = partial(explore, guarantee=guarantee)
+    first = _PRICES if frozen is None else (0.0, frozen, inf)
+    found = each(run, [(case, first) for case in cases], workers=workers, advance=advance)
+    chains = [Chain(tuple(points), len(case.scores)) for case, points in zip(cases, found, strict=True)]
+    while True:
+        success, price = _allocate(chains, guarantee, frozen)
+        open_ = [index for index, one in enumerate(chains) if not one.settled(price)]
+        if not open_:
+            return success, price
+        found = each(run, [(cases[index], (price,)) for index in open_], workers=workers)
+        for index, points in zip(open_, found, strict=True):
+            chains[index] = chains[index].explored(points)
+
+
+def _allocate(chains: Sequence[Chain], guarantee: Guarantee, frozen: float | None) -> tuple[Array, float]:
+    hulls = [one.hull() for one in chains]
+    longest = max(len(errors) for errors, _ in hulls)
+    error = np.stack([np.pad(errors, (0, longest - len(errors)), mode="edge") for errors, _ in hulls])
+    success = np.stack([np.pad(part, (0, longest - len(part)), mode="edge") for _, part in hulls])
+    reviews = np.array([one.reviews for one in chains], dtype=np.float64)
+    shares, miss = reviews / reviews.sum(), 1.0 - success
+    # The allocation's prices are per mean error and mean success; ours are per paper and review.
+    unit = reviews.sum() / len(chains)
+    if frozen is not None:
+        chosen = at_price(error, miss, frozen * unit, adversary_weights=shares)
+        return 1.0 - chosen.adversary_error, frozen
+    most, least = float(shares @ miss[:, -1]), float(shares @ miss[:, 0])
+    chosen = allocate(
+        error, miss, adversary_limit=max(most - guarantee.added_success, least), adversary_weights=shares
+    )
+    return 1.0 - chosen.adversary_error, chosen.price / unit

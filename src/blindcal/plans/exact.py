@@ -1,0 +1,157 @@
+"""Weights and accept probabilities as the exact rationals they are, in integers on one denominator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blindcal.beliefs.belief import Belief
+from blindcal.checks import Array, Integers
+
+Exact = NDArray[np.object_]
+BITS = 53
+UNIT = 1 << BITS
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPolicy:
+    """Accept probabilities as exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`.
+
+    >>> policy = ExactPolicy(np.array([UNIT, 0]), ((1, Fraction(1, 3)),))
+    >>> policy.probability(0), policy.probability(1), policy.accept
+    (Fraction(1, 1), Fraction(1, 3), array([1.        , 0.33333333]))
+    """
+
+    numerator: Integers
+    exact: tuple[tuple[int, Fraction], ...] = ()
+
+    def probability(self, secret: int) -> Fraction:
+        """P(accept | secret), the number that the coin is compared with."""
+        return dict(self.exact).get(secret, Fraction(int(self.numerator[secret]), UNIT))
+
+    @property
+    def accept(self) -> Array:
+        """The same numbers as floats, for figures that promise nothing."""
+        accept = self.numerator.astype(np.float64) / UNIT
+        for secret, probability in self.exact:
+            accept[secret] = float(probability)
+        return accept
+
+    @cached_property
+    def denominator(self) -> int:
+        """One denominator for the whole table."""
+        return lcm(UNIT, *(probability.denominator for _, probability in self.exact))
+
+    @property
+    def integers(self) -> Exact:
+        """The table times `denominator`."""
+        whole: Exact = self.numerator.astype(object) * (self.denominator >> BITS)
+        for secret, probability in self.exact:
+            whole[secret] = probability.numerator * (self.denominator // probability.denominator)
+        return whole
+
+    def outcome(self, accepted: bool) -> Exact:
+        """P(decision | secret) times `denominator`: how a decision already seen weighs the secrets."""
+        whole = self.integers
+        return whole if accepted else self.denominator - whole
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
+    table each secret takes (None: its own). `alike[slot][label]` guesses share a label's mass equally; all
+    weights are multiples of them. In `group` nobody is -1; of all `reviews`, slots in which there is only
+    nobody are left out."""
+
+    weight: Exact
+    order: tuple[Integers, ...]
+    start: tuple[Integers, ...]
+    group: tuple[Integers, ...]
+    alike: tuple[Exact, ...]
+    entry: Integers | None
+    reviews: int
+
+    @cached_property
+    def total(self) -> int:
+        return int(self.weight.sum())
+
+    @cached_property
+    def prior(self) -> tuple[Exact, ...]:
+        return self.by_label(self.weight)
+
+    @cached_property
+    def top(self) -> tuple[int, ...]:
+        return tuple(int(prior.max()) for prior in self.prior)
+
+    def spread(self, table: Exact) -> Exact:
+        """The table's numbers, one for each secret."""
+        return table if self.entry is None else table[self.entry]
+
+    def by_entry(self, values: Exact, size: int) -> Exact:
+        """Sums of the secrets' values over each of the table's `size` entries."""
+        if self.entry is None:
+            return values
+        sums: Exact = np.zeros(size, dtype=object)
+        np.add.at(sums, self.entry, values)
+        return sums
+
+    def by_label(self, mass: Exact) -> tuple[Exact, ...]:
+        """For each slot the mass of every label, or of each one of the guesses that share it."""
+        return tuple(
+            np.add.reduceat(mass[order], start) // alike
+            for order, start, alike in zip(self.order, self.start, self.alike, strict=True)
+        )
+
+    def outcomes(self, table: Exact, unit: int) -> tuple[tuple[int, tuple[Exact, ...]], ...]:
+        """For accept and for reject: P(outcome), and its part with each label in each slot."""
+        mass = self.weight * self.spread(table)
+        accepted, total = self.by_label(mass), int(mass.sum())
+        rejected = tuple(prior * unit - part for prior, part in zip(self.prior, accepted, strict=True))
+        return (total, accepted), (self.total * unit - total, rejected)
+
+
+def integers(weight: Array) -> Exact:
+    """The weights times one power of two: floats are dyadic rationals, so nothing is rounded.
+
+    >>> integers(np.array([0.5, 0.375, 0.0]))
+    array([4, 3, 0], dtype=object)
+    """
+    mantissa, exponent = np.frexp(weight)
+    whole = np.ldexp(mantissa, BITS).astype(np.int64)
+    shift = np.where(whole == 0, 0, exponent - exponent[whole != 0].min())
+    exact: Exact = np.left_shift(whole.astype(object), shift.astype(object))
+    common = int(np.bitwise_or.reduce(exact))
+    return np.right_shift(exact, (common & -common).bit_length() - 1)
+
+
+def exact_case(belief: Belief, factor: Exact | None) -> Case:
+    weight = integers(belief.weight)
+    labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
+    alike = (
+        np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
+    )
+    weight = weight * lcm(*alike.tolist())
+    order, start, group, counts = [], [], [], []
+    for row in labels[(labels >= 0).any(axis=1)]:
+        names, inverse = np.unique(np.maximum(row, -1), return_inverse=True)
+        # Nobody comes first where there is nobody.
+        nobody = int(names[0] < 0)
+        counts.append(alike[names[nobody:]])
+        by_group = np.argsort(inverse, kind="stable")[np.count_nonzero(row < 0) :]
+        order.append(by_group)
+        group.append(inverse - nobody)
+        start.append(np.searchsorted(group[-1][by_group], np.arange(names.size - nobody)))
+    return Case(
+        weight if factor is None else weight * factor,
+        tuple(order),
+        tuple(start),
+        tuple(group),
+        tuple(counts),
+        belief.entry,
+        len(labels),
+    )

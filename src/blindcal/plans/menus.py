@@ -1,0 +1,147 @@
+"""The menu for one conference: what each guarantee would cost and keep, before any coin is tossed.
+
+Every number is an expectation over the public belief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import fsum
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference
+from blindcal.checks import Array
+from blindcal.plans.decks import tables
+from blindcal.plans.planning import evidence, figures, success_by_slot
+from blindcal.policies.guarantees import Guarantee
+from blindcal.workers import each
+
+MENU = (
+    Guarantee("public", epsilon=None),
+    Guarantee("steady", epsilon=1.0),
+    Guarantee("steady", epsilon=2.0),
+    Guarantee("steady", epsilon=None),
+    Guarantee("average", epsilon=2.0),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", added_success=0.01, epsilon=None),
+    Guarantee("none", epsilon=None),
+)
+# A review whose author the scores alone name with this chance has no secret left to keep.
+KNOWN = 0.95
+# Reviewers that could turn a decision, together no likelier than this, put nothing at stake.
+UNLIKELY = 0.001
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One guarantee on this conference: means over papers, and success as a mean over reviews.
+
+    `kept` is the share of full calibration's benefit over raw decisions that is kept; `against` the expected
+    share of papers decided against their reviewers' evidence.
+    """
+
+    guarantee: Guarantee
+    wrong: float
+    kept: float
+    against: float
+    success: float
+
+
+@dataclass(frozen=True)
+class Menu:
+    """All choices beside the raw decision, and the papers where there is nothing to choose.
+
+    `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
+    `nothing_at_stake`: papers that any likely reviewers would lead to the same decision.
+    `gap`: by how much the mean share of wrong decisions may exceed the least possible one, whichever the
+    guarantee; proved, or from a sample of tuples where a pool is too large to list them.
+    """
+
+    choices: tuple[Choice, ...]
+    wrong_raw: float
+    success_scores_only: float
+    nothing_secret: int
+    nothing_at_stake: int
+    papers: int
+    gap: float
+
+
+@dataclass(frozen=True)
+class _Paper:
+    wrong: tuple[float, ...]
+    against: tuple[float, ...]
+    gap: tuple[float, ...]
+    success: tuple[float, ...]
+    wrong_raw: float
+    wrong_fully_calibrated: float
+    scores_only: float
+    reviews: int
+    known: bool
+    settled: bool
+
+
+def menu(
+    conference: Conference,
+    guarantees: Sequence[Guarantee] = MENU,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> Menu:
+    """Solve every paper under every guarantee; `advance` is called once for each of them."""
+    solved = [tables(conference, one, workers=workers, advance=advance) for one in guarantees]
+    accepts = zip(*(one.accept for one in solved), strict=True)
+    bounds = zip(*(one.bounds for one in solved), strict=True)
+    jobs = list(zip(conference.cases, conference.raw_accept, accepts, bounds, strict=True))
+    papers = each(_paper, jobs, workers=workers)
+    raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
+    full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
+    choices = map(partial(_choice, papers=papers, raw=raw, full=full), range(len(guarantees)), guarantees)
+    reviews = sum(paper.reviews for paper in papers)
+    return Menu(
+        choices=tuple(choices),
+        wrong_raw=raw,
+        success_scores_only=fsum(paper.scores_only for paper in papers) / reviews,
+        nothing_secret=sum(paper.known for paper in papers),
+        nothing_at_stake=sum(paper.settled for paper in papers),
+        papers=len(papers),
+        gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(solved))),
+    )
+
+
+def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: float, full: float) -> Choice:
+    count, reviews = len(papers), sum(paper.reviews for paper in papers)
+    wrong = fsum(paper.wrong[index] for paper in papers) / count
+    return Choice(
+        guarantee=guarantee,
+        wrong=wrong,
+        kept=(raw - wrong) / (raw - full) if raw > full else 1.0,
+        against=fsum(paper.against[index] for paper in papers) / count,
+        success=fsum(paper.success[index] for paper in papers) / reviews,
+    )
+
+
+def _paper(job: tuple[PaperCase, float, tuple[Array, ...], tuple[float, ...]]) -> _Paper:
+    case, raw, accepts, bounds = job
+    belief = case.belief
+    before = success_by_slot(belief, np.ones_like(belief.weight))
+    told = [
+        figures(belief, accept, raw, sample=case.sample, bound=bound)
+        for accept, bound in zip(accepts, bounds, strict=True)
+    ]
+    favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
+    return _Paper(
+        wrong=tuple(one.wrong for one in told),
+        against=tuple(one.against for one in told),
+        gap=tuple(one.gap for one in told),
+        success=tuple(float(success_by_slot(belief, belief.spread(accept)).sum()) for accept in accepts),
+        wrong_raw=told[0].wrong_raw,
+        wrong_fully_calibrated=told[0].wrong_fully_calibrated,
+        scores_only=float(before.sum()),
+        reviews=before.size,
+        known=bool((before >= KNOWN).all()),
+        settled=min(favoring) < UNLIKELY,
+    )

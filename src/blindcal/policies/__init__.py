@@ -1,0 +1,56 @@
+"""`Belief` + `Guarantee` -> the best policy: accept probabilities for each secret.
+
+In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys. A
+new guarantee starts in `guarantees`; its rows in the program of a paper are in `solvers`. `average_case` is
+for scores that are not seen yet. Imports: beliefs and below.
+"""
+
+from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier
+from blindcal.policies.budgets import Allocation, Spending, allocate, spend
+from blindcal.policies.frontiers import Frontier, frontier
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.policy import (
+    Limits,
+    Policy,
+    epsilon_policy,
+    evidence_policy,
+    proposition_strategy,
+    public_policy,
+)
+from blindcal.policies.programs import Program, Solution, solve
+from blindcal.policies.safeguards import (
+    composed_epsilon,
+    composed_success,
+    largest_success,
+    least_epsilon,
+    limit_frontier,
+    private_policy,
+)
+
+__all__ = [
+    "Allocation",
+    "AverageFrontier",
+    "AverageRule",
+    "Frontier",
+    "Guarantee",
+    "Limits",
+    "Policy",
+    "Program",
+    "Solution",
+    "Spending",
+    "allocate",
+    "average_frontier",
+    "composed_epsilon",
+    "composed_success",
+    "epsilon_policy",
+    "evidence_policy",
+    "frontier",
+    "largest_success",
+    "least_epsilon",
+    "limit_frontier",
+    "private_policy",
+    "proposition_strategy",
+    "public_policy",
+    "solve",
+    "spend",
+]

@@ -1,0 +1,210 @@
+"""Papers with very many tuples: fewer columns, never fewer rows, and a bound that says what it may cost.
+
+Tuples are lumped: all of a lump are decided alike. Every author keeps its rows in every slot, so the promise
+is kept; only optimality is at stake. The rows' prices then say of each tuple which way it should have gone.
+Lumps whose tuples disagree are split, and the same prices bound what no table at all can beat. Where tuples
+are too many to be listed, the entries of a crowd are the lumps, and the bound is that of a sample of tuples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase
+from blindcal.checks import Array, Integers
+from blindcal.errors import CertificateError
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.solvers import Dual, Orbits, PaperProgram, Solved, beyond_doubt, orbits
+
+# More tuples than this share columns; up to the second number they are split until nothing is lost.
+MOST_COLUMNS, MOST_EXACT = 30_000, 250_000
+_BINS = 24
+_HEAVY = 3
+_ROUNDS = 60
+_EXACT, _ENOUGH = 1e-9, 1e-6
+_MOST_SPLITS = 1500
+# A bound from a sample is stated so many standard errors and draws lower.
+_SURE, _UNSEEN = 4.0, 3.0
+
+
+def program(
+    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
+) -> PaperProgram | LumpedProgram | CrowdProgram:
+    """The program of one paper: a column for each tuple, or lumped where they are more than that."""
+    if case.settled:
+        guarantee = Guarantee("public", epsilon=None)
+    if not case.listed:
+        return CrowdProgram(case, guarantee)
+    grouped = orbits(case, case.belief if belief is None else belief)
+    if grouped.weight.size <= most_columns:
+        return PaperProgram(grouped, guarantee)
+    return LumpedProgram(grouped, guarantee)
+
+
+class LumpedProgram:
+    """Like `PaperProgram`, for tuples too many to have a column each."""
+
+    def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
+        self.orbits, self.guarantee = grouped, guarantee
+        self.fixed = beyond_doubt(grouped.favor, guarantee.never_against)
+        self.lumps = first_lumps(grouped, self.fixed)
+        self.enough = _EXACT if grouped.weight.size <= MOST_EXACT else _ENOUGH
+        self._coarse = PaperProgram(lumped(grouped, self.lumps), guarantee)
+
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        return self._coarse.scores_only
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
+        """The best table found, and a bound; lumps are split until the two are close enough."""
+        bound = -np.inf
+        for _ in range(_ROUNDS):
+            found = self._coarse.solve(price=price, success=success)
+            if not self._coarse.searched:
+                # The best table needs no program, so that every tuple can have its own probability.
+                return PaperProgram(self.orbits, self.guarantee).solve(price=price, success=success)
+            bound = max(bound, self._coarse.dual.bound(self.orbits, self.fixed))
+            if found.error + price * found.success - bound <= self.enough:
+                break
+            self.lumps = self._split()
+            self._coarse = PaperProgram(lumped(self.orbits, self.lumps), self.guarantee)
+        return replace(found, bound=bound)
+
+    def _split(self) -> Integers:
+        """Split the lumps in which deciding all tuples alike loses most, by which way each should go."""
+        o, dual = self.orbits, self._coarse.dual
+        cost = 1.0 - 2.0 * o.favor - dual.total - dual.price @ o.share
+        apart = np.bincount(self.lumps, o.weight * np.abs(cost))
+        lost = apart - np.abs(np.bincount(self.lumps, o.weight * cost))
+        worst = np.argsort(-lost, kind="stable")[:_MOST_SPLITS]
+        torn = np.zeros(lost.size, dtype=bool)
+        torn[worst] = lost[worst] > 1e-3 * self.enough / lost.size
+        far = np.abs(cost) * self._coarse.orbits.weight[self.lumps] > apart[self.lumps]
+        part = np.where(torn[self.lumps], 1 + (cost > 0.0) + 2 * far, 0)
+        return _numbered(self.lumps * 5 + part)
+
+
+class CrowdProgram:
+    """Like `PaperProgram`, for tuples that are not listed: a column for each entry of the crowd's table."""
+
+    def __init__(self, case: PaperCase, guarantee: Guarantee) -> None:
+        if guarantee.never_against is not None:
+            raise CertificateError(
+                "never-against needs an accept probability for each tuple of reviewers: a pool is too large"
+            )
+        self.case = case
+        self._coarse = PaperProgram(crowd_orbits(case), guarantee)
+
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        return self._coarse.scores_only
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
+        """The best table over the entries, and what a sample of tuples says no table can beat."""
+        found = self._coarse.solve(price=price, success=success)
+        if self._coarse.guarantee.name == "public":
+            return found
+        reached = found.error + price * found.success
+        return replace(found, bound=min(reached, found.error + self._short_of(found.accept)))
+
+    def _short_of(self, table: Array) -> float:
+        """The bound less the table's error: the mean over a sample, on the safe side.
+
+        The table's own error on the sample is taken off draw by draw, and with it most of the chance.
+        """
+        sample = self.case.sample
+        if sample is None:
+            return 0.0
+        gained = (2.0 * sample.favor - 1.0) * table[sample.entry]
+        bounds = []
+        for dual in (self._coarse.dual, self._coarse.unpriced()):
+            cost = 1.0 - 2.0 * sample.favor - dual.total - _priced(self.case, dual, sample.rows)
+            ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
+            short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
+            unsure = _SURE * short.std() / np.sqrt(short.size) + _UNSEEN / short.size
+            bounds.append(dual.constant + short.mean() - unsure)
+        return float(max(bounds))
+
+
+def _priced(case: PaperCase, dual: Dual, rows: Integers) -> Array:
+    """The rows' prices for tuples of candidates `[draw, slot]`."""
+    group, kind = case.look_alikes
+    share = np.bincount(group)[group][:, None] * np.bincount(kind + 1)[kind + 1]
+    prices = dual.price.reshape(int(group.max()) + 1, -1)
+    # Nobody is priced at nothing.
+    price = np.pad(prices, ((0, 0), (1, 0)))[group][:, kind + 1] / share
+    return np.asarray(price[np.arange(group.size), rows].sum(axis=1))
+
+
+def crowd_orbits(case: PaperCase) -> Orbits:
+    """The entries of a crowd as orbits: every author keeps its row in every slot."""
+    group, kind = case.look_alikes
+    one, belief = case.crowd, case.belief
+    if belief.labels is None or belief.entry is None:
+        raise CertificateError("a crowd has labels and entries")
+    groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
+    look, named = belief.labels, belief.labels >= 0
+    row = group[:, None] * kinds + look
+    weight = belief.by_entry(one.weight.size)
+    share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]
+    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind + 1)[look + 1])
+    column = np.broadcast_to(belief.entry, row.shape)
+    shares = sparse.coo_array(
+        (value[named], (row[named], column[named])), shape=(groups * kinds, weight.size)
+    ).tocsc()
+    mass = shares @ weight
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
+    slot = np.arange(groups).repeat(kinds)
+    return Orbits(np.arange(weight.size), weight, one.favor, shares, mass, top, slot, np.bincount(group))
+
+
+def lumped(o: Orbits, lumps: Integers) -> Orbits:
+    """The orbits of each lump as one: masses add up, an author's share is its share of the lump's mass."""
+    weight = np.bincount(lumps, o.weight).astype(np.float64)
+    part = np.where(weight[lumps] > 0.0, o.weight, 1.0)
+    total = np.bincount(lumps, part)
+    rows = o.mass.size
+    orbit = np.repeat(np.arange(lumps.size), np.diff(o.share.indptr))
+    shares = np.bincount(
+        lumps[orbit] * rows + o.share.indices, o.share.data * (part / total[lumps])[orbit], weight.size * rows
+    )
+    return replace(
+        o,
+        of=lumps[o.of],
+        weight=weight,
+        favor=np.clip(np.bincount(lumps, part * o.favor) / total, 0.0, 1.0),
+        share=sparse.csc_array(shares.reshape(-1, rows).T),
+    )
+
+
+def first_lumps(o: Orbits, fixed: Array) -> Integers:
+    """By bins of favor and the heavy authors of each slot; what is decided for sure stays apart."""
+    bins = np.minimum((o.favor * _BINS).astype(np.int64), _BINS - 1)
+    key = (bins * 2 + (o.favor > 0.5)) * 3 + (fixed + 1.0).astype(np.int64)
+    groups = o.size.size
+    mass = o.mass.reshape(groups, -1)
+    place = np.argsort(np.argsort(-mass, axis=1, kind="stable"), axis=1, kind="stable").ravel()
+    heavy = np.where(place < _HEAVY, place + 1.0, 0.0)
+    present = sparse.csc_array(
+        (np.ones_like(o.share.data), o.share.indices, o.share.indptr), shape=o.share.shape
+    )
+    for group in range(groups):
+        # One digit for each heavy author: a group of tied slots may hold several.
+        digits = np.where((o.slot == group) & (heavy > 0), 2.0 ** (heavy - 1), 0.0)
+        key = key * 2**_HEAVY + (digits @ present).astype(np.int64)
+    return _numbered(key)
+
+
+def _numbered(key: Integers) -> Integers:
+    """The same groups, numbered without gaps."""
+    if key.max() > 8 * key.size:
+        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    used = np.zeros(int(key.max()) + 1, dtype=bool)
+    used[key] = True
+    return np.asarray((np.cumsum(used) - 1)[key])

@@ -1,0 +1,372 @@
+"""One paper + Guarantee -> its table: the best accept probabilities that keep the promise.
+
+One linear program a paper, in `x = weight * accept`, with one row for each slot and author. Tuples that the
+public data cannot tell apart (authors with the same parameters and chances, slots with the same score) share
+one column, so the table treats them alike. Epsilon and the multiplier only bound the table between a `low`
+and a `high`; the best pair of them is found by cutting planes, each cut one warm-started program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase
+from blindcal.checks import Array, Integers
+from blindcal.errors import CertificateError
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.highs import passed, run
+
+_OPTIONS = {"presolve": "off", "solver": "choose"}
+_ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
+_GAP = 1e-9
+_CUTS = 60
+_ALIKE = 1e-9
+# Below this weight a program's tolerance says nothing of the decision: the evidence does.
+_LIGHTEST = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A paper's table, its expected share of wrong decisions, and a bound that no table can beat.
+
+    `success` is the mean over the paper's reviews of the adversary's chance to name the author.
+    """
+
+    accept: Array
+    error: float
+    bound: float
+    success: float
+
+
+@dataclass(frozen=True, eq=False)
+class Orbits:
+    """Tuples that look alike, as one: `of[n]` names each tuple's orbit.
+
+    `share[row, orbit]`: the part of an orbit's mass that one author has in one slot (mean over tied slots);
+    `mass[row]` is that author's chance before any decision, `top[row]` the largest one of the row's slot,
+    `slot[row]` the row's group of tied slots and `size[group]` how many slots that is.
+    """
+
+    of: Integers
+    weight: Array
+    favor: Array
+    share: Any
+    mass: Array
+    top: Array
+    slot: Integers
+    size: Integers
+
+
+def orbits(case: PaperCase, belief: Belief) -> Orbits:
+    """Group the tuples of a case by what the public data can tell of them."""
+    if belief.entry is not None and belief.labels is not None:
+        return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
+    return _grouped(case.tuples, belief, *case.look_alikes)
+
+
+def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> Orbits:
+    """Tuples with one accept probability as an orbit, whatever their weights; every author keeps its row."""
+    groups, size = len(labels), int(entry.max()) + 1
+    weight = np.bincount(entry, belief.weight, size).astype(np.float64)
+    # Where an orbit weighs nothing its tuples count alike.
+    part = np.where(weight[entry] > 0.0, belief.weight, 1.0)
+    part = part / np.bincount(entry, part, size)[entry]
+    row, named = np.arange(groups)[:, None] * kinds + labels, labels >= 0
+    value, column = (np.broadcast_to(each, labels.shape)[named] for each in (part, entry))
+    share = sparse.coo_array((value, (row[named], column)), shape=(groups * kinds, size)).tocsc()
+    mass = share @ weight
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
+    favor = np.bincount(entry, part * belief.favor, size).clip(0.0, 1.0)
+    slot, single = np.arange(groups).repeat(kinds), np.ones(groups, dtype=np.int64)
+    return Orbits(np.arange(size), weight, favor, share, mass, top, slot, single)
+
+
+def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits:
+    """Tuples that look alike as an orbit. Kind -1 is nobody, who has no row."""
+    kinds, groups = int(kind.max()) + 1, int(group.max()) + 1
+    looks = kind[rows]
+    for g in range(groups):
+        looks[:, group == g] = np.sort(looks[:, group == g], axis=1)
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column in looks.T:
+        key = key * (kinds + 1) + column + 1
+    _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    weight = np.bincount(of, belief.weight).astype(np.float64)
+    if (np.abs(belief.weight * count[of] - weight[of]) > _ALIKE * weight[of]).any():
+        raise CertificateError("tuples that look alike must have equal weights")
+    favor = np.bincount(of, belief.favor) / count
+    look, tied = looks[first], np.bincount(group)
+    value = 1.0 / (tied[group] * np.bincount(kind + 1)[look + 1])
+    row, column = group * kinds + look, np.arange(first.size)[:, None] + 0 * look
+    named = look >= 0
+    share = sparse.coo_array(
+        (value[named], (row[named], column[named])), shape=(groups * kinds, first.size)
+    ).tocsc()
+    mass = share @ weight
+    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
+    return Orbits(of, weight, favor, share, mass, top, np.arange(groups).repeat(kinds), tied)
+
+
+def range_corners(epsilon: float | None, multiplier: float | None) -> Array:
+    """Corners `[corner, (low, high)]` of the region that the limits leave to the range of a table.
+
+    epsilon: `high <= e^eps low` and `1-low <= e^eps (1-high)`, a triangle between the two constants and
+    randomized response; multiplier: `high - low <= multiplier - 1` cuts its tip off.
+
+    >>> range_corners(None, None).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    >>> range_corners(0.0, None).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
+    """
+    low = 0.0 if epsilon is None else 1.0 / (1.0 + exp(epsilon))
+    corners = [[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]]
+    widest = 1.0 - 2.0 * low
+    if multiplier is None or widest <= multiplier - 1.0:
+        return np.array(corners)
+    cut = (multiplier - 1.0) / widest
+    tip = np.array(corners[2])
+    return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """What proves a bound. To accept an orbit costs `-lean - total - share.T @ price` a unit of weight, on
+    top of `constant`; with the rows priced in, only the range of the table still limits it."""
+
+    constant: float
+    total: float
+    price: Array
+    corners: Array
+
+    def bound(self, o: Orbits, fixed: Array) -> float:
+        """The least error of any table over these orbits, which may be finer than those of the program."""
+        cost = 1.0 - 2.0 * o.favor - self.total - self.price @ o.share
+        pull = o.weight * cost * (fixed < 0.0)
+        least = self.corners @ [np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()]
+        return self.constant + float(least.min()) + float(o.weight @ o.favor)
+
+
+class PaperProgram:
+    """The program of one paper, warm between solves: `solve()`, `solve(price=...)`, `solve(success=...)`."""
+
+    def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
+        self.guarantee = guarantee
+        self.orbits = grouped
+        self.size = self.orbits.weight.size
+        self.fixed = beyond_doubt(self.orbits.favor, guarantee.never_against)
+        self.corners = range_corners(guarantee.epsilon, guarantee.multiplier)
+        self._check_cap()
+        self._solver: Any = None
+        self.searched = False
+        self.dual = self.unpriced()
+
+    def unpriced(self) -> Dual:
+        """What bounds every table, whatever its rows: only its range limits it."""
+        return Dual(0.0, 0.0, np.zeros(self.orbits.slot.size), self.corners)
+
+    @property
+    def lean(self) -> Array:
+        """`2*favor - 1`: what accepting gains over rejecting, per unit of weight."""
+        return 2.0 * self.orbits.favor - 1.0
+
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        o = self.orbits
+        return float(_by_group(o.mass, o) @ o.size) / int(o.size.sum())
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
+        """The best table; success costs `price` a unit (mean over reviews), or is at most `success`."""
+        easy = self._without_program(price, success)
+        self.searched = easy is None
+        if easy is not None:
+            self.dual = self.unpriced()
+            return easy
+        if self._solver is None:
+            self._solver = self._model()
+        costs = price * self._success_cost()
+        columns = np.arange(self.size + 1, self.size + 1 + costs.size, dtype=np.int32)
+        self._solver.changeColsCost(columns.size, columns, costs)
+        last = self._solver.getNumRow() - 1
+        self._solver.changeRowBounds(last, -np.inf, np.inf if success is None else success)
+        table, bound, self.dual = self._search()
+        return self._solved(table, bound + float(self.orbits.weight @ self.orbits.favor))
+
+    def _without_program(self, price: float, success: float | None) -> Solved | None:
+        """Cases whose best table is known: public decisions, one-sided evidence, only the range limited."""
+        if self.guarantee.name == "public":
+            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 0.0)))
+        one_sided = (self.lean >= 0.0).all() or (self.lean <= 0.0).all()
+        if one_sided:
+            return self._solved(np.full(self.size, float((self.lean > 0.0).any())))
+        priced = self.guarantee.spends and (price > 0.0 or success is not None)
+        if self.guarantee.name == "none" or (self.guarantee.spends and not priced):
+            return None if self.guarantee.posterior_cap is not None else self._solved(self._evidence())
+        return None
+
+    def _evidence(self) -> Array:
+        """The best table that only its range limits: a corner of the range decides by the evidence."""
+        tables = [np.where(self.lean > 0.0, high, low) for low, high in self.corners]
+        tables = [np.where(self.fixed >= 0.0, self.fixed, table) for table in tables]
+        return max(tables, key=lambda table: float(self.orbits.weight @ (self.lean * table)))
+
+    def _check_cap(self) -> None:
+        cap = self.guarantee.posterior_cap
+        if cap is not None and cap < self.orbits.top.max(initial=0.0) - 1e-12:
+            raise CertificateError(
+                f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named, "
+                f"in one paper at least, with probability {self.orbits.top.max():.6g}"
+            )
+
+    # Columns: x of each orbit, P(accept), then for each group of slots its top accepted and rejected mass.
+
+    def _model(self) -> Any:
+        """Rows `low <= share @ x - chance * P(accept) - accepted[slot] + rejected[slot] <= high`."""
+        o, name = self.orbits, self.guarantee.name
+        zero, infinite = np.zeros(o.slot.size), np.full(o.slot.size, np.inf)
+        blocks: list[Any] = [self._block(-np.ones(1), 0.0, 0.0, np.zeros(1), np.zeros(1), total=True)]
+        if name == "steady":
+            blocks.append(self._block(-o.top, 0.0, 0.0, o.mass - o.top, zero))
+        elif self.guarantee.spends:
+            blocks.append(self._block(zero, -1.0, 0.0, -infinite, zero))
+            blocks.append(self._block(zero, 0.0, 1.0, o.mass, infinite))
+        elif name == "average":
+            blocks.append(self._block(zero, -1.0, 0.0, o.mass - o.top, zero))
+        cap = self.guarantee.posterior_cap
+        if cap is not None and name != "steady":
+            blocks.append(self._block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
+        budget = np.concatenate([np.zeros(self.size + 1), self._success_cost()])
+        blocks.append((sparse.csc_array(budget[None]), np.full(1, -np.inf), np.full(1, np.inf)))
+        matrix = sparse.csc_array(sparse.vstack([matrix for matrix, _, _ in blocks]))
+        cost = np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)])
+        rows = np.concatenate([low for _, low, _ in blocks]), np.concatenate([high for _, _, high in blocks])
+        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), rows, _OPTIONS)
+
+    def _block(
+        self, chance: Array, accepted: float, rejected: float, low: Array, high: Array, total: bool = False
+    ) -> tuple[Any, Array, Array]:
+        o = self.orbits
+        x = sparse.csc_array(np.ones((1, self.size))) if total else o.share
+        slot = sparse.coo_array(
+            (np.ones(o.slot.size), (np.arange(o.slot.size), o.slot)), shape=(o.slot.size, o.size.size)
+        )
+        slots = sparse.coo_array((1, o.size.size)) if total else slot
+        columns = [x, sparse.coo_array(chance[:, None]), accepted * slots, rejected * slots]
+        return sparse.hstack(columns), low, high
+
+    def _success_cost(self) -> Array:
+        """Success is the mean over reviews of the top accepted plus the top rejected mass of their slots."""
+        share = self.orbits.size / self.orbits.size.sum()
+        return np.concatenate([share, share])
+
+    def _search(self) -> tuple[Array, float, Dual]:
+        """The best table over all ranges, and a bound: cutting planes on the convex cost of a range."""
+        corners = self._open_corners()
+        point, best, cuts, prices = corners[-1], (np.inf, np.zeros(0)), [], []
+        for _ in range(_CUTS):
+            cost, table, slope, price = self._at(*point)
+            if cost < best[0]:
+                best = (cost, table)
+            cuts.append(np.concatenate([slope, [cost - slope @ point]]))
+            prices.append(price)
+            bound, point, parts = _lowest(np.array(cuts), corners)
+            if best[0] - bound <= _GAP:
+                break
+        constant, mixed = float(parts @ np.array(cuts)[:, 2]), parts @ np.array(prices)
+        return best[1], bound, Dual(constant, float(mixed[0]), mixed[1:], corners)
+
+    def _open_corners(self) -> Array:
+        """Corners that leave room for what is never decided against; the widest range comes last."""
+        corners = self.corners
+        if (self.fixed == 1.0).any():
+            corners = corners[corners[:, 1] == 1.0]
+        if (self.fixed == 0.0).any():
+            corners = corners[corners[:, 0] == 0.0]
+        if not len(corners):
+            raise CertificateError(
+                "never-against cannot be kept together with epsilon or a multiplier below 2: a paper has "
+                "strong evidence both ways, depending on its reviewers"
+            )
+        whole = corners[(corners[:, 0] == 0.0) & (corners[:, 1] == 1.0)]
+        return whole if len(whole) else corners
+
+    def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
+        """For tables inside a range: cost, table, slopes of the cost in (low, high), prices of the rows."""
+        weight, free = self.orbits.weight, self.fixed < 0.0
+        # A range that is one point may come out a rounding wrong way round, which no solver takes.
+        high = max(low, high)
+        least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
+        self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
+        run_solver(self._solver)
+        solution = self._solver.getSolution()
+        x = np.asarray(solution.col_value)[: self.size]
+        pull = np.asarray(solution.col_dual)[: self.size] * weight * free
+        light = weight < _LIGHTEST
+        table = np.clip(x / np.where(light, 1.0, weight), low, high)
+        table = np.where(light, np.where(self.lean > 0.0, high, low), table)
+        slopes = np.array([np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()])
+        total, *rows = np.asarray(solution.row_dual)[:-1]
+        prices = np.append(total, np.reshape(rows, (-1, self.orbits.slot.size)).sum(axis=0))
+        return self._solver.getObjectiveValue(), np.where(free, table, self.fixed), slopes, prices
+
+    def _solved(self, table: Array, bound: float | None = None) -> Solved:
+        o = self.orbits
+        error = float(o.weight @ (table * (1.0 - o.favor) + (1.0 - table) * o.favor))
+        accepted = o.share @ (o.weight * table)
+        tops = _by_group(accepted, o) + _by_group(o.mass - accepted, o)
+        success = float(tops @ o.size) / int(o.size.sum())
+        return Solved(table[o.of], error, error if bound is None else bound, success)
+
+
+def _by_group(values: Array, o: Orbits) -> Array:
+    """The largest value in each group of tied slots."""
+    return np.asarray(values.reshape(o.size.size, o.mass.size // o.size.size).max(axis=1, initial=0.0))
+
+
+def beyond_doubt(favor: Array, sure: float | None) -> Array:
+    """1 or 0 where the evidence is too strong to be decided against, else -1."""
+    if sure is None:
+        return np.full(favor.shape, -1.0)
+    return np.where(favor >= sure, 1.0, np.where(1.0 - favor >= sure, 0.0, -1.0))
+
+
+def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
+    """The least of the cuts' maximum over the corners' hull, where it is, and the cuts' parts in it."""
+    if len(corners) == 1:
+        heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
+        return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
+    at_corners = cuts[:, :2] @ corners.T + cuts[:, 2:]
+    result: Any = linprog(
+        np.concatenate([np.zeros(len(corners)), [1.0]]),
+        A_ub=np.column_stack([at_corners, -np.ones(len(cuts))]),
+        b_ub=np.zeros(len(cuts)),
+        A_eq=np.concatenate([np.ones(len(corners)), [0.0]])[None],
+        b_eq=[1.0],
+        bounds=[(0.0, 1.0)] * len(corners) + [(None, None)],
+    )
+    return float(result.fun), result.x[:-1] @ corners, np.abs(result.ineqlin.marginals)
+
+
+def run_solver(solver: Any) -> None:
+    """Solve from the last basis; a numerical failure is tried again from the start, then by other means."""
+    for again in ({}, *_ATTEMPTS):
+        for option, value in again.items():
+            solver.setOptionValue(option, value)
+        if again:
+            solver.clearSolver()
+        status = run(solver)
+        for option in again:
+            solver.setOptionValue(option, _OPTIONS[option])
+        if status == highspy.HighsModelStatus.kOptimal:
+            return
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise CertificateError("no table keeps the asked limits")
+    raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")

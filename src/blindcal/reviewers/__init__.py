@@ -1,0 +1,26 @@
+"""A paper's quality -> the score that somebody gives it, and back: affine, curved, rounded reviewers.
+
+In: parameters of a reviewer or of a whole pool. Out: likelihoods of scores, and what scores say of quality,
+which is N(0, 1). A new kind of reviewer derives from `Reviewer` (protocol) and lives here. Imports: files
+and below.
+"""
+
+from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.curves import Logistic, Monotone, PiecewiseLinear, Power
+from blindcal.reviewers.protocol import Reviewer
+from blindcal.reviewers.quality import chance_better, posterior_mean, posterior_tail, posterior_variance
+from blindcal.reviewers.rounded import Rounded
+
+__all__ = [
+    "Affine",
+    "Logistic",
+    "Monotone",
+    "PiecewiseLinear",
+    "Power",
+    "Reviewer",
+    "Rounded",
+    "chance_better",
+    "posterior_mean",
+    "posterior_tail",
+    "posterior_variance",
+]

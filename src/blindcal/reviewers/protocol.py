@@ -1,0 +1,155 @@
+"""Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
+
+One likelihood serves every kind: given quality t the score is Gaussian around `score(t)` with standard
+deviation `spread(t)`; a rounded reviewer then reports the nearest value of a grid. Qualities are N(0, 1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.checks import Array, numbers
+from blindcal.errors import InputError
+from blindcal.reviewers.quadrature import Rows, log_evidence
+
+Booleans = NDArray[np.bool_]
+
+_LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
+# Noise smaller than this beside its score is lost in rounding before it can be integrated over.
+_SEEN = 1e-13
+# Where curves and spreads that nobody declares are looked up, a 64th apart. Qualities are N(0, 1): beyond 64
+# none ever occurs, and scores 60 standard deviations out stay inside.
+QUALITIES = np.linspace(-64.0, 64.0, 8193)
+
+
+class Reviewer(ABC):
+    """An increasing curve `score(quality)` and a spread around it.
+
+    Subclasses give the curve, its inverse and its derivative; likelihood and marginal follow from them. A
+    subclass may also have a `spread` of its own: above 0, and smooth at the scale of a 64th of quality (or
+    with `knots` where it is not).
+    """
+
+    noise: Array
+
+    @abstractmethod
+    def score(self, quality: ArrayLike) -> Array:
+        """The score without noise; increasing in quality."""
+
+    @abstractmethod
+    def quality(self, score: ArrayLike) -> Array:
+        """The quality whose score without noise is `score`; infinite beyond the range of the curve."""
+
+    @abstractmethod
+    def derivative(self, quality: ArrayLike) -> Array:
+        """d score / d quality."""
+
+    def center(self, quality: ArrayLike) -> Array:
+        """The score without noise and before any rounding."""
+        return self.score(quality)
+
+    def spread(self, quality: ArrayLike) -> Array:
+        """Standard deviation of the score given the quality."""
+        return np.broadcast_to(self.noise, np.broadcast_shapes(self.noise.shape, np.shape(quality)))
+
+    @property
+    def even(self) -> bool:
+        """Whether the spread is `noise` at every quality: so unless a subclass has a spread of its own."""
+        return type(self).spread is Reviewer.spread
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the parameters: () for one reviewer, the pool's shape for a pool."""
+        return ()
+
+    @property
+    def certain(self) -> Booleans:
+        """Where a score fixes the quality: no noise of any kind."""
+        return np.asarray(self._spreads()[1] == 0.0)
+
+    def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
+        """Log density of `score` given `quality`, `log N(score; score(quality), spread(quality)^2)`.
+
+        Without noise there is no such density: the score fixes the quality, and it is refused.
+        """
+        if self.certain.any():
+            raise InputError(
+                "log_likelihood needs noise above 0, found 0: without noise a score fixes the quality"
+            )
+        s, spread = numbers("score", score), self.spread(quality)
+        deviation = (s - self.score(quality)) / spread
+        return np.asarray(-0.5 * np.square(deviation) - np.log(spread) - _LOG_ROOT_TWO_PI)
+
+    def log_marginal(self, score: ArrayLike) -> Array:
+        """Log density of `score` with quality ~ N(0, 1); minus infinity where no quality gives it.
+
+        Without noise `phi(t) / score'(t)` at `t = quality(score)`, else the integral over qualities.
+        """
+        s = numbers("score", score)
+        if self.certain.all():
+            return self._log_change_of_variable(s)
+        return log_evidence((self,), s[..., None])
+
+    def _log_change_of_variable(self, score: Array) -> Array:
+        t = self.quality(score)
+        inside = np.isfinite(t)
+        with np.errstate(divide="ignore"):
+            log_slope = np.log(self.derivative(np.where(inside, t, 0.0)))
+        density = -0.5 * np.square(np.where(inside, t, 0.0)) - _LOG_ROOT_TWO_PI - log_slope
+        return np.where(inside, density, -np.inf)
+
+    # What the quadrature asks: where the likelihood lives and what it must resolve.
+
+    @property
+    def curved(self) -> bool:
+        """Whether points even in score differ from points even in quality."""
+        return True
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the knots tell all about curve and spread; else panels are halved until they agree."""
+        return self.even
+
+    @property
+    def knots(self) -> Array:
+        """Qualities where the curve is not smooth."""
+        return np.empty(0)
+
+    def edges(self, score: Array) -> Array:
+        """Where, in score, the likelihood turns: the score itself, or the ends of its grid cell.
+
+        [..., k], rising along the last axis.
+        """
+        return score[..., None]
+
+    def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
+        """The qualities outside which the score is more than that many deviations off."""
+        least, most = self._spreads()
+        unseen = (least > 0.0) & (least < _SEEN * np.abs(score))
+        if unseen.any():
+            found = np.broadcast_to(least, unseen.shape)[unseen].min()
+            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {found:g}")
+        edge, width = self.edges(score), most * deviations
+        return self.quality(edge[..., 0] - width), self.quality(edge[..., -1] + width)
+
+    def log_ceiling(self) -> Array:
+        """No log likelihood is above this."""
+        return np.asarray(-np.log(self._spreads()[0]) - _LOG_ROOT_TWO_PI)
+
+    def _spreads(self) -> tuple[Array, Array]:
+        """The least and the greatest spread over all qualities, each of the parameters' shape."""
+        if self.even:
+            return self.noise, self.noise
+        t = QUALITIES.reshape(-1, *(1 for _ in self.shape))
+        found = np.broadcast_to(numbers("spread", self.spread(t)), (QUALITIES.size, *self.shape))
+        least, most = found.min(axis=0), found.max(axis=0)
+        if ((least <= 0.0) & (most > 0.0)).any():
+            raise InputError(f"spread must be above 0 at every quality or at none, found {least.min():g}")
+        return least, most
+
+    def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
+        """This reviewer with its parameters spread over `shape`, flattened, those rows as a column."""
+        return self

@@ -1,0 +1,147 @@
+"""Scores on a grid: any reviewer, reporting the nearest of a list of values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from blindcal.checks import Array, numbers, where
+from blindcal.errors import InputError
+from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.protocol import Booleans, Reviewer
+from blindcal.reviewers.quadrature import Rows, log_evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded(Reviewer):
+    """A reviewer who reports the nearest value of a grid; the lowest and highest cells are open.
+
+    The likelihood is a probability: the Gaussian mass between the midpoints around the reported value.
+
+    >>> plain = Rounded(Affine(1.0, 5.0, noise=1.0), [4, 5, 6])
+    >>> np.exp(plain.log_likelihood([4, 5, 6], 0.0)).round(3)
+    array([0.309, 0.383, 0.309])
+    """
+
+    reviewer: Reviewer
+    grid: Array
+
+    def __init__(self, reviewer: Reviewer, grid: ArrayLike) -> None:
+        values = numbers("grid", grid)
+        if values.ndim != 1 or values.size < 2:
+            raise InputError(f"grid must list at least two scores, found shape {values.shape}")
+        where("grid", values[1:], np.diff(values) > 0, "must increase")
+        if isinstance(reviewer, Rounded):
+            raise InputError("reviewer is rounded already: round once")
+        object.__setattr__(self, "reviewer", reviewer)
+        object.__setattr__(self, "grid", values)
+        object.__setattr__(self, "noise", reviewer.noise)
+
+    @property
+    def even(self) -> bool:
+        return self.reviewer.even
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.reviewer.shape
+
+    @property
+    def certain(self) -> Booleans:
+        """Never: even without noise a cell of the grid leaves a range of qualities."""
+        return np.zeros(self.shape, dtype=np.bool_)
+
+    def score(self, quality: ArrayLike) -> Array:
+        """The grid value nearest to the reviewer's score; halfway goes up."""
+        cell = np.searchsorted(self._midpoints, self.reviewer.score(quality), side="right")
+        return np.asarray(self.grid[cell])
+
+    def quality(self, score: ArrayLike) -> Array:
+        return self.reviewer.quality(score)
+
+    def derivative(self, quality: ArrayLike) -> Array:
+        """Of the curve before rounding."""
+        return self.reviewer.derivative(quality)
+
+    def center(self, quality: ArrayLike) -> Array:
+        return self.reviewer.score(quality)
+
+    def spread(self, quality: ArrayLike) -> Array:
+        """Of the score before rounding."""
+        return self.reviewer.spread(quality)
+
+    def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
+        """Log probability of the reported `score`, which must lie on the grid."""
+        low, high = self._cell(numbers("score", score))
+        mean, spread = self.reviewer.score(quality), self.reviewer.spread(quality)
+        if (spread > 0.0).all():
+            return _log_normal_between((low - mean) / spread, (high - mean) / spread)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            noisy = _log_normal_between((low - mean) / spread, (high - mean) / spread)
+            sharp = np.log(((low <= mean) & (mean < high)).astype(np.float64))
+        return np.where(spread > 0.0, noisy, sharp)
+
+    def log_marginal(self, score: ArrayLike) -> Array:
+        """Log probability that `score` is reported, with quality ~ N(0, 1)."""
+        inner, s = self.reviewer, numbers("score", score)
+        low, high = self._cell(s)
+        if inner.certain.all():
+            return _log_normal_between(inner.quality(low), inner.quality(high))
+        if isinstance(inner, Affine) and inner.covariance is None:
+            scale = np.sqrt(np.square(inner.slope) + np.square(inner.noise))
+            return _log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
+        return log_evidence((self,), s[..., None])
+
+    @property
+    def curved(self) -> bool:
+        return self.reviewer.curved
+
+    @property
+    def resolved(self) -> bool:
+        return self.reviewer.resolved
+
+    @property
+    def knots(self) -> Array:
+        return self.reviewer.knots
+
+    def edges(self, score: Array) -> Array:
+        return np.stack(self._cell(score), axis=-1)
+
+    def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
+        inner = self.reviewer
+        if isinstance(inner, Affine) and inner.covariance is not None:
+            return inner.reach(score, deviations)
+        return super().reach(score, deviations)
+
+    def log_ceiling(self) -> Array:
+        return np.zeros(())
+
+    def column(self, shape: tuple[int, ...], rows: Rows) -> Rounded:
+        return Rounded(self.reviewer.column(shape, rows), self.grid)
+
+    @property
+    def _midpoints(self) -> Array:
+        return np.asarray(0.5 * (self.grid[1:] + self.grid[:-1]))
+
+    def _cell(self, score: Array) -> tuple[Array, Array]:
+        """The ends of the cell of each score, infinite at the ends of the grid."""
+        index = np.minimum(np.searchsorted(self.grid, score), self.grid.size - 1)
+        where("score", score, self.grid[index] == score, f"must lie on the grid {_listed(self.grid)}")
+        ends = np.concatenate([[-np.inf], self._midpoints, [np.inf]])
+        return ends[index], ends[index + 1]
+
+
+def _listed(grid: Array) -> str:
+    shown = [f"{value:g}" for value in grid[:10]]
+    return ", ".join(shown + (["..."] if grid.size > 10 else []))
+
+
+def _log_normal_between(low: Array, high: Array) -> Array:
+    """log P(low < Z <= high) for a standard normal Z, in the tail that keeps the digits."""
+    flip = low + high > 0.0
+    near, far = np.where(flip, -low, high), np.where(flip, -high, low)
+    upper, lower = log_ndtr(near), log_ndtr(far)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(near > far, upper + np.log1p(-np.exp(lower - upper)), -np.inf))

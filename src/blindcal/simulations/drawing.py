@@ -1,0 +1,256 @@
+"""Synthetic conferences, many at once, and the errors of an estimated ranking (rng passed in).
+
+Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.assignments.matchings import stacked_assignments, uniform_assignments
+from blindcal.calibrators.batches import Batch
+from blindcal.checks import Array, Integers, nonnegative, numbers, positive
+from blindcal.errors import InputError
+from blindcal.reviewers.affine import Affine
+from blindcal.reviews import Reviews
+
+Slopes = Literal["exponential", "lognormal", "equal"]
+
+
+@dataclass(frozen=True)
+class Law:
+    """How reviewers are drawn and how scores arise.
+
+    `slopes`: "exponential" with mean `slope`; "lognormal" with median `slope` and log-sd `slope_spread`; or
+    all "equal" to `slope`. `offset` and `noise` are standard deviations, `center` the mean of the offsets;
+    with `noise_spread` each reviewer has a noise of its own, lognormal with median `noise` and that log-sd.
+    With a `grid`, each score moves to the nearest grid point (to the higher one from the middle).
+
+    >>> Law(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
+    array([1., 1.])
+    """
+
+    slopes: Slopes = "equal"
+    slope: float = 1.0
+    slope_spread: float = 0.0
+    offset: float = 0.0
+    noise: float = 0.5
+    center: float = 0.0
+    noise_spread: float = 0.0
+    grid: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.slopes not in ("exponential", "lognormal", "equal"):
+            raise InputError(f"slopes must be exponential, lognormal or equal, found {self.slopes!r}")
+        positive("slope", self.slope)
+        numbers("center", self.center)
+        for name in ("slope_spread", "offset", "noise", "noise_spread"):
+            nonnegative(name, getattr(self, name))
+        if self.slopes != "lognormal" and self.slope_spread > 0:
+            raise InputError(f"slope_spread is for lognormal slopes, found {self.slope_spread:g}")
+        if self.grid is not None and (len(self.grid) < 2 or (np.diff(numbers("grid", self.grid)) <= 0).any()):
+            raise InputError(f"grid must be two or more increasing scores, found {self.grid!r}")
+
+    def parameters(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Independent (slope, offset, noise), each of the given shape."""
+        if self.slopes == "exponential":
+            slope = rng.exponential(self.slope, shape)
+        elif self.slopes == "lognormal":
+            slope = self.slope * np.exp(self.slope_spread * rng.standard_normal(shape))
+        else:
+            slope = np.full(shape, self.slope)
+        offset = self.center + self.offset * rng.standard_normal(shape)
+        noise = self.noise * np.exp(self.noise_spread * rng.standard_normal(shape))
+        return slope, offset, noise
+
+    def scores(
+        self, rng: np.random.Generator, quality: Array, slope: Array, offset: Array, noise: Array
+    ) -> Array:
+        """One score for each entry of the (broadcast) arguments, moved to the grid if there is one."""
+        mean = slope * quality + offset
+        score = mean + noise * rng.standard_normal(np.shape(mean))
+        return score if self.grid is None else rounded(score, self.grid)
+
+
+def paper_law(noise: float, reading: str = "text") -> Law:
+    """Appendix A: slopes Exp(1). In the text `noise` is a variance and offsets have variance 0.5; the
+    published script takes both numbers as standard deviations.
+
+    >>> round(paper_law(0.25).noise, 3), round(paper_law(0.25).offset, 3)
+    (0.5, 0.707)
+    >>> paper_law(0.25, "script").noise, paper_law(0.25, "script").offset
+    (0.25, 0.5)
+    """
+    nonnegative("noise", noise)
+    if reading == "script":
+        return Law(slopes="exponential", offset=0.5, noise=noise)
+    if reading == "text":
+        return Law(slopes="exponential", offset=math.sqrt(0.5), noise=math.sqrt(noise))
+    raise InputError(f"reading must be text or script, found {reading!r}")
+
+
+def nips_2014_law() -> Law:
+    """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1."""
+    return Law(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
+
+
+def prototype_law() -> Law:
+    """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much."""
+    return Law(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
+
+
+def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
+    """Each score's nearest grid point; from the middle between two, the higher one.
+
+    >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
+    array([1., 2., 3.])
+    """
+    points = numbers("grid", grid)
+    middles = (points[1:] + points[:-1]) / 2
+    chosen: Array = points[np.searchsorted(middles, numbers("score", score), side="right")]
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Many conferences of one size: `quality[c, paper]`, and `slope`, `offset`, `noise` `[c, reviewer]`.
+
+    In conference c, `reviewer[c, paper, place]` (numbered from 0) gave the paper `score[c, paper, place]`.
+    """
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    reviewer: Integers
+    score: Array
+
+    @cached_property
+    def _numbers(self) -> Integers:
+        """Reviewer numbers `c * reviewers + j` through all conferences, one for each review."""
+        count, reviewers = self.slope.shape
+        flat: Integers = (self.reviewer + reviewers * np.arange(count)[:, None, None]).ravel()
+        return flat
+
+    @cached_property
+    def _reviewing(self) -> NDArray[np.bool_]:
+        """Which of those numbers have a review: only they are reviewers of the batch."""
+        return np.bincount(self._numbers, minlength=self.slope.size) > 0
+
+    @cached_property
+    def batch(self) -> Batch:
+        """All conferences as one disjoint table for the calibrators; papers in order `c * papers + i`."""
+        count, papers, per_paper = self.reviewer.shape
+        renumbered = np.cumsum(self._reviewing) - 1
+        return Batch(
+            paper=np.repeat(np.arange(count * papers), per_paper),
+            reviewer=renumbered[self._numbers],
+            score=self.score.ravel(),
+            paper_group=np.repeat(np.arange(count), papers),
+            reviewer_group=np.repeat(np.arange(count), self.slope.shape[1])[self._reviewing],
+        )
+
+    @property
+    def parameters(self) -> tuple[Array, Array, Array]:
+        """(slope, offset, noise) of the batch's reviewers."""
+        chosen = self._reviewing
+        return self.slope.ravel()[chosen], self.offset.ravel()[chosen], self.noise.ravel()[chosen]
+
+    def reviews(self, conference: int = 0) -> Reviews:
+        """One of the conferences as a table; ids `P000001`, `R000001` sort like the numbers from 0."""
+        papers, per_paper = self.score.shape[1:]
+        paper = [f"P{number:06d}" for number in range(papers) for _ in range(per_paper)]
+        reviewer = [f"R{number:06d}" for number in self.reviewer[conference].ravel()]
+        score = self.score[conference].ravel()
+        return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
+
+def simulate(
+    rng: np.random.Generator,
+    count: int,
+    papers: int,
+    reviewers: int,
+    per_paper: int,
+    law: Law,
+    stacked: bool = False,
+) -> Simulation:
+    """`count` independent conferences; assignments uniform under even loads, or `stacked` as in the script.
+
+    >>> drawn = simulate(np.random.default_rng(1), 2, papers=4, reviewers=4, per_paper=3, law=prototype_law())
+    >>> drawn.score.shape, drawn.batch.groups
+    ((2, 4, 3), 2)
+    """
+    if stacked and reviewers != papers:
+        raise InputError(f"stacked assignments need as many reviewers as papers, found {reviewers}, {papers}")
+    if stacked:
+        reviewer = stacked_assignments(rng, count, papers, per_paper)
+    else:
+        reviewer = uniform_assignments(rng, count, papers, reviewers, per_paper)
+    quality = rng.standard_normal((count, papers))
+    parameters = law.parameters(rng, (count, reviewers))
+    row = np.arange(count)[:, None, None]
+    score = law.scores(rng, quality[..., None], *(value[row, reviewer] for value in parameters))
+    return Simulation(quality, *parameters, reviewer, score)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledConference:
+    """One conference in which the adversary knows a pool of candidates for each paper.
+
+    Parameters `slope[j], offset[j], noise[j]` are public. `pool[paper, m]` lists the candidates in increasing
+    order, whatever the truth; each is one of the paper's reviewers with `probability[paper, m] = k/m`.
+    Secret: `reviewer[paper, k]`, who wrote `score[paper, k]`, and `quality[paper]`.
+    """
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    pool: Integers
+    probability: Array
+    reviewer: Integers
+    score: Array
+
+    @property
+    def reviewers(self) -> Affine:
+        """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
+        return Affine(self.slope, self.offset, self.noise)
+
+
+def pooled_conference(
+    rng: np.random.Generator, papers: int, pool: int, per_paper: int, law: Law, reviewers: int | None = None
+) -> PooledConference:
+    """Each paper has a uniform pool of `pool` out of `reviewers` (default: as many as papers).
+
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
+
+    >>> drawn = pooled_conference(np.random.default_rng(1), 5, pool=4, per_paper=2, law=prototype_law())
+    >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
+    ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
+    """
+    people = max(papers, pool) if reviewers is None else reviewers
+    if not 1 <= per_paper <= pool <= people:
+        raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
+    quality = rng.standard_normal(papers)
+    slope, offset, noise = law.parameters(rng, (people,))
+    drawn = _subsets(rng, papers, people, pool)
+    reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
+    score = law.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
+    probability = np.full((papers, pool), per_paper / pool)
+    return PooledConference(quality, slope, offset, noise, drawn, probability, reviewer, score)
+
+
+def _subsets(rng: np.random.Generator, count: int, people: int, size: int) -> Integers:
+    """`count` independent uniform subsets of `size` out of `people`, each sorted (Floyd's algorithm)."""
+    chosen = np.empty((count, size), dtype=np.int64)
+    for place, last in enumerate(range(people - size, people)):
+        candidate = rng.integers(0, last, count, endpoint=True)
+        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, candidate)
+    return np.sort(chosen, axis=1)

@@ -1,0 +1,263 @@
+"""Sweeps: a grid of settings, many simulated conferences each, on one core, on all, or on a cluster.
+
+The numbers depend on setting, methods and seed alone: not on how many workers share the tasks or in which
+order they finish, not on the other settings in the grid, not on how often a sweep was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import blindcal
+from blindcal.calibrators import (
+    hierarchical_quality,
+    isotonic_quality,
+    maximum_likelihood_quality,
+    offsets_quality,
+    posterior_quality,
+    raw_quality,
+    standardized_quality,
+)
+from blindcal.checks import Array
+from blindcal.errors import InputError
+from blindcal.files.disk import canonical, digest, read_json, write_json
+from blindcal.simulations.drawing import Law, Simulation, simulate
+from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
+from blindcal.workers import cores, shared
+
+# Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
+_PAPERS_A_TASK = 2_500
+
+METHODS: Mapping[str, Callable[[Simulation], tuple[Array, Array]]] = {
+    "raw": lambda drawn: raw_quality(drawn.batch),
+    "standardized": lambda drawn: standardized_quality(drawn.batch),
+    "maximum_likelihood": lambda drawn: maximum_likelihood_quality(drawn.batch, *drawn.parameters),
+    "posterior": lambda drawn: posterior_quality(drawn.batch, *drawn.parameters),
+    "isotonic": lambda drawn: isotonic_quality(drawn.batch),
+    "offsets": lambda drawn: offsets_quality(drawn.batch),
+    "hierarchical": lambda drawn: hierarchical_quality(drawn.batch),
+}
+MEASURES: Mapping[str, Callable[[Array, Array], Array]] = {
+    "kendall_tau": kendall_tau_distance,
+    "messy_middle": messy_middle_error,
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The size of a conference and the law of its reviewers."""
+
+    law: Law
+    papers: int = 100
+    reviewers: int = 100
+    per_paper: int = 3
+    stacked: bool = False
+
+    @property
+    def chunk(self) -> int:
+        """Conferences simulated by one task."""
+        return max(1, _PAPERS_A_TASK // max(1, self.papers))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Chunk number `chunk` of a setting's conferences, through every method.
+
+    Its random numbers come from (seed, setting, chunk) alone: the same conferences whatever the methods.
+    """
+
+    setting: Setting
+    methods: tuple[str, ...]
+    seed: int
+    chunk: int
+
+    @property
+    def description(self) -> dict[str, object]:
+        # Another version may give other numbers.
+        return {"version": blindcal.__version__, "measures": list(MEASURES), **asdict(self)}
+
+    def rng(self) -> np.random.Generator:
+        key = digest(asdict(self.setting))
+        words = (int(key[start : start + 8], 16) for start in range(0, 64, 8))
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(*words, self.chunk)))
+
+    def run(self) -> Array:
+        """`errors[method, measure, conference]`."""
+        s = self.setting
+        drawn = simulate(self.rng(), s.chunk, s.papers, s.reviewers, s.per_paper, s.law, s.stacked)
+        quality = np.stack([METHODS[name](drawn)[0] for name in self.methods])
+        estimate = quality.reshape(len(self.methods), *drawn.quality.shape)
+        return np.stack([measure(drawn.quality, estimate) for measure in MEASURES.values()], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """`errors[setting, method, measure, trial]`; trials of one setting are paired between methods."""
+
+    settings: tuple[Setting, ...]
+    methods: tuple[str, ...]
+    errors: Array
+
+    @property
+    def mean(self) -> Array:
+        """`[setting, method, measure]`."""
+        return np.asarray(self.errors.mean(axis=-1))
+
+    @property
+    def standard_error(self) -> Array:
+        """Of the mean over trials; nan for a single trial."""
+        trials = self.errors.shape[-1]
+        if trials == 1:
+            return np.full(self.errors.shape[:-1], np.nan)
+        return np.asarray(self.errors.std(axis=-1, ddof=1) / np.sqrt(trials))
+
+
+def sweep(
+    settings: Sequence[Setting],
+    methods: Sequence[str],
+    *,
+    trials: int,
+    seed: int,
+    workers: int | None = 1,
+    scheduler: str | None = None,
+    folder: str | Path | None = None,
+    progress: Callable[[int], None] = lambda steps: None,
+) -> Sweep:
+    """`trials` conferences of every setting through every method.
+
+    `workers` processes on this machine (joblib; `None`: one a core), or those of the Dask cluster at
+    `scheduler`. With a `folder`, finished tasks are kept there and never computed again: the same call goes
+    on where a killed one stopped. The first trials of a longer sweep are those of a shorter one.
+    `progress` is called with each number of tasks done, out of `tasks_in(settings, trials)`.
+
+    >>> one = sweep([Setting(Law(noise=0.1), papers=8, reviewers=8)], ["raw"], trials=2, seed=1)
+    >>> one.errors.shape
+    (1, 1, 2, 2)
+    """
+    tasks = _tasks(settings, methods, trials, seed)
+    store = None if folder is None else _Store(Path(folder))
+    found = {} if store is None else store.read(tasks)
+    missing = [task for task in tasks if task not in found]
+    progress(len(found))
+    with closing(_computed(missing, workers, scheduler)) as results:
+        for task, errors in results:
+            if store is not None:
+                store.write(task, errors)
+            found[task] = errors
+            progress(1)
+    rows = [
+        np.concatenate([found[task] for task in tasks if task.setting == one], axis=-1)[..., :trials]
+        for one in settings
+    ]
+    return Sweep(tuple(settings), tuple(methods), np.stack(rows))
+
+
+def tasks_in(settings: Sequence[Setting], trials: int) -> int:
+    """How many tasks a sweep over these settings has.
+
+    >>> tasks_in([Setting(Law(), papers=100), Setting(Law(), papers=1000)], trials=60)
+    33
+    """
+    return sum(_chunks(setting, trials) for setting in settings)
+
+
+def _chunks(setting: Setting, trials: int) -> int:
+    return -(-trials // setting.chunk)
+
+
+def _tasks(settings: Sequence[Setting], methods: Sequence[str], trials: int, seed: int) -> list[Task]:
+    for name, value in (("trials", trials), ("settings", len(settings)), ("methods", len(methods))):
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, found {value}")
+    if seed < 0:
+        raise InputError(f"seed must be at least 0, found {seed}")
+    if unknown := [name for name in methods if name not in METHODS]:
+        raise InputError(f"methods must be among {', '.join(METHODS)}; found {unknown[0]!r}")
+    if len(set(methods)) < len(methods) or len(set(settings)) < len(settings):
+        raise InputError("methods and settings must be named once each")
+    return [
+        Task(setting, tuple(methods), seed, chunk)
+        for setting in settings
+        for chunk in range(_chunks(setting, trials))
+    ]
+
+
+def _run(number: int, task: Task) -> tuple[int, Array]:
+    return number, task.run()
+
+
+def _computed(tasks: list[Task], workers: int | None, scheduler: str | None) -> Generator[tuple[Task, Array]]:
+    """Every task's errors, in whatever order they finish."""
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, found {workers}")
+    if not tasks:
+        return
+    if scheduler is not None:
+        yield from _on_cluster(tasks, scheduler)
+    elif workers == 1:
+        yield from ((task, task.run()) for task in tasks)
+    else:
+        yield from _on_processes(tasks, workers)
+
+
+def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Task, Array]]:
+    _optional("joblib", "cli", "more than one worker")
+    with closing(shared(Task.run, tasks, workers or cores())) as results:
+        for number, errors in results:
+            yield tasks[number], errors
+
+
+def _on_cluster(tasks: list[Task], scheduler: str) -> Generator[tuple[Task, Array]]:
+    distributed = _optional("distributed", "cluster", "a scheduler")
+    try:
+        client = distributed.Client(scheduler, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+    with client:
+        futures = client.map(_run, range(len(tasks)), tasks, pure=False)
+        for _, (number, errors) in distributed.as_completed(futures, with_results=True):
+            yield tasks[number], errors
+
+
+def _optional(module: str, extra: str, purpose: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise InputError(f"{purpose} needs {module}: pip install 'blindcal[{extra}]'") from None
+
+
+class _Store:
+    """One file for each finished task, named by what the task is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be a folder for results: {error.strerror}") from None
+
+    def path(self, task: Task) -> Path:
+        return self.folder / f"{digest(task.description)[:32]}.json"
+
+    def write(self, task: Task, errors: Array) -> None:
+        # A task's numbers are always the same, so a second sweep in the folder replaces them by themselves.
+        write_json(self.path(task), {"task": task.description, "errors": errors}, replace=True)
+
+    def read(self, tasks: Sequence[Task]) -> dict[Task, Array]:
+        return {task: self._errors(task) for task in tasks if self.path(task).exists()}
+
+    def _errors(self, task: Task) -> Array:
+        path, shape = self.path(task), (len(task.methods), len(MEASURES), task.setting.chunk)
+        content = read_json(path)
+        if isinstance(content, dict) and canonical(content.get("task")) == canonical(task.description):
+            errors = np.asarray(content.get("errors"), dtype=np.float64)
+            if errors.shape == shape:
+                return errors
+        raise InputError(f"{path} is not the result of this sweep: remove it, or choose another folder")
