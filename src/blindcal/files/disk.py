@@ -208,6 +208,18 @@ def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
         os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
 
 
+def try_writing(folder: str | os.PathLike[str]) -> None:
+    """An `OSError` unless files can be written into a folder. Nothing is left there, even by a kill, but what
+    `clear_stale` removes."""
+    name = _temporary_name(Path(folder) / "blindcal")
+    descriptor, named = _open_temporary(name, 0o600)
+    try:
+        if named:
+            os.unlink(name)
+    finally:
+        os.close(descriptor)
+
+
 def clear_stale(folder: str | os.PathLike[str]) -> None:
     """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
     with suppress(FileNotFoundError, NotADirectoryError):
