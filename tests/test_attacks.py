@@ -13,17 +13,17 @@ import pytest
 
 from blindcal.audits.verification import Check, report, verify
 from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
-from blindcal.decisions.histories import Past, Truth
+from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.decisions.releases import Outcome, decide
-from blindcal.decisions.requests import Request
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.plans.certificates import claim, keeps, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key

@@ -18,7 +18,6 @@ from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, pre
 from blindcal.decisions.coins import Key
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import decide
-from blindcal.decisions.requests import Request
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
 from blindcal.plans.amendments import Earlier, SettledCase, amended_case
@@ -27,6 +26,7 @@ from blindcal.plans.decks import explore
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.menus import menu
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews

@@ -13,16 +13,16 @@ import pytest
 
 from blindcal.audits.verification import report, verify
 from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
-from blindcal.decisions.histories import FEWEST, Truth, same_reviews, same_scores
+from blindcal.decisions.histories import FEWEST, same_reviews, same_scores
 from blindcal.decisions.records import PaperRecord, open_ledger
 from blindcal.decisions.releases import Outcome, decide
-from blindcal.decisions.requests import Request
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.amendments import AmendedCase, Earlier, amended_case
 from blindcal.plans.planning import plan_conference
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from sizes import count
 from small_conferences import loaded, small_conference

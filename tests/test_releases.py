@@ -11,18 +11,17 @@ import pytest
 from scipy.stats import binom
 
 from blindcal.audits.verification import report, verify
-from blindcal.beliefs.conferences import Conference, assemble, secret_of
+from blindcal.beliefs.conferences import Conference, Truth, assemble, secret_of
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import true_secret
-from blindcal.decisions.histories import Truth
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import Outcome, decide
-from blindcal.decisions.requests import Request
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.plans.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.planning import PaperPlan, plan_conference, summary
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from sizes import count
 from small_conferences import drawn, loaded, small_conference

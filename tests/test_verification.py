@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 from blindcal.audits.verification import _ALWAYS, Check, _close, _same_text, report, verify
-from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import Draft, draft, with_texts
-from blindcal.decisions.histories import Past, Truth
+from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger
 from blindcal.decisions.releases import decide
-from blindcal.decisions.requests import Request, input_stamp
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference
 

@@ -11,7 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,6 +26,9 @@ _CHUNKS = 16
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
 
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""What is done, and in how many steps -> a function to call with the number of steps done since."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -33,6 +36,12 @@ Result = TypeVar("Result")
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def silent(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """Progress that nobody watches."""
+    yield lambda done: None
 
 
 def each(
