@@ -138,6 +138,8 @@ def test_the_guide_for_contributors_names_files_and_verbs_that_exist() -> None:
     paths = set(re.findall(r"`((?:src|docs|studies|bench|requirements|[A-Z]+\.)[\w./-]*)`", guide))
     assert len(paths) > 40
     assert not [path for path in paths if not (ROOT / path).exists()]
+    source = "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    assert not [name for name in re.findall(r"`(_\w+)`", guide) if not re.search(rf"\b{name}\b", source)]
     verbs = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     assert verbs
     assert {*re.findall(r"^\| `make ([\w-]+)` \|", guide, re.M)} == {*verbs[1].split()}
