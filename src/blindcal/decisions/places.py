@@ -7,11 +7,7 @@ from pathlib import Path
 
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
-<<<<<<< HEAD:src/blindcal/decisions/places.py
-=======
-from blindcal.files import clear_stale, try_writing
-from blindcal.records import sealed_folder
->>>>>>> main:src/blindcal/places.py
+from blindcal.files.disk import clear_stale, try_writing
 
 # As many as Linux follows.
 _MOST_LINKS = 40
