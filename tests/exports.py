@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from blindcal.cells import unescape
+from blindcal.files.tables import format_table
 from blindcal.importers import Choices, Imported, import_reviews, read_map
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"
@@ -93,3 +95,13 @@ EXPORTS = [
     Export("panel/flat.json", "a table with a row for each review"),
     Export("panel/crowd.tsv.gz", "a table with a row for each review", {"best_first": ("A", "B", "C")}),
 ]
+
+
+def rows(imported: Imported) -> list[dict[str, str]]:
+    """The table as it would be written, without the escapes of the writer."""
+    written = rows_of(format_table(imported.columns()))
+    return [{name: unescape(cell) for name, cell in row.items()} for row in written]
+
+
+def in_order(table: list[dict[str, str]]) -> list[tuple[tuple[str, str], ...]]:
+    return sorted(tuple(sorted(row.items())) for row in table)

@@ -22,19 +22,15 @@ pytest.importorskip("typer")
 import typer
 
 from blindcal import __version__, errors
-from blindcal.cli import console, reference, run
+from blindcal.cli import console, reference
 from blindcal.cli.app import app
+from commands import call
 
 pytestmark = pytest.mark.edge
 
-ROOT = Path(__file__).parents[1]
+
+ROOT = Path(__file__).parents[2]
 CANARY = "canary-7f3a"
-
-
-def call(*arguments: str) -> tuple[int, str, str]:
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        code = run(arguments)
-    return code, out.getvalue(), err.getvalue()
 
 
 def guarded(action: Callable[[], object], *arguments: str) -> tuple[int, str]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
-from decimal import Context, Decimal
-from fractions import Fraction
 from itertools import product
-from math import lcm, perm, prod
+from math import perm, prod
 
 import numpy as np
 import pytest
@@ -30,6 +28,7 @@ from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.policy import Policy
 from blindcal.policies.programs import solve
 from blindcal.policies.safeguards import private_policy
+from oracles import NamingAdversary
 from sizes import count
 
 MENU = (
@@ -44,84 +43,6 @@ MENU = (
     Guarantee("none", epsilon=2.0, posterior_cap=0.9),
 )
 GRID = tuple(float(score) for score in range(-4, 5))
-
-
-class Adversary:
-    """Lists every tuple, adds up in whole numbers, and names people only: `*` is not a name.
-
-    Nothing of the belief is used but its weights, in the order of the tuples.
-    """
-
-    def __init__(self, case: PaperCase, policy: ExactPolicy, entry: list[int] | None = None) -> None:
-        named = [name for name in case.candidates if name != "*"]
-        every = product(case.candidates, repeat=len(case.scores))
-        self.tuples = [who for who in every if all(who.count(name) <= 1 for name in named)]
-        self.slots = range(len(case.scores))
-        weight = case.belief.weight.tolist() if entry is None else entry
-        assert len(weight) == len(self.tuples)
-        self.weight = [int(Fraction(w) * 2**1074) for w in weight]
-        chance = [policy.probability(r) for r in range(len(weight))]
-        unit = lcm(*{p.denominator for p in chance})
-        self.unit, self.total = unit, sum(self.weight)
-        accept = [p.numerator * (unit // p.denominator) for p in chance]
-        self.chance = {"accept": accept, "reject": [unit - p for p in accept]}
-
-    def named(self, slot: int, outcome: str | None) -> dict[str, Fraction]:
-        """P(this person wrote the slot, and the outcome), people only."""
-        mass: dict[str, int] = defaultdict(int)
-        for r, who in enumerate(self.tuples):
-            if who[slot] != "*":
-                mass[who[slot]] += self.weight[r] * (
-                    self.unit if outcome is None else self.chance[outcome][r]
-                )
-        return {name: Fraction(part, self.total * self.unit) for name, part in mass.items()}
-
-    def top(self, slot: int, outcome: str | None) -> Fraction:
-        return max(self.named(slot, outcome).values(), default=Fraction(0))
-
-    def outcome(self, outcome: str) -> Fraction:
-        whole = sum(w * p for w, p in zip(self.weight, self.chance[outcome], strict=True))
-        return Fraction(whole, self.total * self.unit)
-
-    def epsilon_factor(self) -> Fraction | None:
-        """The largest ratio between two tuples' chances of one outcome; None if it has no bound."""
-        worst = Fraction(1)
-        for chances in self.chance.values():
-            if max(chances) > 0:
-                if min(chances) == 0:
-                    return None
-                worst = max(worst, Fraction(max(chances), min(chances)))
-        return worst
-
-    def check(self, guarantee: Guarantee, stated: Claim) -> float:
-        """No claim below the truth, every limit kept; returns the largest rise."""
-        before = [self.top(slot, None) for slot in self.slots]
-        after = {d: [self.top(slot, d) for slot in self.slots] for d in self.chance}
-        success = sum(map(sum, after.values()), Fraction(0))
-        seen = {d: self.outcome(d) for d in self.chance if self.outcome(d) > 0}
-        posteriors = [(after[d][slot] / seen[d], before[slot]) for d in seen for slot in self.slots]
-        rise = max(0, *(new - old for new, old in posteriors))
-        assert stated.reviews == len(self.slots)
-        tiny = Fraction(1, 2**79)
-        assert success <= stated.success <= success + tiny
-        assert sum(before) <= stated.success_scores_only <= sum(before) + tiny
-        assert success - sum(before) <= stated.added
-        assert rise <= Fraction(stated.largest_rise)
-        assert float(rise) >= stated.largest_rise - 1e-15
-        assert max(new for new, _ in posteriors) <= Fraction(stated.largest_posterior)
-        factor = self.epsilon_factor()
-        assert factor is None or factor <= Fraction(Context(prec=60).exp(Decimal(stated.epsilon + 1e-15)))
-        assert (factor is None) == (stated.epsilon == float("inf"))
-        if guarantee.name in ("steady", "public"):
-            assert rise == 0
-        if guarantee.name in ("steady", "public") or (guarantee.name == "average" and not guarantee.spends):
-            assert success == sum(before)
-        if guarantee.posterior_cap is not None:
-            assert all(new <= Fraction(guarantee.posterior_cap) for new, _ in posteriors)
-        if guarantee.epsilon is not None:
-            assert factor is not None
-            assert factor <= Fraction(Context(prec=60).exp(Decimal(guarantee.epsilon)))
-        return float(rise)
 
 
 def random_case(
@@ -167,7 +88,7 @@ def test_no_claim_is_understated_and_steady_is_steady_over_named_people() -> Non
         if guarantee.posterior_cap is not None and cap_is_hopeless(case, guarantee.posterior_cap):
             continue
         policy, stated = planned(case, guarantee)
-        Adversary(case, policy).check(guarantee, stated)
+        NamingAdversary(case, policy).check(guarantee, stated)
         informed += len({policy.probability(r) for r in range(len(case.tuples))}) > 1
     assert informed > count(100, 500) // 4, "most tables must use the secret"
 
@@ -175,7 +96,7 @@ def test_no_claim_is_understated_and_steady_is_steady_over_named_people() -> Non
 def cap_is_hopeless(case: PaperCase, cap: float) -> bool:
     """Whether the scores alone name somebody with more than this chance."""
     constant = ExactPolicy(np.zeros(len(case.tuples), dtype=np.int64))
-    adversary = Adversary(case, constant)
+    adversary = NamingAdversary(case, constant)
     return any(adversary.top(slot, None) > cap for slot in adversary.slots)
 
 
@@ -187,7 +108,7 @@ def test_a_likely_outsider_hides_no_rise_of_a_named_person() -> None:
     for _ in range(12):
         case = replace(random_case(rng, most=4, least=4, reviews=2), inclusion=(0.8, 0.3, 0.3, 0.3, 0.3))
         policy, stated = planned(case, steady)
-        assert Adversary(case, policy).check(steady, stated) == stated.largest_rise == 0.0
+        assert NamingAdversary(case, policy).check(steady, stated) == stated.largest_rise == 0.0
         used += float(np.ptp(policy.accept)) > 0.01
         hidden = max(hidden, rise_with_star_as_a_guess(case, steady))
     assert used >= 3
@@ -199,7 +120,7 @@ def rise_with_star_as_a_guess(case: PaperCase, guarantee: Guarantee) -> float:
     belief = case.belief
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
     accept = solve(belief.weight, loss, case.tuples.T, steady=True, epsilon=guarantee.epsilon).p[:, 0]
-    adversary = Adversary(case, ExactPolicy(np.rint(accept * 2**53).astype(np.int64)))
+    adversary = NamingAdversary(case, ExactPolicy(np.rint(accept * 2**53).astype(np.int64)))
     return max(
         float(adversary.top(slot, d) / adversary.outcome(d) - adversary.top(slot, None))
         for slot in adversary.slots
@@ -218,7 +139,9 @@ def test_the_best_table_is_that_of_the_general_program(guarantee: Guarantee) -> 
             continue
         belief = case.belief
         loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-        alone = np.mean([Adversary(case, constant(case)).top(slot, None) for slot in range(len(case.scores))])
+        alone = np.mean(
+            [NamingAdversary(case, constant(case)).top(slot, None) for slot in range(len(case.scores))]
+        )
         plain = solve(
             belief.weight,
             loss,
@@ -269,7 +192,7 @@ def test_a_paper_that_only_outsiders_can_have_reviewed_has_nobody_to_name() -> N
     assert secret_of(case, ("x", "y")) == 0
     for guarantee in MENU:
         policy, stated = planned(case, guarantee)
-        Adversary(case, policy).check(guarantee, stated)
+        NamingAdversary(case, policy).check(guarantee, stated)
         assert stated.success == stated.added == 0
         assert stated.largest_posterior == 0.0
     found = menu(Conference((case,), case.bar, None, (True,)))

@@ -10,8 +10,9 @@ from blindcal.errors import CertificateError
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import LumpedProgram, _priced, first_lumps, lumped, program
 from blindcal.policies.solvers import Dual, beyond_doubt, orbits
+from oracles import Enumerator, promises, solvable
+from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
-from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
 
 LIMITED = [g for g in GUARANTEES if g.name != "public"]
 
@@ -19,7 +20,7 @@ LIMITED = [g for g in GUARANTEES if g.name != "public"]
 def _pairs(seed: int, papers: int, most: int):
     for index, case in enumerate(random_cases(seed, papers, most)):
         guarantee = LIMITED[index % len(LIMITED)]
-        if _solvable(case, guarantee):
+        if solvable(case, guarantee):
             yield case, guarantee
 
 
@@ -27,7 +28,7 @@ def test_lumped_tables_keep_every_promise_and_their_bound_is_below_the_optimum()
     for case, guarantee in _pairs(31, count(60, 300), 1320):
         exact = program(case, guarantee).solve()
         solved = program(case, guarantee, most_columns=0).solve()
-        kept = _promises(Enumerator(case, solved.accept), guarantee)
+        kept = promises(Enumerator(case, solved.accept), guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert solved.bound <= exact.error + 1e-9
         assert exact.error <= solved.error + 1e-9

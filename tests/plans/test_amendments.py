@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import pairwise, permutations, product
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
 from blindcal.plans.certificates import Claim, claim, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.planning import PaperPlan, paired, plan_conference
 from blindcal.policies.guarantees import Guarantee
+from oracles import Decided, RememberingAdversary
 from sizes import count
 
 GUARANTEES = (
@@ -32,50 +32,6 @@ GUARANTEES = (
 )
 KINDS = ("made", "unmade", "kept", "untied", "two changed", "same")
 GRID = (1.0, 2.0, 3.0, 4.0, 5.0)
-
-
-@dataclass(frozen=True)
-class Decided:
-    """One decision as the adversary saw it: each review's score then, the table, and the outcome."""
-
-    case: PaperCase
-    scores: tuple[float, ...]
-    plan: PaperPlan
-    accepted: bool
-
-    def chance(self, authors: Sequence[str]) -> Fraction:
-        """P(outcome | who wrote each review): the order of equal scores is drawn, each one as likely."""
-        names = [
-            [a for a, s in zip(authors, self.scores, strict=True) if s == v] for v in sorted(set(self.scores))
-        ]
-        orders = list(product(*(permutations(group) for group in names)))
-        total = Fraction(0)
-        for order in orders:
-            tuple_ = [name for group in order for name in group]
-            total += self.plan.policy.probability(secret_of(self.case, tuple_))
-        mean = total / len(orders)
-        return mean if self.accepted else 1 - mean
-
-
-class Adversary:
-    """Weighs every tuple of authors, one for each review, by the scores of now and all decisions."""
-
-    def __init__(self, case: PaperCase, scores: Sequence[float], seen: Sequence[Decided]) -> None:
-        place = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
-        self.authors = [tuple(case.candidates[row[slot]] for slot in place) for row in case.tuples]
-        self.alone = case.scores_belief.weight
-        after = self.alone * [
-            float(np.prod([float(one.chance(who)) for one in seen])) for who in self.authors
-        ]
-        self.after = after / after.sum() if after.sum() > 0 else None
-
-    def tops(self, weight: np.ndarray) -> np.ndarray:
-        """For each review the mass of its likeliest author; somebody outside the pool is nobody."""
-        found = []
-        for slot in zip(*self.authors, strict=True):
-            names = set(slot) - {"*"}
-            found.append(max(weight[[author == who for author in slot]].sum() for who in names))
-        return np.array(found)
 
 
 def random_case(rng: np.random.Generator, reviews: int, grid: bool) -> PaperCase:
@@ -175,7 +131,7 @@ def check_claim(
     stated: Claim,
     guarantee: Guarantee,
 ) -> None:
-    known = Adversary(case, scores, seen)
+    known = RememberingAdversary(case, scores, seen)
     if known.after is None:
         return
     before, alone = known.tops(known.after), known.tops(known.alone)

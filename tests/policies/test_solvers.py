@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import permutations, product
-from math import exp, inf, log, perm
+from math import exp, inf
 
 import highspy
 import numpy as np
@@ -23,141 +22,21 @@ from blindcal.policies.lumps import program
 from blindcal.policies.programs import solve
 from blindcal.policies.solvers import orbits, range_corners, run_solver
 from blindcal.reviews import Reviews
+from oracles import ROUNDING, Enumerator, promises, solvable
+from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
-
-GUARANTEES = [
-    Guarantee(),
-    Guarantee("public"),
-    Guarantee("none", epsilon=None),
-    Guarantee("none", epsilon=1.0),
-    Guarantee("steady", epsilon=None),
-    Guarantee("steady", epsilon=0.5),
-    Guarantee("steady", epsilon=None, multiplier=1.3),
-    Guarantee("average", epsilon=None),
-    Guarantee("average", epsilon=1.5),
-    Guarantee("average", epsilon=1.0, multiplier=1.2),
-    Guarantee("average", epsilon=None, multiplier=1.6),
-    Guarantee("average", epsilon=None, posterior_cap=0.9),
-    Guarantee("none", epsilon=2.0, posterior_cap=0.95),
-]
-ROUNDING = 1e-9
-
-
-def random_case(rng: np.random.Generator, size: int, reviews: int, *, ties: bool = False) -> PaperCase:
-    """Unequal chances, some reviewers alike, sometimes tied scores; someone of the pool wrote the reviews."""
-    slope, offset = np.exp(rng.normal(0, 0.5, size)), rng.normal(0, 0.8, size)
-    noise = rng.choice([0.4, 0.5, 0.8], size)
-    chance = rng.uniform(0.3, 1.0, size)
-    if ties and size > 2:
-        slope[1], offset[1], noise[1], chance[1] = slope[0], offset[0], noise[0], chance[0]
-    chance = chance * reviews / chance.sum()
-    chance = chance if chance.max() < 1 else np.full(size, reviews / size)
-    quality = rng.normal(0.5, 0.7)
-    wrote = rng.choice(size, reviews, replace=False)
-    scores = slope[wrote] * quality + offset[wrote] + noise[wrote] * rng.normal(size=reviews)
-    if ties:
-        scores = np.round(scores)
-    rows = np.column_stack([slope, offset, noise, np.zeros((size, 4))])
-    return PaperCase(
-        paper="p",
-        scores=tuple(sorted(scores.tolist())),
-        candidates=tuple(f"r{j:02d}" for j in range(size)),
-        inclusion=tuple(chance.tolist()),
-        parameters=tuple(map(tuple, rows.tolist())),
-        bar=0.6,
-    )
-
-
-def random_cases(seed: int, papers: int, most: int) -> list[PaperCase]:
-    """Pools of 2 to 12 and 1 to 4 reviews, at most so many tuples."""
-    rng, found = np.random.default_rng(seed), []
-    while len(found) < papers:
-        size = int(rng.integers(2, 13))
-        reviews = int(rng.integers(1, min(4, size) + 1))
-        if perm(size, reviews) <= most:
-            found.append(random_case(rng, size, reviews, ties=bool(rng.random() < 0.4)))
-    return found
-
-
-class Enumerator:
-    """An adversary that lists every tuple and adds up, in plain Python, knowing nothing of the solver."""
-
-    def __init__(self, case: PaperCase, accept: np.ndarray) -> None:
-        belief = case.belief
-        self.tuples = list(permutations(range(len(case.candidates)), len(case.scores)))
-        self.weight = belief.weight.tolist()
-        self.chance = {"accept": accept.tolist(), "reject": (1.0 - accept).tolist()}
-        self.slots = range(len(case.scores))
-
-    def masses(self, slot: int, outcome: str | None) -> dict[int, float]:
-        mass: dict[int, float] = defaultdict(float)
-        for i, who in enumerate(self.tuples):
-            mass[who[slot]] += self.weight[i] * (1.0 if outcome is None else self.chance[outcome][i])
-        return mass
-
-    def success(self) -> float:
-        return sum(max(self.masses(s, d).values()) for s in self.slots for d in self.chance) / len(self.slots)
-
-    def scores_only(self) -> float:
-        return sum(max(self.masses(s, None).values()) for s in self.slots) / len(self.slots)
-
-    def largest_rise(self) -> float:
-        """Mass by which any author's joint chance exceeds what steadiness allows it."""
-        worst = -inf
-        for slot, outcome in product(self.slots, self.chance):
-            mass = self.masses(slot, outcome)
-            allowed = max(self.masses(slot, None).values()) * sum(mass.values())
-            worst = max(worst, max(mass.values()) - allowed)
-        return worst
-
-    def cap_excess(self, cap: float) -> float:
-        pairs = ((self.masses(s, d), d) for s in self.slots for d in self.chance)
-        return max(max(mass.values()) - cap * sum(mass.values()) for mass, _ in pairs)
-
-    def epsilon(self) -> float:
-        found = 0.0
-        for chances in self.chance.values():
-            low, high = min(chances), max(chances)
-            found = max(found, 0.0 if high == 0 else inf if low <= 0 else log(high / low))
-        return found
-
-    def multiplier(self) -> float:
-        return sum(max(chances) for chances in self.chance.values())
-
-
-def _promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
-    """Each promise that is made, and whether it is kept."""
-    kept = {}
-    if guarantee.name == "public":
-        kept["public"] = adversary.epsilon() == 0.0
-    if guarantee.name == "steady":
-        kept["steady"] = adversary.largest_rise() <= ROUNDING
-    if guarantee.name in ("steady", "average", "public"):
-        kept["success"] = adversary.success() <= adversary.scores_only() + ROUNDING
-    if guarantee.epsilon is not None:
-        kept["epsilon"] = adversary.epsilon() <= guarantee.epsilon + ROUNDING
-    if guarantee.multiplier is not None:
-        kept["multiplier"] = adversary.multiplier() <= guarantee.multiplier + ROUNDING
-    if guarantee.posterior_cap is not None:
-        kept["cap"] = adversary.cap_excess(guarantee.posterior_cap) <= ROUNDING
-    return kept
-
-
-def _solvable(case: PaperCase, guarantee: Guarantee) -> bool:
-    cap = guarantee.posterior_cap
-    return cap is None or Enumerator(case, np.ones(len(case.tuples))).cap_excess(cap) <= 0
 
 
 def test_each_guarantee_holds_against_an_enumerating_adversary_on_200_papers():
     for index, case in enumerate(random_cases(21, 200, count(1320, 11_880))):
         for guarantee in (GUARANTEES[index % len(GUARANTEES)], GUARANTEES[(index // 3) % len(GUARANTEES)]):
-            if not _solvable(case, guarantee):
+            if not solvable(case, guarantee):
                 with pytest.raises(CertificateError, match="posterior cap"):
                     solve_case(case, guarantee)
                 continue
             solved = solve_case(case, guarantee)
             adversary = Enumerator(case, solved.accept)
-            kept = _promises(adversary, guarantee)
+            kept = promises(adversary, guarantee)
             assert all(kept.values()), (guarantee, kept)
             assert solved.success == pytest.approx(adversary.success(), abs=1e-12)
 
@@ -185,7 +64,7 @@ def _plain_optimum(case: PaperCase, guarantee: Guarantee) -> float:
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: f"{g.name}-{g.epsilon}-{g.multiplier}")
 def test_tables_are_optimal_against_a_plain_program(guarantee: Guarantee):
     cases = random_cases(7, count(16, 200), count(210, 1320))
-    for case in (case for case in cases if _solvable(case, guarantee)):
+    for case in (case for case in cases if solvable(case, guarantee)):
         solved = solve_case(case, guarantee)
         assert solved.error == pytest.approx(_plain_optimum(case, guarantee), abs=1e-7)
         assert solved.error - solved.bound <= 1e-8
@@ -460,7 +339,7 @@ def test_a_cap_that_binds_is_kept_by_the_best_table():
             guarantee = Guarantee(name, epsilon=None, posterior_cap=min(1.0, top + 0.01))
             solved = solve_case(case, guarantee)
             assert solved.error == pytest.approx(_plain_optimum(case, guarantee), abs=1e-7)
-            kept = _promises(Enumerator(case, solved.accept), guarantee)
+            kept = promises(Enumerator(case, solved.accept), guarantee)
             assert all(kept.values()), (guarantee, kept)
 
 

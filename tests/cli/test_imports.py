@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("typer")
 
+from commands import call
 from exports import EXPORTS, Export, rows_of
-from test_cli import call
 
 pytestmark = pytest.mark.edge
 

@@ -18,9 +18,8 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Imported
-from exports import EXPORTS, Export
+from exports import EXPORTS, Export, in_order, rows
 from sizes import count
-from test_importers import in_order, rows
 
 DELIMITED = [export for export in EXPORTS if export.name.endswith(".csv")]
 JSONS = [export for export in EXPORTS if export.name.endswith((".json", ".jsonl"))]

@@ -12,8 +12,8 @@ import pytest
 from blindcal.plans.menus import menu
 from blindcal.plans.planning import plan_conference, summary, within_budget
 from blindcal.policies.guarantees import Guarantee
+from oracles import agree, keeps
 from small_conferences import loaded, small_conference
-from test_certificates import agree, keeps
 
 GUARANTEES = (
     Guarantee(),

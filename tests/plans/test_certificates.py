@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,13 +12,12 @@ from hypothesis import strategies as st
 
 from blindcal.beliefs.belief import Belief
 from blindcal.errors import CertificateError
-from blindcal.plans.certificates import Claim, certify, claim
+from blindcal.plans.certificates import certify, claim
 from blindcal.plans.certificates import keeps as kept
 from blindcal.plans.exact import UNIT, ExactPolicy, integers
-from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import solve
-from papers import random_paper
+from oracles import Oracle, agree, keeps
+from papers import random_paper, solved
 from sizes import count
 
 MENU = (
@@ -36,148 +34,6 @@ MENU = (
 
 STEADY_ALONE = Guarantee("steady", epsilon=None)
 PARTS = (0.0, 1e-308, 1e-301, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0)
-
-
-class Oracle:
-    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays.
-
-    A label below 0 is nobody: it may take mass, and is no guess.
-    """
-
-    def __init__(self, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
-        n = belief.weight.size
-        raw = [Fraction(float(w)) * (1 if factor is None else factor[r]) for r, w in enumerate(belief.weight)]
-        self.accept = [policy.probability(r) for r in range(n)]
-        self.factor = factor or [1] * n
-        labels = np.arange(n)[None] if belief.labels is None else belief.labels
-        total = sum(raw)
-        # The few long denominators come last: a sum of dyadic numbers stays short.
-        order = sorted(range(n), key=lambda r: self.accept[r].denominator)
-        self.p = {True: Fraction(0), False: Fraction(0)}
-        self.slots: list[dict[bool | None, dict[int, Fraction]]] = []
-        for slot in labels:
-            mass: dict[bool | None, dict[int, Fraction]] = {None: {}, True: {}, False: {}}
-            names = slot.tolist()
-            for r in order:
-                accepted = raw[r] * self.accept[r]
-                for outcome, part in ((None, raw[r]), (True, accepted), (False, raw[r] - accepted)):
-                    mass[outcome][names[r]] = mass[outcome].get(names[r], Fraction(0)) + part
-            self.slots.append(
-                {
-                    outcome: {name: part / total for name, part in parts.items()}
-                    for outcome, parts in mass.items()
-                }
-            )
-        for outcome in (True, False):
-            self.p[outcome] = sum(self.slots[0][outcome].values(), Fraction(0))
-        for slot in self.slots:
-            for parts in slot.values():
-                parts.pop(-1, None)
-                parts[-2] = Fraction(0)
-
-    @property
-    def scores_only(self) -> Fraction:
-        return sum((max(s[None].values()) for s in self.slots), Fraction(0))
-
-    @property
-    def success(self) -> Fraction:
-        return sum((max(s[d].values()) for s in self.slots for d in (True, False)), Fraction(0))
-
-    @property
-    def posteriors(self) -> list[tuple[Fraction, Fraction]]:
-        """(the top posterior after an outcome, the top one before it) for each slot and outcome."""
-        return [
-            (max(s[d].values()) / self.p[d], max(s[None].values()))
-            for s in self.slots
-            for d in (True, False)
-            if self.p[d] > 0
-        ]
-
-    @property
-    def ratio(self) -> Fraction | None:
-        worst = Fraction(1)
-        for side in (self.accept, [1 - a for a in self.accept]):
-            chances = [f * a for f, a in zip(self.factor, side, strict=True)]
-            if max(chances) > 0 and min(chances) == 0:
-                return None
-            if max(chances) > 0:
-                worst = max(worst, max(chances) / min(chances))
-        return worst
-
-    @property
-    def multiplier(self) -> Fraction:
-        return max(self.accept) + 1 - min(self.accept)
-
-
-def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
-    """Nothing is stated better than it is, and nothing worse by more than the last digit."""
-    alone = alone or true
-    tops = [before for slot in alone.slots for before in [max(slot[None].values())]]
-    rises = [
-        max(slot[d].values()) / true.p[d] - top
-        for slot, top in zip(true.slots, tops, strict=True)
-        for d in (True, False)
-        if true.p[d] > 0
-    ]
-    for said, exact in (
-        (stated.success, true.success),
-        (stated.success_scores_only, alone.scores_only),
-        (stated.added, true.success - true.scores_only),
-    ):
-        assert exact <= said <= exact + Fraction(1, FINE)
-    floats = (
-        (stated.largest_rise, max(0, *rises)),
-        (stated.largest_posterior, max(after for after, _ in true.posteriors)),
-        (stated.multiplier, true.multiplier),
-    )
-    for said, exact in floats:
-        assert exact <= Fraction(said)
-        assert float(exact) >= said - 2.3e-16
-    ratio = true.ratio
-    if ratio is None:
-        assert stated.epsilon == math.inf
-    else:
-        exact_log = math.log(ratio) if ratio < 1 + Fraction(1, 10**6) else math.log(float(ratio))
-        assert abs(stated.epsilon - exact_log) <= 1e-9 * max(1.0, exact_log)
-        assert Fraction(stated.epsilon) >= Fraction(math.log1p(float(ratio - 1))) - Fraction(1, 10**14)
-
-
-def keeps(
-    guarantee: Guarantee, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None
-) -> Oracle:
-    """Every limit, exactly; the adversary that says so."""
-    true = Oracle(belief, policy, factor)
-    if guarantee.name == "steady":
-        assert all(after <= before for after, before in true.posteriors)
-    if guarantee.name in ("steady", "public") or (guarantee.name == "average" and not guarantee.spends):
-        assert true.success == true.scores_only
-    if guarantee.name == "public":
-        assert len(set(true.accept)) == 1
-    if guarantee.epsilon is not None:
-        alone = (true if factor is None else Oracle(belief, policy)).ratio
-        assert alone is not None
-        assert alone <= Fraction(Context(prec=90).exp(Decimal(guarantee.epsilon)))
-    if guarantee.multiplier is not None:
-        assert true.multiplier <= Fraction(guarantee.multiplier)
-    if guarantee.posterior_cap is not None:
-        assert all(after <= Fraction(guarantee.posterior_cap) for after, _ in true.posteriors)
-    return true
-
-
-def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
-    loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-    alone = float(np.mean([np.bincount(slot, belief.weight).max() for slot in belief.labels]))
-    success = alone + guarantee.added_success if guarantee.name == "average" else None
-    return solve(
-        belief.weight,
-        loss,
-        belief.labels,
-        success=success,
-        steady=guarantee.name == "steady",
-        epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
-        multiplier=guarantee.multiplier,
-        posterior_cap=guarantee.posterior_cap,
-    ).p[:, 0]
 
 
 @pytest.mark.parametrize("guarantee", MENU, ids=str)

@@ -12,29 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.files.tables import format_table
-from blindcal.importers import Choices, Imported, coded, import_reviews, opening, read_codes, read_map
+from blindcal.importers import Choices, coded, import_reviews, opening, read_codes, read_map
 from blindcal.importers.identities import new_codes
 from blindcal.importers.scores import has_decimal_commas, read_number, read_ordered, score_shaped
 from blindcal.importers.texts import decoded
 from blindcal.importers.workbooks import spreadsheet_xml
 from blindcal.reviews import Reviews
-from exports import EXPORTS, Export, rows_of
+from exports import EXPORTS, Export, in_order, rows, rows_of
 
 BY_NAME = {export.name: export for export in EXPORTS}
 every_export = pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
-
-
-def rows(imported: Imported) -> list[dict[str, str]]:
-    """The table as it would be written, without the escapes of the writer."""
-    written = rows_of(format_table(imported.columns()))
-    return [{name: unescape(cell) for name, cell in row.items()} for row in written]
-
-
-def in_order(table: list[dict[str, str]]) -> list[tuple[tuple[str, str], ...]]:
-    return sorted(tuple(sorted(row.items())) for row in table)
 
 
 def refused(data: bytes, message: str, **options: object) -> InputError:

@@ -30,9 +30,10 @@ from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews
+from oracles import Enumerator, promises, solvable
+from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
 from small_conferences import drawn
-from test_solvers import GUARANTEES, Enumerator, _promises, _solvable, random_case, random_cases
 
 LISTED = cases.MOST_LISTED
 
@@ -149,14 +150,14 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples(cr
         belief, rows = listed(case)
         with crowded.context() as patch:
             patch.setattr(cases, "MOST_LISTED", LISTED)
-            if not _solvable(case, guarantee):
+            if not solvable(case, guarantee):
                 continue
         plan = crowd_plan(case, guarantee)
         assert keeps(case.belief, plan.policy, guarantee)
         with crowded.context() as patch:
             patch.setattr(cases, "MOST_LISTED", LISTED)
             adversary = Enumerator(case, plan.policy.accept[case.layout.entries(rows)])
-            kept = _promises(adversary, guarantee)
+            kept = promises(adversary, guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
         assert plan.figures.success_fully_calibrated >= float(plan.claim.success_scores_only) - 1e-9

@@ -17,7 +17,8 @@ from blindcal.plans.decks import tables
 from blindcal.plans.menus import MENU, menu
 from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import each
-from test_solvers import Enumerator, random_cases
+from oracles import Enumerator
+from random_cases import random_cases
 
 
 def _conference() -> Conference:

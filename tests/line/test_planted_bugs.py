@@ -29,9 +29,9 @@ from blindcal.plans import certificates, exact
 from blindcal.plans import planning as plans
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.policies.guarantees import Guarantee
-from papers import random_paper
+from oracles import Oracle, agree, keeps
+from papers import random_paper, solved
 from small_conferences import SmallConference, arguments, sealed_tables, small_conference
-from test_certificates import Oracle, agree, keeps, solved
 
 pytestmark = pytest.mark.edge
 Plant = Callable[[pytest.MonkeyPatch], None]

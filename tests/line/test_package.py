@@ -17,7 +17,7 @@ import pytest
 
 import blindcal
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "blindcal"
 MODULES = sorted(SOURCE.rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -186,11 +186,21 @@ def test_imports_have_no_cycle() -> None:
 
 
 def test_every_floor_says_what_comes_in_what_goes_out_and_what_it_imports() -> None:
-    for floor in FLOORS:
-        path = SOURCE / floor / "__init__.py"
-        if path.exists():
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            assert all(word in text for word in ("In:", "Out:", "Imports:")), floor
+    floors = sorted(SOURCE.glob("*/__init__.py"))
+    assert {"files", "cli"} < {path.parent.name for path in floors} < set(FLOORS)
+    for path in floors:
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert all(word in text for word in ("In:", "Out:", "Imports:")), path.parent.name
+
+
+def test_tests_stand_on_the_floor_of_what_they_test() -> None:
+    """`tests/<floor>/test_<module>.py`; tests of the whole line, and of one top-level module, apart."""
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert {Path("files"), Path("cli"), Path("line")} < folders
+    for folder in folders - {Path("line")}:
+        assert (SOURCE / folder / "__init__.py").exists(), folder
+    for path in (ROOT / "tests").glob("test_*.py"):
+        assert (SOURCE / path.name.removeprefix("test_")).exists(), path.name
 
 
 @pytest.mark.parametrize("path", MODULES, ids=names_of)
@@ -270,8 +280,13 @@ def test_importing_the_package_imports_no_extra() -> None:
 
 
 def _tracked() -> list[str]:
-    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=False, cwd=ROOT)
-    return listed.stdout.split()
+    """Every file of the repository but this page, which names what is looked for."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a repository")
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT)
+    names = listed.stdout.split()
+    names.remove(Path(__file__).resolve().relative_to(ROOT).as_posix())
+    return names
 
 
 def test_no_machine_path_is_in_any_tracked_file() -> None:
@@ -280,7 +295,22 @@ def test_no_machine_path_is_in_any_tracked_file() -> None:
         if path.suffix in TEXTS and path.is_file():
             text = path.read_text(encoding="utf-8")
             found = re.search(r"(?<![\w.])/(?:work|home|root|tmp)/\w|\.\./shared", text)
-            assert not found or name == "tests/test_package.py", f"{name}: {found}"
+            assert not found, f"{name}: {found}"
+
+
+def test_every_file_of_the_repository_that_a_text_names_is_there() -> None:
+    named = re.compile(r"(?<![\w/])(?:bench|docs|requirements|src|studies|tests)/[A-Za-z_/]+\.[a-z]+")
+    pages = [ROOT / name for name in _tracked() if (ROOT / name).suffix in TEXTS and (ROOT / name).is_file()]
+    found = {name for page in pages for name in named.findall(page.read_text(encoding="utf-8"))}
+    assert len(found) > 40
+    assert not {name for name in found if not (ROOT / name).exists()}
+
+
+def test_mutants_are_tried_on_modules_and_tests_that_are_there() -> None:
+    mutants = importlib.import_module("bench.mutants")
+    for module, names in mutants.TESTS.items():
+        assert mutants.source_of(ROOT / "src", module).is_file()
+        assert [mutants.test_of(name) for name in names.split()]
 
 
 def test_the_spelling_is_american() -> None:
@@ -289,8 +319,8 @@ def test_the_spelling_is_american() -> None:
         r"|(?:normal|general|minim|maxim|optim|recogn|organ|random|standard|summar|initial)is(?:e|ing|ation)",
         re.IGNORECASE,
     )
-    # The change log names what was renamed, and this page what is looked for.
-    for name in {*_tracked()} - {"CHANGELOG.md", "tests/test_package.py"}:
+    # The change log names what was renamed.
+    for name in {*_tracked()} - {"CHANGELOG.md"}:
         path = ROOT / name
         if path.suffix in TEXTS and path.is_file():
             found = british.search(f"{name}\n{path.read_text(encoding='utf-8')}")

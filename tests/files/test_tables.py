@@ -45,7 +45,7 @@ from blindcal.reviews import Reviews
 from sizes import count
 from stress import stress
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 FIXTURES = sorted((HERE / "vectors" / "reviews").glob("*.csv"))
 
 

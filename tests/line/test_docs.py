@@ -28,7 +28,7 @@ pytest.importorskip("typer")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.edge
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```([a-z]+)(?:[ ]+(\S+))?\n(.*?)^```$", re.M | re.S)

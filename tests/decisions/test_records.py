@@ -22,10 +22,7 @@ from blindcal.decisions import coins, records, seals
 from blindcal.decisions.coins import Key, make_key, read_key
 from blindcal.decisions.places import check_apart
 from blindcal.decisions.records import (
-    Ledger,
-    PaperRecord,
     Published,
-    Record,
     check_published,
     check_vacant,
     commit,
@@ -38,53 +35,15 @@ from blindcal.decisions.records import (
 from blindcal.decisions.seals import NOTICE, pack, read_seal, unpack
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
+from sealed_releases import POLICIES, RECORD, seal_next, sealed
 from sizes import count
 from stress import stress
-
-PAPER = PaperRecord(
-    paper="p1",
-    release=1,
-    earlier=(),
-    price=None,
-    public={"scores": [1.5, 2.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]]},
-    reviewers=("a", "b"),
-    secret=0,
-    probability=("1", "2"),
-    accepted=True,
-    raw_accepted=False,
-    weights="",
-    figures={"claim": {"epsilon": "inf"}},
-)
-RECORD = Record(
-    conference="c",
-    release=1,
-    reason="",
-    made_with="planner 0",
-    settings={"epsilon": 2.0},
-    bar=0.5,
-    price=None,
-    commitment="",
-    papers=(PAPER,),
-    decisions="paper,decision\np1,accept\n",
-    certificate="{}\n",
-)
-POLICIES = {"p1": ExactPolicy(np.array([UNIT // 2, 0]), ((1, Fraction(1, 3)),))}
 
 
 @pytest.fixture
 def key_path(tmp_path: Path) -> Path:
     make_key(tmp_path / "key.bin")
     return tmp_path / "key.bin"
-
-
-def sealed(key_path: Path, record: Record = RECORD, stamp: str = "s") -> Ledger:
-    with open_ledger(key_path, read_key(key_path)) as ledger:
-        return commit(ledger, record, POLICIES, stamp)
-
-
-def seal_next(ledger: Ledger) -> Ledger:
-    """One more release of the same papers."""
-    return commit(ledger, replace(RECORD, release=ledger.counter + 1), POLICIES, f"s{ledger.counter}")
 
 
 def several(key_path: Path, releases: int = 3) -> list[Path]:

@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("joblib")
 pytestmark = pytest.mark.edge
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "docs" / "numbers").glob("*.json"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MARK = re.compile(r"<!-- (?!end )([\w ]+) -->\n(.*?)\n?<!-- end -->", re.DOTALL)
