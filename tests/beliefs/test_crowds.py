@@ -12,7 +12,6 @@ from scipy.stats import binomtest, chi2
 from blindcal import workers
 from blindcal.assignments.pools import everyone
 from blindcal.audits.verification import report, verify
-from blindcal.beliefs import cases
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
@@ -35,35 +34,18 @@ from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
 from small_conferences import drawn
 
-LISTED = cases.MOST_LISTED
+
+def crowded(case: PaperCase) -> PaperCase:
+    """The same paper with nothing listed: even the smallest pool is summed up."""
+    return replace(case, most_listed=0)
 
 
-@pytest.fixture
-def crowded(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Nothing is listed: even the smallest pool is summed up."""
-    _forget()
-    monkeypatch.setattr(cases, "MOST_LISTED", 0)
-    yield monkeypatch
-    _forget()
-
-
-def _forget() -> None:
-    cases._crowd.cache_clear()
-    cases._sample.cache_clear()
-    cases._layout.cache_clear()
-    cases._nodes.cache_clear()
-
-
-def listed(case: PaperCase):
-    """Belief and tuples by enumeration."""
-    before, cases.MOST_LISTED = cases.MOST_LISTED, LISTED
-    try:
-        return case.belief, case.tuples
-    finally:
-        cases.MOST_LISTED = before
+def crowded_conference(conference: Conference) -> Conference:
+    return replace(conference, cases=tuple(map(crowded, conference.cases)))
 
 
 def odd_cases() -> Iterator[PaperCase]:
+    """Papers whose tuples can be listed: what is summed up is compared with them."""
     yield from random_cases(41, count(40, 300), 1320)
     case = random_case(np.random.default_rng(42), 6, 3)
     yield replace(case, inclusion=(1.0, 0.4, 0.4, 0.4, 0.4, 0.4))
@@ -102,9 +84,9 @@ def nasty_cases() -> Iterator[PaperCase]:
         yield replace(small, inclusion=(3 / size,) * size)
 
 
-def test_sums_over_all_tuples_agree_with_enumeration(crowded):
-    for case in odd_cases():
-        belief, rows = listed(case)
+def test_sums_over_all_tuples_agree_with_enumeration():
+    for listed in odd_cases():
+        case, belief, rows = crowded(listed), listed.belief, listed.tuples
         one, pool = case.crowd, len(case.candidates)
         entry, size = case.layout.entries(rows), one.weight.size
         assert one.belief.weight.sum() == pytest.approx(1.0)
@@ -119,10 +101,10 @@ def test_sums_over_all_tuples_agree_with_enumeration(crowded):
             np.testing.assert_allclose(np.bincount(parts, one.belief.weight, size * pool), exact, atol=1e-9)
 
 
-def test_a_sample_of_tuples_has_the_law_of_the_belief(crowded):
+def test_a_sample_of_tuples_has_the_law_of_the_belief():
     """False alarm 1e-6 a case."""
-    for case in list(odd_cases())[-7:]:
-        belief, rows = listed(case)
+    for listed in list(odd_cases())[-7:]:
+        case, belief, rows = crowded(listed), listed.belief, listed.tuples
         drawn = case.sample
         base = len(case.candidates) ** np.arange(len(case.scores))
         seen = np.bincount(drawn.rows @ base, minlength=int((rows @ base).max()) + 1)[rows @ base]
@@ -143,21 +125,17 @@ def crowd_plan(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
     return plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
 
 
-def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples(crowded):
+def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
     limited = [g for g in GUARANTEES if g.never_against is None]
-    for index, case in enumerate(odd_cases()):
+    for index, listed in enumerate(odd_cases()):
         guarantee = limited[index % len(limited)]
-        belief, rows = listed(case)
-        with crowded.context() as patch:
-            patch.setattr(cases, "MOST_LISTED", LISTED)
-            if not solvable(case, guarantee):
-                continue
+        case, belief = crowded(listed), listed.belief
+        if not solvable(listed, guarantee):
+            continue
         plan = crowd_plan(case, guarantee)
         assert keeps(case.belief, plan.policy, guarantee)
-        with crowded.context() as patch:
-            patch.setattr(cases, "MOST_LISTED", LISTED)
-            adversary = Enumerator(case, plan.policy.accept[case.layout.entries(rows)])
-            kept = promises(adversary, guarantee)
+        adversary = Enumerator(listed, plan.policy.accept[case.layout.entries(listed.tuples)])
+        kept = promises(adversary, guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
         assert plan.figures.success_fully_calibrated >= float(plan.claim.success_scores_only) - 1e-9
@@ -165,16 +143,15 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples(cr
         assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=0.02)
 
 
-def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds(crowded):
+def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds():
     """The bound is stated four standard errors low, and three draws for what was not seen."""
     rng = np.random.default_rng(44)
     for _ in range(count(3, 20)):
-        case = random_case(rng, count(20, 40), 3)
+        listed = random_case(rng, count(20, 40), 3)
+        case = crowded(listed)
         for guarantee in (Guarantee(), Guarantee("steady", epsilon=None), Guarantee("average", epsilon=None)):
             found = program(case, guarantee).solve()
-            with crowded.context() as patch:
-                patch.setattr(cases, "MOST_LISTED", LISTED)
-                exact = program(case, guarantee).solve()
+            exact = program(listed, guarantee).solve()
             assert exact.error - 1e-9 <= found.error <= exact.error + 0.02
             assert found.bound <= exact.error + 1e-9
             plan = plan_paper(case.belief, found.accept, True, guarantee, bound=found.bound)
@@ -183,10 +160,10 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
 
 
 @pytest.mark.parametrize("members", [2, 4])
-def test_tables_of_look_alikes_are_repaired_at_no_cost(crowded, members: int):
+def test_tables_of_look_alikes_are_repaired_at_no_cost(members: int):
     """Reviewers without history share the population's calibration."""
     for seed in range(count(3, 12)):
-        case = random_case(np.random.default_rng(seed), 24, 3)
+        case = crowded(random_case(np.random.default_rng(seed), 24, 3))
         kinds = case.parameters[::members]
         case = replace(
             case, parameters=tuple(kinds[j // members] for j in range(24)), inclusion=(0.125,) * 24
@@ -197,8 +174,8 @@ def test_tables_of_look_alikes_are_repaired_at_no_cost(crowded, members: int):
             assert plan.figures.wrong <= found.error + 1e-6
 
 
-def test_prices_lead_from_the_evidence_to_no_added_success(crowded):
-    case = random_case(np.random.default_rng(45), 12, 3)
+def test_prices_lead_from_the_evidence_to_no_added_success():
+    case = crowded(random_case(np.random.default_rng(45), 12, 3))
     guarantee = Guarantee("average", added_success=0.01, epsilon=None)
     points = explore((case, (0.0, 0.1, 0.5, np.inf)), guarantee)
     errors, successes = [point[1] for point in points], [point[2] for point in points]
@@ -208,8 +185,8 @@ def test_prices_lead_from_the_evidence_to_no_added_success(crowded):
     assert successes[-1] == pytest.approx(program(case, guarantee).scores_only, abs=1e-9)
 
 
-def test_look_alikes_share_entries(crowded):
-    case = random_case(np.random.default_rng(46), 8, 3, ties=True)
+def test_look_alikes_share_entries():
+    case = crowded(random_case(np.random.default_rng(46), 8, 3, ties=True))
     rows = np.array([[0, 3, 5], [1, 3, 5], [2, 0, 7], [2, 1, 7]])
     entry = case.layout.entries(rows)
     assert entry[0] == entry[1]
@@ -218,8 +195,8 @@ def test_look_alikes_share_entries(crowded):
     assert len(set(tied.layout.entries(np.array([[4, 2, 6], [4, 6, 2]])).tolist())) == 1
 
 
-def test_what_needs_every_tuple_is_refused(crowded):
-    case = random_case(np.random.default_rng(47), 8, 3)
+def test_what_needs_every_tuple_is_refused():
+    case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
         program(case, Guarantee(never_against=0.9))
     policy = ExactPolicy(np.zeros(case.crowd.weight.size, dtype=np.int64))
@@ -227,7 +204,7 @@ def test_what_needs_every_tuple_is_refused(crowded):
         keeps(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
 
 
-def crowd_conference(papers: int, people: int, seed: int = 48):
+def crowd_conference(papers: int, people: int, seed: int = 48, reviews: int = 3):
     """Everyone may have reviewed everything."""
     rng = np.random.default_rng(seed)
     slope, offset = np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people)
@@ -238,7 +215,7 @@ def crowd_conference(papers: int, people: int, seed: int = 48):
     table: dict[str, list] = {"paper": [], "reviewer": [], "score": []}
     for i in range(papers):
         quality = rng.normal()
-        for j in rng.choice(people, 3, replace=False):
+        for j in rng.choice(people, reviews, replace=False):
             table["paper"].append(f"p{i:02d}")
             table["reviewer"].append(names[j])
             table["score"].append(round(float(slope[j] * quality + offset[j] + 0.5 * rng.normal()), 3))
@@ -284,13 +261,14 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         assert entry == recorded.secret
 
 
-def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(crowded, tmp_path):
-    table, parameters, pools = crowd_conference(3, 12, seed=52)
+def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_path):
+    table, parameters, pools = crowd_conference(1, 40, seed=52, reviews=4)
     request, key = Request(Guarantee("average", epsilon=3.0), bar=0.2), Key(bytes(32))
     corrected = dict(table, score=[table["score"][0] + 0.5, *table["score"][1:]])
     other = dict(table, reviewer=[_someone_else(table), *table["reviewer"][1:]])
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         conference, truth = _prepared(table, parameters, pools)
+        assert not any(case.listed for case in conference.cases)
         first = decide(conference, truth, request, ledger, plan_conference)
     before = claim_of(first.record.papers[0])
     for number, changed in enumerate((corrected, other), start=2):
@@ -323,11 +301,11 @@ def _labels(conference):
 
 
 def _someone_else(table) -> str:
-    return next(f"r{j:04d}" for j in range(12) if f"r{j:04d}" not in table["reviewer"][:3])
+    return next(f"r{j:04d}" for j in range(40) if f"r{j:04d}" not in table["reviewer"][:4])
 
 
-def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused(crowded):
-    case = random_case(np.random.default_rng(47), 8, 3)
+def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused():
+    case = crowded(random_case(np.random.default_rng(47), 8, 3))
     table = np.full(case.crowd.weight.size, UNIT // 2)
     table[::2] = UNIT // 4
     settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)])
@@ -340,14 +318,11 @@ def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused(c
         plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 1.01))
 
 
-def test_the_menu_of_a_conference_with_large_pools(crowded):
+def test_the_menu_of_a_conference_with_large_pools():
     table, parameters, pools = crowd_conference(3, 14, seed=49)
     conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.3)
     chosen = (Guarantee("public", epsilon=None), Guarantee(), Guarantee("average", epsilon=None))
-    found = menu(conference, chosen)
-    _forget()
-    crowded.setattr(cases, "MOST_LISTED", LISTED)
-    exact = menu(prepare(Reviews.from_table(table), parameters, pools, bar=0.3), chosen)
+    found, exact = menu(crowded_conference(conference), chosen), menu(conference, chosen)
     assert found.wrong_raw == pytest.approx(exact.wrong_raw, abs=1e-9)
     assert found.success_scores_only == pytest.approx(exact.success_scores_only, abs=1e-9)
     for one, other in zip(found.choices, exact.choices, strict=True):
@@ -368,11 +343,11 @@ def test_many_reviews_with_a_large_pool_are_refused():
         prepare(Reviews.from_table(many), parameters, everyone(["p"], names), bar=0.0)
 
 
-def test_decisions_follow_the_entry_of_the_true_tuple(crowded):
+def test_decisions_follow_the_entry_of_the_true_tuple():
     """Frequencies over 2,000 keys match the sealed probability of each paper; false alarm 1e-6 in all."""
     table, parameters, pools = crowd_conference(4, 12, seed=51)
     reviews = Reviews.from_table(table)
-    conference = prepare(reviews, parameters, pools, bar=0.2)
+    conference = crowded_conference(prepare(reviews, parameters, pools, bar=0.2))
     truth, request = true_reviewers(conference, reviews), Request(Guarantee("none", epsilon=1.0), bar=0.2)
     plans, _ = plan_conference(conference, request.guarantee)
     accepted, keys = np.zeros(len(plans)), 2000
