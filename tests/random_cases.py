@@ -9,6 +9,7 @@ import numpy as np
 from blindcal.beliefs.cases import PaperCase
 from blindcal.policies.guarantees import Guarantee
 
+Row = tuple[float, ...]
 GUARANTEES = [
     Guarantee(),
     Guarantee("public"),
@@ -60,3 +61,8 @@ def random_cases(seed: int, papers: int, most: int) -> list[PaperCase]:
         if perm(size, reviews) <= most:
             found.append(random_case(rng, size, reviews, ties=bool(rng.random() < 0.4)))
     return found
+
+
+def row_of(slope: float, offset: float, noise: float, *rest: float) -> Row:
+    """Parameters of a reviewer, known exactly if nothing else is said."""
+    return (slope, offset, noise, *(rest or (0.0, 0.0, 0.0, 0.0)))

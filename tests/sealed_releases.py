@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.decisions.coins import read_key
-from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger
+from blindcal.decisions.records import (
+    Ledger,
+    PaperRecord,
+    Record,
+    commit,
+    open_ledger,
+    read_ledger,
+    sealed_folder,
+)
 from blindcal.plans.exact import UNIT, ExactPolicy
 
 PAPER = PaperRecord(
@@ -50,3 +58,16 @@ def sealed(key_path: Path, record: Record = RECORD, stamp: str = "s") -> Ledger:
 def seal_next(ledger: Ledger) -> Ledger:
     """One more release of the same papers."""
     return commit(ledger, replace(RECORD, release=ledger.counter + 1), POLICIES, f"s{ledger.counter}")
+
+
+def several(key_path: Path, releases: int = 3) -> list[Path]:
+    for _ in range(releases):
+        with open_ledger(key_path, read_key(key_path)) as ledger:
+            seal_next(ledger)
+    return sorted(sealed_folder(key_path).iterdir())
+
+
+def everything(key_path: Path) -> list[dict[str, ExactPolicy]]:
+    """Every part of every file, read."""
+    ledger = read_ledger(key_path, read_key(key_path))
+    return [ledger.tables(ledger.record(release)) for release in ledger.releases]

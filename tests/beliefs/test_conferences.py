@@ -1,16 +1,13 @@
-"""The belief over reviewer tuples against plain integrals, the bar, raw decisions, and bad input."""
+"""Conferences put together: the bar, raw decisions, and bad input."""
 
 from __future__ import annotations
 
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import multivariate_normal, norm
 
 from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import (
     Conference,
     Sources,
@@ -24,97 +21,7 @@ from blindcal.decisions.statements import decisions_text
 from blindcal.errors import InputError
 from blindcal.plans.planning import figures
 from blindcal.reviews import Reviews
-from sizes import count
-
-Row = tuple[float, ...]
-
-
-def _row(slope: float, offset: float, noise: float, *rest: float) -> Row:
-    return (slope, offset, noise, *(rest or (0.0, 0.0, 0.0, 0.0)))
-
-
-def random_case(rng: np.random.Generator, size: int, reviews: int, **more) -> PaperCase:
-    parameters = [
-        _row(float(np.exp(rng.normal(0, 0.5))), float(rng.normal(0, 0.7)), float(rng.uniform(0.3, 0.9)))
-        for _ in range(size)
-    ]
-    scores = tuple(sorted(rng.normal(0.3, 1.2, reviews).tolist()))
-    names = tuple(f"r{j}" for j in range(size))
-    return PaperCase("p", scores, names, (reviews / size,) * size, tuple(parameters), 0.4, **more)
-
-
-def test_weights_are_gaussian_densities_of_the_scores_and_favors_posterior_probabilities():
-    rng = np.random.default_rng(3)
-    for _ in range(count(10, 100)):
-        case = random_case(rng, 4, int(rng.integers(1, 4)))
-        belief = case.belief
-        weight, favor = [], []
-        for chosen in permutations(range(4), len(case.scores)):
-            a, b, s = np.array([case.parameters[j][:3] for j in chosen]).T
-            cov = np.diag(s**2) + np.outer(a, a)
-            weight.append(multivariate_normal(b, cov).pdf(case.scores))
-            solved = np.linalg.solve(cov, a)
-            mean, variance = solved @ (np.array(case.scores) - b), 1 - solved @ a
-            favor.append(norm.sf(case.bar, mean, np.sqrt(variance)))
-        np.testing.assert_allclose(belief.weight, np.array(weight) / np.sum(weight), atol=1e-12)
-        np.testing.assert_allclose(belief.favor, favor, atol=1e-12)
-        np.testing.assert_array_equal(belief.labels, case.tuples.T)
-
-
-def test_weights_stay_finite_60_standard_deviations_out():
-    case = PaperCase(
-        "p",
-        (-60.0, 60.0),
-        ("a", "b", "c"),
-        (2 / 3,) * 3,
-        (_row(1, 0, 0.5), _row(2, 1, 0.3), _row(1, 2, 1)),
-        0,
-    )
-    assert np.isfinite(case.belief.weight).all()
-    assert case.belief.weight.sum() == pytest.approx(1)
-
-
-def _plain_integral(case: PaperCase, chosen: tuple[int, ...], low: float) -> float:
-    """One adaptive integral; variance of an uncertain line at quality t: va t^2 + 2 c t + vb + noise^2."""
-
-    def density(t: float) -> float:
-        value = norm.pdf(t)
-        for score, j in zip(case.scores, chosen, strict=True):
-            a, b, noise, sa, sb, rho, sn = case.parameters[j]
-            sd = np.sqrt((sa * t) ** 2 + 2 * rho * sa * sb * t + sb**2 + noise**2 + sn**2)
-            if case.grid is None:
-                value *= norm.pdf(score, a * t + b, sd)
-            else:
-                grid = np.array(case.grid)
-                i = int(np.argmin(np.abs(grid - score)))
-                lower = -np.inf if i == 0 else (grid[i - 1] + grid[i]) / 2
-                upper = np.inf if i == grid.size - 1 else (grid[i] + grid[i + 1]) / 2
-                value *= norm.cdf(upper, a * t + b, sd) - norm.cdf(lower, a * t + b, sd)
-        return float(value)
-
-    edges = np.linspace(low, 9, 19)
-    return sum(quad(density, x, y, epsabs=1e-14, epsrel=1e-11)[0] for x, y in pairwise(edges))
-
-
-@pytest.mark.parametrize("rounded", [False, True])
-def test_uncertain_and_rounded_reviewers_agree_with_adaptive_integrals(rounded: bool):
-    rng = np.random.default_rng(8)
-    for _ in range(count(1, 15)):
-        base = random_case(rng, 3, 2)
-        uncertain = tuple(
-            _row(*row[:3], *rng.uniform(0, 0.3, 2), rng.uniform(-0.8, 0.8), rng.uniform(0, 0.2))
-            for row in base.parameters
-        )
-        scores, grid = base.scores, None
-        if rounded:
-            grid = (-2.0, -1.0, 0.0, 1.0, 2.0)
-            scores = tuple(sorted(float(np.clip(round(s), -2, 2)) for s in scores))
-        case = PaperCase("p", scores, base.candidates, base.inclusion, uncertain, 0.4, grid)
-        tuples = list(permutations(range(3), 2))
-        total = np.array([_plain_integral(case, chosen, -9) for chosen in tuples])
-        above = np.array([_plain_integral(case, chosen, case.bar) for chosen in tuples])
-        np.testing.assert_allclose(case.belief.weight, total / total.sum(), atol=1e-8)
-        np.testing.assert_allclose(case.belief.favor, above / total, atol=1e-8)
+from random_cases import row_of
 
 
 def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int = 15, reviews: int = 3):
@@ -128,7 +35,7 @@ def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int =
             (f"p{i:02d}", f"r{j:02d}", round(slope[j] * quality + offset[j] + 0.5 * rng.normal(), 2))
             for j in pool[:reviews]
         ]
-    parameters = {f"r{j:02d}": _row(float(slope[j]), float(offset[j]), 0.5) for j in range(people)}
+    parameters = {f"r{j:02d}": row_of(float(slope[j]), float(offset[j]), 0.5) for j in range(people)}
     return rows, parameters, pools
 
 
@@ -139,10 +46,11 @@ def _reviews(rows) -> Reviews:
 
 @pytest.mark.parametrize("rate", [0.1, 0.25, 0.6])
 def test_bar_accepts_the_asked_share_on_average_over_the_public_belief(rate: float):
+    """The share moves by whole tuples: it cannot be met better than by 3e-4 here."""
     rows, parameters, pools = conference_reviews(np.random.default_rng(5))
     conference = prepare(_reviews(rows), parameters, pools, accept_rate=rate)
     accepted = sum(case.belief.weight[case.belief.favor > 0.5].sum() for case in conference.cases)
-    assert accepted / len(conference.cases) == pytest.approx(rate, abs=0.002)
+    assert accepted / len(conference.cases) == pytest.approx(rate, abs=5e-4)
     assert sum(conference.raw_accept) == round(rate * 30)
 
 
@@ -160,7 +68,9 @@ def test_raw_decisions_are_the_top_share_by_mean_score_and_ties_are_ties():
 
 def _five(rows, rate: float) -> Conference:
     pools = {paper: {"x": 1.0, "y": 1.0} for paper in "abcde"}
-    return prepare(_reviews(rows), {"x": _row(1, 0, 0.5), "y": _row(1, 0.2, 0.5)}, pools, accept_rate=rate)
+    return prepare(
+        _reviews(rows), {"x": row_of(1, 0, 0.5), "y": row_of(1, 0.2, 0.5)}, pools, accept_rate=rate
+    )
 
 
 def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
@@ -193,7 +103,7 @@ def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
 
 def test_the_public_side_is_the_same_for_every_true_assignment():
     pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
-    parameters = {name: _row(1 + 0.1 * i, 0.2 * i, 0.5) for i, name in enumerate("abcd")}
+    parameters = {name: row_of(1 + 0.1 * i, 0.2 * i, 0.5) for i, name in enumerate("abcd")}
     seen = set()
     for first, second in product(permutations("abc", 2), permutations("bcd", 2)):
         rows = [("p", first[0], 0.5), ("p", first[1], 1.5), ("q", second[0], 0.0), ("q", second[1], 0.0)]
@@ -219,7 +129,7 @@ def test_row_order_does_not_matter():
 
 def test_an_outsider_stands_for_everybody_missing_from_the_pool():
     pools = {"p": {"a": 1.0, "b": 1.0, "*": 0.2}}
-    parameters = {"a": _row(1, 0, 0.5), "b": _row(1, 1, 0.5), "*": _row(1, 0, 1)}
+    parameters = {"a": row_of(1, 0, 0.5), "b": row_of(1, 1, 0.5), "*": row_of(1, 0, 1)}
     conference = prepare(_reviews([("p", "b", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
     case = conference.cases[0]
     assert case.candidates == ("*", "a", "b")
@@ -233,16 +143,16 @@ def test_an_outsider_stands_for_everybody_missing_from_the_pool():
 
 def test_a_candidate_without_a_row_takes_that_of_anybody():
     pools = {"p": {"a": 0.9, "b": 0.6, "c": 0.5}}
-    parameters = {"a": _row(1, 0, 0.5), "*": _row(1, 0.3, 1)}
+    parameters = {"a": row_of(1, 0, 0.5), "*": row_of(1, 0.3, 1)}
     reviews = _reviews([("p", "a", 0.0), ("p", "c", 1.0)])
     case = prepare(reviews, parameters, pools, bar=0.0).cases[0]
-    assert case.parameters == (_row(1, 0, 0.5), _row(1, 0.3, 1), _row(1, 0.3, 1))
+    assert case.parameters == (row_of(1, 0, 0.5), row_of(1, 0.3, 1), row_of(1, 0.3, 1))
     with pytest.raises(InputError, match="for those without one, found 2 missing"):
         prepare(reviews, {"a": parameters["a"]}, pools, bar=0.0)
 
 
 def test_every_problem_is_listed_at_once_and_no_reviewer_named():
-    parameters = {"canary-a": _row(1, 0, 0.5), "canary-b": _row(1, 0, 0.5)}
+    parameters = {"canary-a": row_of(1, 0, 0.5), "canary-b": row_of(1, 0, 0.5)}
     rows = [("p", "canary-a", 1.0), ("p", "canary-b", 2.0), ("q", "canary-z", 1.0), ("r", "canary-a", 0.0)]
     pools = {"p": {"canary-a": 1.0, "canary-b": 0.0}, "q": {"canary-a": 1.0, "canary-c": 1.0}}
     with pytest.raises(InputError) as caught:
@@ -277,7 +187,7 @@ def test_give_one_of_accept_rate_and_bar():
 def test_reviewer_files(tmp_path):
     path = tmp_path / "reviewers.csv"
     path.write_text("reviewer,slope,offset,noise\na,1,0,0.5\n*,1,0,1\n")
-    assert read_reviewers(path) == {"a": _row(1, 0, 0.5), "*": _row(1, 0, 1)}
+    assert read_reviewers(path) == {"a": row_of(1, 0, 0.5), "*": row_of(1, 0, 1)}
     path.write_text("noise,reviewer,slope,offset,correlation,slope_se,offset_se\n0.5,a,1,0,-0.2,0.1,0.3\n")
     assert read_reviewers(path) == {"a": (1.0, 0.0, 0.5, 0.1, 0.3, -0.2, 0.0)}
 
@@ -295,7 +205,7 @@ def test_bad_reviewer_files_list_every_row(tmp_path):
     assert "canary" not in str(caught.value)
 
 
-_ANYBODY = {"*": _row(1, 0, 1)}
+_ANYBODY = {"*": row_of(1, 0, 1)}
 _SWAPPED = [("canary-b", "p2", 1.0), ("canary-a", "p1", 2.0), ("canary-c", "p1", 1.0)]
 
 
@@ -328,7 +238,7 @@ def test_an_id_that_is_also_a_persons_is_not_shown_and_rows_are_in_the_order_of_
 
 def test_reviewers_of_another_kind_of_id_are_said_once():
     """Emails in the reviews, names in the other files."""
-    names = {"Ada": _row(1, 0, 1), "Eva": _row(1, 0, 1)}
+    names = {"Ada": row_of(1, 0, 1), "Eva": row_of(1, 0, 1)}
     rows = [(paper, f"{who}@canary", 1.0) for paper in "pqr" for who in "xy"]
     pools = {paper: dict.fromkeys(names, 1.0) for paper in "pqr"}
     with pytest.raises(InputError) as caught:
@@ -340,7 +250,7 @@ def test_reviewers_of_another_kind_of_id_are_said_once():
 
 def test_swapped_columns_are_told_from_another_kind_of_id():
     """Everyone is a candidate for everything, so that people, too, have pools."""
-    names = {name: _row(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}
+    names = {name: row_of(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}
     pools = {name: dict.fromkeys(names, 1.0) for name in names}
     with pytest.raises(InputError) as caught:
         prepare(_reviews(_SWAPPED), names, pools, bar=0.0)

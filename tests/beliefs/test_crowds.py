@@ -126,6 +126,8 @@ def crowd_plan(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
 
 
 def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
+    """What full calibration would do is estimated from the sample: six standard errors either way, a false
+    alarm of 2e-9 each."""
     limited = [g for g in GUARANTEES if g.never_against is None]
     for index, listed in enumerate(odd_cases()):
         guarantee = limited[index % len(limited)]
@@ -139,12 +141,15 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
         assert all(kept.values()), (guarantee, kept)
         assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
         assert plan.figures.success_fully_calibrated >= float(plan.claim.success_scores_only) - 1e-9
-        full = belief.weight @ np.minimum(belief.favor, 1 - belief.favor)
-        assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=0.02)
+        wrong = np.minimum(belief.favor, 1 - belief.favor)
+        full, drawn = belief.weight @ wrong, len(case.sample.rows)
+        error = np.sqrt(belief.weight @ (wrong - full) ** 2 / drawn)
+        assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=6 * error + 1e-9)
 
 
 def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds():
-    """The bound is stated four standard errors low, and three draws for what was not seen."""
+    """The bound is stated four standard errors low, and three draws for what was not seen. Sharing entries
+    costs up to 6e-5 with 20 candidates and 0.0026 with 40."""
     rng = np.random.default_rng(44)
     for _ in range(count(3, 20)):
         listed = random_case(rng, count(20, 40), 3)
@@ -152,7 +157,7 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
         for guarantee in (Guarantee(), Guarantee("steady", epsilon=None), Guarantee("average", epsilon=None)):
             found = program(case, guarantee).solve()
             exact = program(listed, guarantee).solve()
-            assert exact.error - 1e-9 <= found.error <= exact.error + 0.02
+            assert exact.error - 1e-9 <= found.error <= exact.error + 0.005
             assert found.bound <= exact.error + 1e-9
             plan = plan_paper(case.belief, found.accept, True, guarantee, bound=found.bound)
             assert plan.figures.wrong <= found.error + 1e-6, "the repair must cost next to nothing"
@@ -246,8 +251,11 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     assert certificate["largest_rise"] <= 0
     assert certificate["epsilon"] <= 2
     order = [certificate[f"expected_wrong{name}"] for name in ("_fully_calibrated", "", "_public")]
-    assert order[0] - 0.01 <= order[1] <= order[2] + 1e-12
-    assert 0 <= certificate["gap"] < 0.2
+    # The first is estimated from 20,000 tuples of each of four papers: six standard errors of at most
+    # 0.25 / sqrt(80,000).
+    assert order[0] - 0.006 <= order[1] <= order[2] + 1e-12
+    # Three draws of 20,000 for what was not seen with 160 candidates; 0.022 with 800.
+    assert 0 <= certificate["gap"] < count(0.001, 0.04)
     # Whoever wrote the reviews, the tables are the same to the last byte.
     other = dict(table, reviewer=sorted(parameters)[: len(table["reviewer"])])
     swapped = prepare(Reviews.from_table(other), parameters, pools, accept_rate=0.5)
@@ -326,7 +334,8 @@ def test_the_menu_of_a_conference_with_large_pools():
     assert found.wrong_raw == pytest.approx(exact.wrong_raw, abs=1e-9)
     assert found.success_scores_only == pytest.approx(exact.success_scores_only, abs=1e-9)
     for one, other in zip(found.choices, exact.choices, strict=True):
-        assert other.wrong - 1e-9 <= one.wrong <= other.wrong + 0.02
+        # Entries that tuples share cost 3e-6 here.
+        assert other.wrong - 1e-9 <= one.wrong <= other.wrong + 1e-4
         assert one.wrong - found.gap <= other.wrong + 1e-9
     assert exact.gap < 1e-8
 
@@ -375,4 +384,6 @@ def test_the_bar_is_the_same_on_several_cores(monkeypatch):
     assert one == two
     assert sum(done) == 6
     accepted = [float((case.sample.favor > 0.5).mean()) for case in one.cases]
-    assert np.mean(accepted) == pytest.approx(0.4, abs=0.03)
+    # The bar is chosen by 4,000 tuples of each paper's 20,000: six standard errors of both counts.
+    variance = sum(share * (1 - share) for share in accepted) * (1 / 4_000 + 1 / 20_000)
+    assert np.mean(accepted) == pytest.approx(0.4, abs=6 * np.sqrt(variance) / len(accepted))

@@ -42,11 +42,12 @@ def test_shares_cover_the_truth_where_reviewers_differ_much() -> None:
 
 
 def test_not_worth_it_is_a_normal_answer() -> None:
+    """Offsets of 0.05 are 0.1 % of the scores' variance; the data leave room for 1.2 %."""
     result = bc.assess(reviews_of(Law(slopes="equal", offset=0.05, noise=1.0), seed=2))
     assert result.verdict == "not worth it"
     assert result.shares["residual"].value > 0.4
-    assert result.shares["offset"].value < 0.1
-    assert abs(result.gain_now.value) < 0.01
+    assert result.shares["offset"].value < 0.012
+    assert abs(result.gain_now.value) < 0.004
 
 
 def test_history_can_be_what_is_missing() -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 from scipy.stats import kstest, truncnorm
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.chains import CEILING, FLOOR, Sampler, State
-from blindcal.calibrators.fits import fit_batch
 from blindcal.calibrators.slopes import (
     GREATEST_SPREAD,
     LEAST_SPREAD,
-    from_normal_score,
     location_and_scale,
     log_density,
-    normal_score,
     variation_law,
 )
 from sizes import count
@@ -87,34 +84,6 @@ def test_sweeps_leave_the_joint_law_of_data_and_parameters(common: bool) -> None
         assert kstest((ndtr(x) - ndtr(-rho)) / ndtr(rho), "uniform").pvalue > ALARM
 
 
-def test_positive_normal_law_has_the_asked_mean_and_spread() -> None:
-    for mean, spread in [(0.7, 0.05), (1.0, 0.4), (2.0, 0.75), (1.0, 0.88)]:
-        m, t, rho = location_and_scale(np.log([mean]), np.array([spread]))
-        law = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0])
-        assert law.mean() == pytest.approx(mean, rel=1e-9)
-        assert law.std() / law.mean() == pytest.approx(spread, rel=2e-5)
-
-
-def test_log_density_is_that_of_the_positive_normal_law() -> None:
-    slopes = np.array([0.3, 1.1, 2.4])
-    log_mean, spread = np.log([1.2]), np.array([0.6])
-    m, t, rho = location_and_scale(log_mean, spread)
-    expected = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0]).logpdf(slopes).sum()
-    found = log_density(
-        np.array([slopes.sum()]), np.array([(slopes**2).sum()]), np.array([3.0]), log_mean, spread
-    )
-    assert found[0] - 1.5 * np.log(2 * np.pi) == pytest.approx(expected)
-
-
-def test_normal_scores_go_and_come_back() -> None:
-    mean, sd = np.array([2.0, 0.1, -3.0, -30.0]), np.array([0.5, 1.0, 1.0, 2.0])
-    z = np.array([-1.3, 0.4, 2.0, -0.7])
-    value = from_normal_score(z, mean, sd)
-    assert (value > 0).all()
-    np.testing.assert_allclose(normal_score(value, mean, sd), z, atol=1e-6)
-    np.testing.assert_allclose(ndtr(z[1]), 1 - np.exp(log_ndtr((0.1 - value[1]) / 1.0) - log_ndtr(0.1)))
-
-
 def test_moves_leave_residuals_as_they_are() -> None:
     rng = np.random.default_rng(2)
     batch = Batch([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], rng.standard_normal(6))
@@ -133,7 +102,10 @@ def test_moves_leave_residuals_as_they_are() -> None:
 
 
 def test_common_slope_agrees_with_the_gaussian_posterior() -> None:
-    """Spreads frozen, everything else is jointly Gaussian: dense algebra gives the exact posterior."""
+    """Spreads frozen, everything else is jointly Gaussian: dense algebra gives the exact posterior.
+
+    Within six standard errors by the means of 50 blocks of sweeps: false alarm below 1e-5 in all.
+    """
     rng = np.random.default_rng(3)
     paper, reviewer = (
         np.repeat(np.arange(6), 3),
@@ -148,36 +120,16 @@ def test_common_slope_agrees_with_the_gaussian_posterior() -> None:
     design[np.arange(18), paper], design[np.arange(18), 6 + reviewer] = a, 1.0
     precision = design.T @ design / sigma**2 + np.diag([1.0] * 6 + [tau**-2] * 4)
     exact, covariance = np.linalg.solve(precision, design.T @ score / sigma**2), np.linalg.inv(precision)
-    total = squares = np.zeros(6)
-    sweeps = count(20000, 200000)
-    for _ in range(sweeps):
+    drawn = np.empty((count(20000, 200000), 6))
+    for sweep in range(len(drawn)):
         sampler.draw_quality()
         sampler.draw_offsets()
-        total, squares = total + s.quality, squares + s.quality**2
-    mean = total / sweeps
-    np.testing.assert_allclose(mean, exact[:6], atol=0.02)
-    np.testing.assert_allclose(squares / sweeps - mean**2, np.diag(covariance)[:6], rtol=0.1)
-
-
-def test_conferences_of_a_batch_share_nothing() -> None:
-    """The same conference beside a very different one: the same answer, up to Monte Carlo error."""
-    rng = np.random.default_rng(4)
-    paper, reviewer = np.repeat(np.arange(40), 3), np.argsort(rng.random((40, 20)), axis=1)[:, :3].ravel()
-    slope, offset = rng.uniform(0.5, 1.5, 20), rng.normal(0, 0.7, 20)
-    score = (
-        slope[reviewer] * rng.standard_normal(40)[paper] + offset[reviewer] + 0.3 * rng.standard_normal(120)
-    )
-    alone = fit_batch(Batch(paper, reviewer, score), common_slope=False, sweeps=3000)
-    beside = np.concatenate([score, 100 + 30 * rng.standard_normal(120)])
-    groups = (np.repeat([0, 1], 40), np.repeat([0, 1], 20))
-    both = fit_batch(
-        Batch(np.r_[paper, paper + 40], np.r_[reviewer, reviewer + 20], beside, *groups),
-        common_slope=False,
-        sweeps=3000,
-    )
-    np.testing.assert_allclose(both.quality[:40], alone.quality, atol=0.2)
-    assert np.sqrt(np.mean((both.quality[:40] - alone.quality) ** 2)) < 0.06
-    np.testing.assert_allclose(both.noise[0], alone.noise[0], rtol=0.1)
+        drawn[sweep] = s.quality
+    off = drawn - exact[:6]
+    for values, right in ((off, np.zeros(6)), (off**2, np.diag(covariance)[:6])):
+        blocks = values.reshape(50, -1, 6).mean(axis=1)
+        error = blocks.std(axis=0, ddof=1) / np.sqrt(50)
+        assert (np.abs(blocks.mean(axis=0) - right) < 6 * error).all()
 
 
 def identical(groups: int, rng: np.random.Generator) -> tuple[Sampler, np.ndarray, np.ndarray]:

@@ -55,6 +55,8 @@ def gain(found: dict[str, Array], other: str) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_hierarchical_beats_the_others_and_its_intervals_cover(noise: float) -> None:
+    """Intervals of 90 %, at least 6,000 of them: 0.004 a standard error, were those of one conference
+    independent; they are not, and the share may be off by 0.03."""
     found, covered = errors(Law(slopes="exponential", offset=np.sqrt(0.5), noise=noise), seed=31)
     for other in OTHERS:
         assert (gain(found, other)[1] > BEYOND).all(), (noise, other, gain(found, other))

@@ -35,8 +35,8 @@ def crossed(seed: int, papers: int, reviewers: int, per_paper: int) -> pd.DataFr
 
 
 def test_offsets_agrees_with_a_mixed_model_library() -> None:
-    """Restricted maximum likelihood with crossed effects: variances well within the posterior's spread,
-    predicted effects almost the same."""
+    """Restricted maximum likelihood with crossed effects: modes, up to 0.21 of the posterior's spread from
+    our medians; predicted effects differ by 0.004 at the most."""
     table = crossed(1, papers=70, reviewers=25, per_paper=4)
     parts = {"paper": "0 + C(paper)", "reviewer": "0 + C(reviewer)"}
     with warnings.catch_warnings():
@@ -51,13 +51,13 @@ def test_offsets_agrees_with_a_mixed_model_library() -> None:
         (spreads.offset, "reviewer"),
         (spreads.noise, "residual"),
     ):
-        assert abs(np.median(draws) - np.sqrt(variances[name])) < 0.4 * draws.std(), name
+        assert abs(np.median(draws) - np.sqrt(variances[name])) < 0.3 * draws.std(), name
     effects = peer.random_effects[1.0]
     ours = dict(zip(result.reviews.papers, result.quality * np.median(spreads.quality), strict=True))
     theirs = {name.split("[")[-1].rstrip("]"): value for name, value in effects.items() if "C(paper)" in name}
     pairs = np.array([(ours[name], theirs[name]) for name in ours])
-    assert np.corrcoef(pairs.T)[0, 1] > 0.9995
-    assert np.abs(pairs[:, 0] - pairs[:, 1]).max() < 0.1
+    assert np.corrcoef(pairs.T)[0, 1] > 0.9999
+    assert np.abs(pairs[:, 0] - pairs[:, 1]).max() < 0.02
 
 
 @pytest.mark.parametrize("seed", [3, 4])

@@ -28,9 +28,9 @@ def test_at_most_one_review_of_a_paper_is_left_out_and_two_stay_for_everyone(see
     assert gone.max() == 1
     assert (papers[gone > 0] >= 3).all()
     assert (reviewers - lost)[lost > 0].min() >= 2
-    # Nothing more could be left out but where a reviewer has none to spare.
+    # Nothing more could be left out.
     spare = (reviewers - lost > 2)[batch.reviewer] & (papers >= 3)[batch.paper] & (gone == 0)[batch.paper]
-    assert spare.sum() <= 0.3 * batch.score.size
+    assert not spare.any()
 
 
 def test_every_review_has_its_turn() -> None:
@@ -42,6 +42,7 @@ def test_every_review_has_its_turn() -> None:
 
 
 def test_change_is_the_ratio_of_errors_with_papers_as_units() -> None:
+    """400 draws of papers know the ends of the interval to 0.0012: four of those standard errors."""
     rng = np.random.default_rng(3)
     base, own = rng.exponential(1, 3000), rng.exponential(0.81, 3000)
     found = change(own, base, np.arange(3000))
@@ -68,11 +69,12 @@ def test_shrunk_means_are_the_posterior_means_of_a_balanced_design() -> None:
 
 
 def test_learned_offsets_predict_better_where_reviewers_differ() -> None:
+    """Noise 0.3 is left of noise and offsets, 1.04: with offsets learned from a few reviews, 0.43 of it."""
     found = prediction_changes(random_batch(5), repeats=4)
     assert found["raw"].change == 0
     assert found["offsets"].high < 0
     assert found["hierarchical"].high < 0
-    assert found["offsets"].error < 0.7 * found["shrunk"].error
+    assert found["offsets"].error < 0.5 * found["shrunk"].error
 
 
 def test_nothing_to_leave_out_is_said() -> None:

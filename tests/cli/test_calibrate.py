@@ -11,26 +11,14 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
+
 import blindcal as bc
 from blindcal.cli import run
 
 pytestmark = pytest.mark.edge
 
+
 COLUMNS = "paper,quality,standard_error,raw_mean,reviews,rank,raw_rank"
-
-
-@pytest.fixture
-def reviews(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(1)
-    quality, offset = rng.standard_normal(20), rng.normal(5, 1, 8)
-    lines = ["paper,reviewer,score"]
-    for paper in range(20):
-        for reviewer in sorted(rng.choice(8, 3, replace=False)):
-            score = quality[paper] + offset[reviewer] + 0.3 * rng.standard_normal()
-            lines.append(f"p{paper:02d},r{reviewer},{score:.3f}")
-    path = tmp_path / "reviews.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -146,23 +134,3 @@ def test_missing_reviewers_are_counted_not_named(
     message = capsys.readouterr().err
     assert "lacks 7 of 8 reviewers" in message
     assert "r3" not in message.replace(str(tmp_path), "")
-
-
-def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["assess", str(reviews)]) == 0
-    text = capsys.readouterr().out
-    assert "verdict: " in text
-    assert "offset" in text
-    assert run(["assess", str(reviews), "--json", "--accept-rate", "0.3"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
-    assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
-    assert report["accept_rate"] == 0.3
-    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "cannot be told")
-
-
-def test_assess_refuses_single_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "reviews.csv"
-    path.write_text("paper,reviewer,score\na,x,1\nb,x,2\n")
-    assert run(["assess", str(path)]) == 2
-    assert "no paper has two reviews" in capsys.readouterr().err

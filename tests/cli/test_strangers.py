@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.assignments.strangers import Directory, strangers
 from blindcal.cli import run
 from blindcal.cli.strangers import NAME
 from small_conferences import SmallConference, arguments, small_conference, with_key
 
 pytestmark = pytest.mark.edge
+
 
 NAMES = ("Ada Lovelace", "Kurt Gödel", "Emmy Noether", "R07", "R08", "Alan Turing")
 
@@ -110,25 +110,6 @@ def test_names_never_go_into_the_folder_that_is_sent_on(
     assert run(arguments(folder, with_key(tmp_path / "key.bin"), folder)) == 2
     assert "who they are is not written down" in capsys.readouterr().err
     assert not list(tmp_path.rglob(f"*{NAME}*"))
-
-
-def test_close_ids_are_shown_and_not_taken_for_misspelled() -> None:
-    """`r12` for `r13` may be a slip or another person; a letter more in a name is a slip."""
-    pools = {"p": {"r13": 1.0, "Emmy Noether": 1.0}}
-    found = strangers({"p": ["r12", "Emmy Nother"]}, pools, ["r13", "Emmy Noether"])
-    assert [(one.reviewer, one.cause, one.nearest) for one in found] == [
-        ("Emmy Nother", "spelling", "Emmy Noether"),
-        ("r12", "calibration", "r13"),
-    ]
-
-
-def test_thousands_of_unknown_names_are_looked_up_in_time() -> None:
-    """Where columns were swapped everyone is unknown: only the first few hundred are compared by letters."""
-    known = [f"person number {i:05d}" for i in range(3000)]
-    missing = {f"p{i}": [f"Person Number-{i:05d}", f"somebody {i} else"] for i in range(2000)}
-    found = strangers(missing, {"p0": dict.fromkeys(known, 1.0)}, known)
-    assert len(found) == 4000
-    assert found[0].nearest == Directory(known).nearest("PERSON NUMBER 00000", False)
 
 
 def test_papers_are_in_natural_order(

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 import stat
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from blindcal.decisions import coins, records, seals
-from blindcal.decisions.coins import Key, make_key, read_key
-from blindcal.decisions.places import check_apart
+from blindcal.decisions import coins, seals
+from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import (
     Published,
     check_published,
@@ -32,31 +24,10 @@ from blindcal.decisions.records import (
     read_published,
     sealed_folder,
 )
-from blindcal.decisions.seals import NOTICE, pack, read_seal, unpack
+from blindcal.decisions.seals import NOTICE, read_seal
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.plans.exact import UNIT, ExactPolicy
-from sealed_releases import POLICIES, RECORD, seal_next, sealed
-from sizes import count
+from sealed_releases import POLICIES, RECORD, everything, sealed, several
 from stress import stress
-
-
-@pytest.fixture
-def key_path(tmp_path: Path) -> Path:
-    make_key(tmp_path / "key.bin")
-    return tmp_path / "key.bin"
-
-
-def several(key_path: Path, releases: int = 3) -> list[Path]:
-    for _ in range(releases):
-        with open_ledger(key_path, read_key(key_path)) as ledger:
-            seal_next(ledger)
-    return sorted(sealed_folder(key_path).iterdir())
-
-
-def everything(key_path: Path) -> list[dict[str, ExactPolicy]]:
-    """Every part of every file, read."""
-    ledger = read_ledger(key_path, read_key(key_path))
-    return [ledger.tables(ledger.record(release)) for release in ledger.releases]
 
 
 def test_a_record_reads_back_equal(key_path: Path) -> None:
@@ -95,18 +66,6 @@ def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) ->
     for file in files:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.read_bytes().startswith(NOTICE.encode())
-
-
-def test_every_changed_byte_is_found(key_path: Path) -> None:
-    """The bytes of the second file of three, one at a time: head, stamp, record, tables."""
-    path = several(key_path)[1]
-    data = path.read_bytes()
-    for at in range(0, len(data), count(7, 1)):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with pytest.raises(VerificationError):
-            everything(key_path)
-    path.write_bytes(data)
-    assert len(everything(key_path)) == 3
 
 
 def shorter(files: list[Path]) -> None:
@@ -209,23 +168,6 @@ def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
         read_ledger(key_path, Key(bytes(32)))
 
 
-def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as later:
-        later.setattr(seals, "SEALED_FORMAT", 2)
-        several(key_path, 1)
-    with pytest.raises(
-        VerificationError, match="sealed format 2, and this version of blindcal reads format 1"
-    ):
-        read_ledger(key_path, read_key(key_path))
-    other = key_path.with_name("other.bin")
-    make_key(other)
-    with monkeypatch.context() as later:
-        later.setattr(records, "COIN_FORMAT", 2)
-        several(other, 1)
-    with pytest.raises(VerificationError, match="coins of another format than 1"):
-        read_ledger(other, read_key(other))
-
-
 def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path) -> None:
     key, path = read_key(key_path), several(key_path, 2)[1]
     head = dict(read_seal(path, key).head)
@@ -246,25 +188,6 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
         "decided": 0,
         "input": "s1",
     }
-
-
-def test_a_file_is_what_the_page_on_formats_says(key_path: Path) -> None:
-    """Written out, so that an auditor can check a file with any tool."""
-    key, path = read_key(key_path), several(key_path, 1)[0]
-    first, stamp, head, rest = path.read_bytes().split(b"\n", 3)
-    assert first == f"{NOTICE} blindcal sealed format 1".encode()
-    quoted = json.dumps(head.decode())
-    message = f'{{"content":{quoted},"purpose":"blindcal/sealed head","version":1}}'
-    assert stamp.decode() == hmac.new(key.secret, message.encode(), hashlib.sha256).hexdigest()
-    for part in json.loads(head)["parts"]:
-        data, rest = rest[: part["size"]], rest[part["size"] :]
-        assert hashlib.sha256(data).hexdigest() == part["sha256"]
-        if part["name"] == "record":
-            assert json.loads(data)["papers"][0]["reviewers"] == ["a", "b"]
-    assert rest == b""
-    index, blob = data.split(b"\n", 1)
-    assert json.loads(index) == [["p1", len(blob), [[1, "1", "3"]]]]
-    assert np.frombuffer(zlib.decompress(blob), "<i8").tolist() == [UNIT // 2, 0]
 
 
 def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
@@ -351,12 +274,6 @@ def test_public_files_are_written_once_and_kept(key_path: Path, tmp_path: Path) 
     assert (out / "decisions.csv").read_text(encoding="utf-8") == RECORD.decisions
 
 
-def test_an_output_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("x", encoding="utf-8")
-    with pytest.raises(RefusedError, match="not a folder"):
-        check_vacant(tmp_path / "out", None)
-
-
 def certificate(folder: Path, fingerprint: object, counter: object) -> Path:
     folder.mkdir(exist_ok=True)
     text = json.dumps({"key_fingerprint": fingerprint, "release_counter": counter})
@@ -394,151 +311,6 @@ def test_a_certificate_that_does_not_say_how_it_was_made_says_nothing(
     assert read_published(tmp_path / "out") is None
     good = read_published(certificate(tmp_path / "out", "x", 1))
     assert good == Published(good.path, "x", 1, good.path.read_bytes())
-
-
-def a_key_in_out(home: Path) -> tuple[str, str]:
-    return "out/key.bin", "out"
-
-
-def a_key_deep_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "chair").mkdir()
-    return "out/chair/key.bin", "out"
-
-
-def out_above_the_key(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "."
-
-
-def out_is_the_sealed_folder(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "chair/key.bin.sealed"
-
-
-def out_in_the_sealed_folder(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "chair/key.bin.sealed/out"
-
-
-def out_linked_to_the_sealed_folder(home: Path) -> tuple[str, str]:
-    (home / "chair" / "key.bin.sealed").mkdir()
-    (home / "public").symlink_to(home / "chair" / "key.bin.sealed")
-    return "chair/key.bin", "public"
-
-
-def out_through_a_linked_folder(home: Path) -> tuple[str, str]:
-    (home / "links").symlink_to(home / "chair")
-    return "chair/key.bin", "links/key.bin.sealed/public"
-
-
-def a_linked_key_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "key.bin").symlink_to(home / "chair" / "key.bin")
-    return "out/key.bin", "out"
-
-
-def a_link_in_out_to_the_key(home: Path) -> tuple[str, str]:
-    (home / "out" / "other").symlink_to("../chair/key.bin")
-    return "chair/key.bin", "out"
-
-
-def a_link_in_out_to_the_chair(home: Path) -> tuple[str, str]:
-    (home / "out" / "other").symlink_to(home / "chair")
-    return "chair/key.bin", "out"
-
-
-def a_key_whose_target_lies_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "real.bin").write_bytes(bytes(32))
-    (home / "chair" / "link.bin").symlink_to("../out/real.bin")
-    return "chair/link.bin", "out"
-
-
-def a_link_that_leads_through_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "middle.bin").symlink_to("../chair/key.bin")
-    (home / "first.bin").symlink_to("out/middle.bin")
-    return "first.bin", "out"
-
-
-def out_linked_to_the_chair(home: Path) -> tuple[str, str]:
-    (home / "public").symlink_to("chair")
-    return "chair/key.bin", "public"
-
-
-def a_sealed_folder_linked_into_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "kept").mkdir()
-    (home / "chair" / "key.bin.sealed").symlink_to(home / "out" / "kept")
-    return "chair/key.bin", "out"
-
-
-MIXED = [
-    a_key_in_out,
-    a_key_deep_in_out,
-    out_above_the_key,
-    out_is_the_sealed_folder,
-    out_in_the_sealed_folder,
-    out_linked_to_the_sealed_folder,
-    out_through_a_linked_folder,
-    a_linked_key_in_out,
-    a_link_in_out_to_the_key,
-    a_link_in_out_to_the_chair,
-    a_key_whose_target_lies_in_out,
-    a_link_that_leads_through_out,
-    out_linked_to_the_chair,
-    a_sealed_folder_linked_into_out,
-]
-
-
-@pytest.mark.parametrize("mixed", MIXED, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("relative", [False, True])
-def test_secrets_and_public_files_never_lie_in_one_folder(
-    mixed: Callable[[Path], tuple[str, str]], relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("chair", "out"):
-        (tmp_path / name).mkdir()
-    make_key(tmp_path / "chair" / "key.bin")
-    monkeypatch.chdir(tmp_path)
-    home = Path() if relative else tmp_path
-    for out in ("out", "new", "chair2", "key.bin.sealed"):
-        check_apart(home / "chair/key.bin", home / out)
-    key, out = mixed(tmp_path)
-    with pytest.raises(InputError, match=r"never sent on|to be sent on"):
-        check_apart(home / key, home / out)
-
-
-@pytest.mark.parametrize("key", [".", "..", "/", "chair/..", ""])
-def test_a_folder_is_no_key(key: str) -> None:
-    with pytest.raises(InputError, match="must be the name of a key file"):
-        sealed_folder(key)
-
-
-def test_two_spellings_of_one_folder_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some file systems do not tell capitals from small letters: the system is asked."""
-    for name in ("out", "OUT"):
-        (tmp_path / name).mkdir()
-    make_key(tmp_path / "out" / "key.bin")
-    check_apart(tmp_path / "out" / "key.bin", tmp_path / "OUT")
-    monkeypatch.setattr(Path, "samefile", lambda one, other: str(one).lower() == str(other).lower())
-    with pytest.raises(InputError, match="to be sent on"):
-        check_apart(tmp_path / "out" / "key.bin", tmp_path / "OUT")
-
-
-def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
-    (tmp_path / "one").symlink_to("two")
-    (tmp_path / "two").symlink_to("one")
-    check_apart(tmp_path / "one", tmp_path / "out")
-    check_apart(tmp_path / "key.bin", tmp_path / "one")
-
-
-@given(
-    st.dictionaries(
-        st.text(min_size=1, max_size=5),
-        st.tuples(st.lists(st.integers(0, UNIT), min_size=1, max_size=9), st.fractions(0, 1)),
-        max_size=4,
-    )
-)
-def test_tables_pack_and_unpack(tables: dict[str, tuple[list[int], Fraction]]) -> None:
-    policies = {name: ExactPolicy(np.array(rows), ((0, few),)) for name, (rows, few) in tables.items()}
-    again = unpack(pack(policies))
-    assert list(again) == list(policies)
-    for name, policy in policies.items():
-        assert again[name].exact == policy.exact
-        assert again[name].numerator.tolist() == policy.numerator.tolist()
 
 
 @pytest.mark.parametrize("named", [0, 1])

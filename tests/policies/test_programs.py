@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from blindcal import Affine, Belief, InputError, Policy, Reviewer, frontier, pair_belief
+from blindcal import Affine, Belief, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
 from blindcal.policies import Limits, Program, Solution, epsilon_policy, solve
 from blindcal.policies.policy import label_tops
 from blindcal.policies.programs import trace
-from blindcal.reviewers import Logistic
 from blindcal.simulations import selection
 from sizes import count
 from strategies import random_beliefs
@@ -225,39 +223,6 @@ def test_one_of_two_papers_is_the_pair() -> None:
             np.testing.assert_allclose(found.loss, np.stack([1 - belief.favor, belief.favor], -1), atol=1e-12)
 
 
-def test_selection_counts_the_best_as_simulation_does() -> None:
-    """20,000 draws of the qualities behind each assignment; tolerance 6 standard errors."""
-    rng = np.random.default_rng(8)
-    pool = [Affine(1.0, 0.3, noise=0.5), Affine(0.6, -0.4, noise=0.8), Affine(1.7, 0.0, noise=0.3)]
-    scores = np.array([0.4, 0.1, 0.7])
-    found = selection(pool, scores, 2)
-    for assignment, losses in zip(found.assignments, found.loss, strict=True):
-        slope, offset, noise = (
-            np.array([float(getattr(pool[j], part)) for j in assignment])
-            for part in ("slope", "offset", "noise")
-        )
-        total = slope**2 + noise**2
-        quality = rng.normal(slope * (scores - offset) / total, noise / np.sqrt(total), (20_000, 3))
-        best = np.argsort(-quality, axis=1)[:, :2]
-        for decision, loss in zip(found.decisions, losses, strict=True):
-            share = 1.0 - np.isin(best, decision).mean()
-            assert share == pytest.approx(loss, abs=6 * 0.5 / np.sqrt(20_000))
-
-
-def test_two_of_four_papers_cost_more_the_less_they_tell() -> None:
-    pool = [Affine(a, b, noise=0.3) for a, b in ((1.0, 0.5), (0.7, -0.5), (1.4, 0.0), (1.0, -1.0))]
-    found = selection(pool, [0.5, 0.2, -0.1, 0.4], 2)
-    assert found.weight.shape == (24,)
-    assert found.loss.shape == (24, 6)
-    least = label_tops(found.weight, found.labels).mean()
-    values = [
-        solve(found.weight, found.loss, found.labels, success=s).value
-        for s in np.linspace(least, solve(found.weight, found.loss, found.labels).success, 6)
-    ]
-    assert (np.diff(values) < 0.0).all()
-    assert (np.diff(values, 2) > -1e-9).all()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -280,21 +245,3 @@ def test_two_of_four_papers_cost_more_the_less_they_tell() -> None:
 def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         solve(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("reviewers", "scores", "accepted", "message"),
-    [
-        ([Affine(1.0)] * 7, np.zeros(7), 3, "2 to 6 reviewers"),
-        ([Affine(1.0)] * 3, np.zeros(2), 1, "one score each"),
-        ([Affine(1.0)] * 3, np.zeros(3), 3, r"accepted must lie in 1\.\.2, found 3"),
-        ([Affine(1.0), Affine(1.0, noise=0.5)], np.zeros(2), 1, "noise must be positive for all"),
-        ([Affine([1.0, 2.0]), Affine(1.0)], np.zeros(2), 1, "single reviewers"),
-        ([Affine(1.0), Logistic(0, 1, 1.0)], np.zeros(2), 1, "needs Affine reviewers, found Logistic"),
-    ],
-)
-def test_bad_selections_are_named(
-    reviewers: Sequence[Reviewer], scores: Array, accepted: int, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        selection(reviewers, scores, accepted)

@@ -12,7 +12,6 @@ from scipy.stats import binomtest
 import blindcal as bc
 import slow_averages
 from blindcal.paper import algorithm_1, algorithm_2, theorem_4_4
-from blindcal.reviewers.integrals import integrate
 from sizes import count
 
 KINDS = {
@@ -132,7 +131,7 @@ def test_theorem_4_4_without_noise_the_rule_is_the_coin_of_algorithm_2(name):
         )
         stated = theorem_4_4(share * zeta, zeta, avg.least_adversary_error)
         assert rule.adversary_error == pytest.approx(float(stated), abs=1e-12)
-    # zeta is the average error of Algorithm 1 at error 1 (standard error about .001 here).
+    # zeta is the average error of Algorithm 1 at error 1 (standard error about .001 here; six of them).
     average = algorithm_1(belief, 1.0).policy.conference_error(belief).sum() / 20_000
     assert average == pytest.approx(zeta, abs=0.006)
     assert avg.rule(conference_error=0.9).conference_error == pytest.approx(zeta, abs=1e-12)
@@ -277,14 +276,3 @@ def test_bad_input_is_named(message):
     avg = bc.policies.average_frontier(STRAIGHT)
     with pytest.raises(bc.InputError, match=message):
         BAD[message](avg)
-
-
-def test_integrate_finds_a_kink_and_states_its_error():
-    cumulative = integrate(lambda x: np.stack([np.abs(x - np.pi / 10), np.exp(x)]), np.array([0.0, 1.0]))
-    kink = np.pi / 10
-    exact = 0.5 * kink**2 + 0.5 * (1 - kink) ** 2, np.e - 1
-    assert np.abs(cumulative.total - exact).max() <= cumulative.error + 1e-15
-    assert cumulative(0.7)[1] == pytest.approx(np.exp(0.7) - 1, abs=1e-14)
-    rng = np.random.default_rng(0)
-    with pytest.raises(bc.BlindcalError, match="did not settle"):
-        integrate(lambda x: rng.random((1, x.size)), np.array([0.0, 1.0]))
