@@ -28,15 +28,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
     "amendments": "amendments histories attacks verification releases",
-    "belief": "pairs outsiders certificates policy",
+    "belief": "belief pairs outsiders certificates policy",
     "cases": "cases outsiders precise_reviewers certificates planning solvers crowds conferences releases",
     "certificates": "certificates precise_reviewers outsiders amendments planning attacks verification",
     "coins": "coins releases planted_bugs cli/decide",
     "conferences": "conferences planning crowds cli/decide verification",
-    "crowds": "crowds lumps outsiders",
+    "crowds": "crowds sums lumps outsiders",
     "decks": "decks planning releases solvers menus attacks",
     "equations": "certificates outsiders planning amendments crowds",
-    "exact": "certificates precise_reviewers outsiders amendments crowds records",
+    "exact": "exact certificates precise_reviewers outsiders amendments crowds records",
     "histories": "histories attacks verification releases",
     "lumps": "lumps crowds solvers decks planning",
     "pairs": "pairs",
@@ -46,10 +46,10 @@ TESTS = {
     "drafts": "histories attacks verification releases planted_bugs cli/decide",
     "releases": "histories attacks verification cli/decide",
     "facts": "coins attacks verification planted_bugs cli/decide",
-    "rounding": "certificates amendments attacks planning",
+    "rounding": "rounding certificates amendments attacks planning",
     "solvers": "solvers decks lumps planning outsiders crowds certificates",
-    "statements": "releases attacks verification planted_bugs cli/decide",
-    "sums": "crowds outsiders",
+    "statements": "statements releases attacks verification planted_bugs cli/decide",
+    "sums": "sums crowds outsiders",
     "verification": "verification attacks cli/decide",
 }
 FLIPPED: dict[type, type] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -30,75 +29,13 @@ from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews
 from oracles import Enumerator, promises, solvable
-from random_cases import GUARANTEES, random_case, random_cases
+from random_cases import GUARANTEES, crowded, odd_cases, random_case
 from sizes import count
 from small_conferences import drawn
 
 
-def crowded(case: PaperCase) -> PaperCase:
-    """The same paper with nothing listed: even the smallest pool is summed up."""
-    return replace(case, most_listed=0)
-
-
 def crowded_conference(conference: Conference) -> Conference:
     return replace(conference, cases=tuple(map(crowded, conference.cases)))
-
-
-def odd_cases() -> Iterator[PaperCase]:
-    """Papers whose tuples can be listed: what is summed up is compared with them."""
-    yield from random_cases(41, count(40, 300), 1320)
-    case = random_case(np.random.default_rng(42), 6, 3)
-    yield replace(case, inclusion=(1.0, 0.4, 0.4, 0.4, 0.4, 0.4))
-    yield replace(case, inclusion=(1.0, 0.25, 0.25, 0.25, 0.25, 1.0))
-    yield replace(case, grid=tuple(np.arange(-4.0, 4.5, 0.5)), scores=(-0.5, 0.5, 1.5))
-    unsure = tuple((*row[:3], 0.2, 0.3, 0.5, 0.1) for row in case.parameters)
-    yield replace(case, parameters=unsure)
-    tied = random_case(np.random.default_rng(43), 7, 4)
-    yield replace(tied, scores=(0.0, 0.0, 1.0, 1.0))
-    yield from nasty_cases()
-
-
-def nasty_cases() -> Iterator[PaperCase]:
-    """Somebody certain who fits badly or who would have written everything, pools as small as the reviews,
-    scores far out, many who look alike."""
-    rng = np.random.default_rng(53)
-    plain = tuple((1.0, float(b), 0.1, 0.0, 0.0, 0.0, 0.0) for b in rng.normal(0, 0.1, 12))
-    misfit = ((1.0, 2.0, 0.05, 0.0, 0.0, 0.0, 0.0), *plain[1:])
-    case = PaperCase(
-        "p", (-1.1, -1.0, -0.9), tuple(f"r{j:02d}" for j in range(12)), (0.25,) * 12, plain, -1.2
-    )
-    yield replace(case, parameters=misfit, inclusion=(1.0, *(2 / 11,) * 11))
-    yield replace(case, parameters=misfit, inclusion=(0.999, *(2.001 / 11,) * 11))
-    sole = (
-        (1.0, -1.0, 0.05, 0.0, 0.0, 0.0, 0.0),
-        *((1.0, 4.0 + j, 0.3, 0.0, 0.0, 0.0, 0.0) for j in range(11)),
-    )
-    yield replace(case, parameters=sole)
-    yield replace(case, parameters=sole, inclusion=(0.99, *(2.01 / 11,) * 11))
-    yield replace(case, scores=(8.0, 9.0, 30.0))
-    twins = tuple(plain[j // 4] for j in range(12))
-    yield replace(case, parameters=twins)
-    yield replace(case, parameters=(plain[0],) * 12, scores=(0.0, 0.0, 0.0))
-    for size in (3, 4):
-        small = random_case(rng, size, 3)
-        yield replace(small, inclusion=(3 / size,) * size)
-
-
-def test_sums_over_all_tuples_agree_with_enumeration():
-    for listed in odd_cases():
-        case, belief, rows = crowded(listed), listed.belief, listed.tuples
-        one, pool = case.crowd, len(case.candidates)
-        entry, size = case.layout.entries(rows), one.weight.size
-        assert one.belief.weight.sum() == pytest.approx(1.0)
-        np.testing.assert_allclose(np.bincount(entry, belief.weight, size), one.weight, atol=1e-9)
-        right = np.bincount(entry, belief.weight * belief.favor, size)
-        np.testing.assert_allclose(right, one.weight * one.favor, atol=1e-9)
-        kind = case.look_alikes[1]
-        assert one.belief.alike.tolist() == np.bincount(kind).tolist()
-        for slot, author in enumerate(rows.T):
-            exact = np.bincount(entry * pool + kind[author], belief.weight, size * pool)
-            parts = one.belief.entry * pool + one.belief.labels[slot]
-            np.testing.assert_allclose(np.bincount(parts, one.belief.weight, size * pool), exact, atol=1e-9)
 
 
 def test_a_sample_of_tuples_has_the_law_of_the_belief():
