@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.beliefs.conferences import Conference, prepare, true_reviewers
+from blindcal.beliefs.conferences import Conference, Truth, prepare, true_reviewers
 from blindcal.cli import run
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import decide_paper
-from blindcal.decisions.histories import Truth
 from blindcal.decisions.records import PaperRecord, sealed_folder
-from blindcal.decisions.requests import Request
 from blindcal.decisions.seals import read_seal, sealed_name
 from blindcal.plans.planning import PaperPlan
+from blindcal.plans.requests import Request
 from blindcal.reviews import Reviews
 
 Rows = tuple[tuple[str, ...], ...]

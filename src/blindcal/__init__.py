@@ -14,30 +14,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blindcal.assignments.pools import read_pools as read_pools
     from blindcal.audits.adversaries import audit as audit
     from blindcal.audits.adversaries import play as play
-    from blindcal.audits.verification import verify as verify
+    from blindcal.audits.verifying import Verification as Verification
+    from blindcal.audits.verifying import verify as verify
     from blindcal.beliefs.belief import Belief as Belief
-    from blindcal.beliefs.conferences import Conference as Conference
-    from blindcal.beliefs.conferences import prepare as prepare
-    from blindcal.beliefs.conferences import read_reviewers as read_reviewers
-    from blindcal.beliefs.conferences import true_reviewers as true_reviewers
+    from blindcal.beliefs.inputs import Inputs as Inputs
+    from blindcal.beliefs.inputs import read_inputs as read_inputs
     from blindcal.beliefs.pairs import pair_belief as pair_belief
     from blindcal.calibrators.assessments import assess as assess
     from blindcal.decisions.coins import make_key as make_key
-    from blindcal.decisions.coins import read_key as read_key
-    from blindcal.decisions.records import open_ledger as open_ledger
-    from blindcal.decisions.records import publish as publish
-    from blindcal.decisions.releases import decide as decide
-    from blindcal.decisions.requests import Request as Request
+    from blindcal.decisions.deciding import decide as decide
+    from blindcal.decisions.releases import Outcome as Outcome
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError
     from blindcal.errors import RefusedError as RefusedError
     from blindcal.errors import VerificationError as VerificationError
-    from blindcal.plans.menus import menu as menu
-    from blindcal.plans.planning import plan_conference as plan_conference
+    from blindcal.plans.plans import Plan as Plan
+    from blindcal.plans.plans import plan as plan
+    from blindcal.plans.requests import Request as Request
     from blindcal.policies.frontiers import frontier as frontier
     from blindcal.policies.guarantees import Guarantee as Guarantee
     from blindcal.policies.policy import Policy as Policy
@@ -54,28 +50,24 @@ _ROOMS = {
     "Reviewer": "reviewers.protocol",
     "Affine": "reviewers.affine",
     "Rounded": "reviewers.rounded",
-    "read_reviewers": "beliefs.conferences",
-    "read_pools": "assignments.pools",
     "Belief": "beliefs.belief",
     "pair_belief": "beliefs.pairs",
-    "Conference": "beliefs.conferences",
-    "prepare": "beliefs.conferences",
-    "true_reviewers": "beliefs.conferences",
+    "Inputs": "beliefs.inputs",
+    "read_inputs": "beliefs.inputs",
     "Guarantee": "policies.guarantees",
     "Policy": "policies.policy",
     "frontier": "policies.frontiers",
     "private_policy": "policies.safeguards",
-    "plan_conference": "plans.planning",
-    "menu": "plans.menus",
-    "Request": "decisions.requests",
+    "Request": "plans.requests",
+    "Plan": "plans.plans",
+    "plan": "plans.plans",
     "make_key": "decisions.coins",
-    "read_key": "decisions.coins",
-    "open_ledger": "decisions.records",
-    "decide": "decisions.releases",
-    "publish": "decisions.records",
+    "decide": "decisions.deciding",
+    "Outcome": "decisions.releases",
     "audit": "audits.adversaries",
     "play": "audits.adversaries",
-    "verify": "audits.verification",
+    "Verification": "audits.verifying",
+    "verify": "audits.verifying",
     "assess": "calibrators.assessments",
     "BlindcalError": "errors",
     "InputError": "errors",

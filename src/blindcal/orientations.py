@@ -19,7 +19,7 @@ _OFFSET, _CORRELATION = 1, 5
 def known_end(better: str) -> str:
     """`better` if it is `high` or `low`."""
     if better not in BETTER:
-        raise InputError(f"--better must be high or low, found {better!r}")
+        raise InputError(f"`better` must be high or low, found {better!r}")
     return better
 
 

@@ -11,13 +11,12 @@ import signal
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from math import inf
-from multiprocessing import resource_tracker
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
@@ -27,6 +26,9 @@ _CHUNKS = 16
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
 
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""What is done, and in how many steps -> a function to call with the number of steps done since."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -34,6 +36,12 @@ Result = TypeVar("Result")
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def silent(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """Progress that nobody watches."""
+    yield lambda done: None
 
 
 def each(
@@ -89,11 +97,15 @@ def shared(
 def _interrupts_held() -> Iterator[None]:
     """Processes started here never see an interrupt, not even while they load; this one sees it afterwards.
 
-    Ctrl-C reaches every process of a terminal: only the first one answers it.
+    Ctrl-C reaches every process of a terminal: only the first one answers it. Where a system cannot hold
+    interrupts back, the others answer it too, and end.
     """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     # Starting a tracker would lift the mask.
-    resource_tracker.ensure_running()
-    import_module("joblib.externals.loky.backend.resource_tracker").ensure_running()
+    for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
+        import_module(f"{tracker}.resource_tracker").ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -10,13 +10,12 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import workers
 from blindcal.assignments.pools import everyone
-from blindcal.audits.verification import report, verify
+from blindcal.audits.verification import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
 from blindcal.decisions.records import open_ledger
-from blindcal.decisions.releases import decide
-from blindcal.decisions.requests import Request
+from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
 from blindcal.plans.amendments import Earlier, SettledCase, amended_case
@@ -25,6 +24,7 @@ from blindcal.plans.decks import explore
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.menus import menu
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews
@@ -177,10 +177,10 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         Key(bytes(32)),
     )
     with open_ledger(tmp_path / "key.bin", key) as ledger:
-        outcome = decide(conference, truth, request, ledger, plan_conference)
+        outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
-        again = decide(conference, truth, request, ledger, plan_conference)
-        checks = verify(conference, truth, request, ledger, plan_conference, assemble)
+        again = release(conference, truth, request, ledger, plan_conference)
+        checks = checks_of(conference, truth, request, ledger, plan_conference, assemble)
     report(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -214,17 +214,17 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         conference, truth = _prepared(table, parameters, pools)
         assert not any(case.listed for case in conference.cases)
-        first = decide(conference, truth, request, ledger, plan_conference)
+        first = release(conference, truth, request, ledger, plan_conference)
     before = claim_of(first.record.papers[0])
     for number, changed in enumerate((corrected, other), start=2):
         conference, truth = _prepared(changed, parameters, pools)
         with open_ledger(tmp_path / "key.bin", key) as ledger:
-            again = decide(
+            again = release(
                 conference, truth, request, ledger, plan_conference, amend=True, reason="a mistake"
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            report(verify(conference, truth, request, ledger, plan_conference, assemble))
+            report(checks_of(conference, truth, request, ledger, plan_conference, assemble))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -78,10 +78,11 @@ def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
     program = """
 import signal
+import blindcal
 try:
-    import blindcal
+    blindcal.simulations.sweeps
 except KeyboardInterrupt:
-    import blindcal
+    blindcal.simulations.sweeps
     print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 import pytest
 
 from blindcal.decisions.coins import Key
-from blindcal.decisions.requests import Request, coin_facts
+from blindcal.decisions.facts import coin_facts
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
 REQUEST = Request(Guarantee(), "c", accept_rate=0.4)

@@ -17,12 +17,12 @@ from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import true_secret
-from blindcal.decisions.requests import Request
 from blindcal.plans.certificates import Claim
 from blindcal.plans.decks import solve_case
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import menu
 from blindcal.plans.planning import plan_conference
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.policy import Policy
 from blindcal.policies.programs import solve

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -115,9 +116,39 @@ def test_importing_the_package_loads_nothing_that_takes_long() -> None:
 
 
 def test_versions_agree() -> None:
-    assert PYPROJECT["project"]["version"] == blindcal.__version__
+    """The version stands in the package; the build reads it there, and whoever cites or reads is told it."""
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "src/blindcal/__init__.py"
+    assert "version" in PYPROJECT["project"]["dynamic"]
+    # What pip calls an editable copy is as old as its installation; that of the wheel is new.
+    assert "BLINDCAL_WHEEL" not in os.environ or metadata.version("blindcal") == blindcal.__version__
     assert f"## {blindcal.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"version: {blindcal.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_source_archive_has_all_that_is_tracked_but_what_serves_the_repository_alone() -> None:
+    listed = {*PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]}
+    always = {"pyproject.toml", "README.md", "LICENSE", ".gitignore"}
+    alone = {".ci", ".github", ".gitattributes", ".pre-commit-config.yaml"}
+    tracked = {name.split("/")[0] for name in _tracked()}
+    assert not tracked or tracked == listed | always | (alone & tracked)
+
+
+def test_the_guide_for_contributors_names_files_and_verbs_that_exist() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:src|docs|studies|bench|requirements|[A-Z]+\.)[\w./-]*)`", guide))
+    assert len(paths) > 40
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    source = "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    assert not [name for name in re.findall(r"`(_\w+)`", guide) if not re.search(rf"\b{name}\b", source)]
+    verbs = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert verbs
+    assert {*re.findall(r"^\| `make ([\w-]+)` \|", guide, re.M)} == {*verbs[1].split()}
+
+
+def test_every_floor_is_in_the_guide_for_contributors() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", guide, re.M)
+    assert [floor for cell in cells for floor in re.findall(r"[a-z]+", cell)] == FLOORS
 
 
 def test_the_core_needs_numpy_scipy_and_highspy_only() -> None:

@@ -6,10 +6,13 @@ below.
 """
 
 from blindcal.audits.adversaries import Audit, audit, bits, guess, play, posterior, top_k_success
-from blindcal.audits.verification import verify
+from blindcal.audits.verification import Check
+from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
     "Audit",
+    "Check",
+    "Verification",
     "audit",
     "bits",
     "guess",

@@ -20,17 +20,18 @@ from typing import Any
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
-from blindcal.decisions.histories import Past, Truth, recorded_case
+from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record
-from blindcal.decisions.requests import Request, input_stamp
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, claim, keeps
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.planning import PaperPlan, at_most, figures, weights_digest, worst
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
 # Another machine may round a weight differently; what is said of a table then agrees to this much.
@@ -111,7 +112,7 @@ class Check:
     note: str = ""
 
 
-def verify(
+def checks_of(
     conference: Conference,
     truth: Truth,
     request: Request,
@@ -146,7 +147,7 @@ def report(checks: Sequence[Check]) -> None:
 def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conference, Truth]:
     """The input of a release as its record holds it; the bar of a first one is derived again."""
     record = past.record(place)
-    request, first = Request.recorded(record), record.release == 1
+    request, first = record.request, record.release == 1
     cases = [recorded_case(paper, record.bar) for paper in record.papers]
     rate, bar = (request.accept_rate, request.bar) if first else (None, record.bar)
     return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
@@ -159,7 +160,7 @@ def _release(
     stored, before, tables = past.record(place), past.before(place), past.tables(place)
     derived = conference.bar
     conference = _with_bar(conference, stored.bar)
-    again = partial(draft, conference, truth, Request.recorded(stored), before, reason=stored.reason)
+    again = partial(draft, conference, truth, stored.request, before, reason=stored.reason)
     made = again(planner=planner)
     elsewhere = _elsewhere(stored, made.record)
     wrong_bar = abs(derived - stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
@@ -294,7 +295,7 @@ def _as_good(
     tables: dict[str, ExactPolicy],
 ) -> Iterator[Check]:
     """Tables that were planned elsewhere keep what was requested, and cost no more than today's."""
-    request = Request.recorded(stored)
+    request = stored.request
     weights = {paper.paper: paper.weights for paper in stored.papers}
     exact = [case for case in made.cases if weights_digest(case.scores_belief) == weights[case.paper]]
     loose = sum(not _kept(case, tables[case.paper], request.guarantee) for case in exact)

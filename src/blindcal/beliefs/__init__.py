@@ -8,14 +8,17 @@ In: reviews, calibration, pools. Out: the belief of a pair (`pairs`), of a paper
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, prepare, read_reviewers, true_reviewers
+from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.beliefs.pairs import pair_belief
 
 __all__ = [
     "Belief",
     "Conference",
+    "Inputs",
     "PaperCase",
     "pair_belief",
     "prepare",
+    "read_inputs",
     "read_reviewers",
     "true_reviewers",
 ]

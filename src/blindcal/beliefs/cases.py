@@ -126,8 +126,8 @@ class PaperCase:
         """
         if not self.listed:
             return self.crowd.belief
-        log_weight, favor, _ = _posteriors(self, self.tuples)
-        return unchecked_belief(_normalized(log_weight), favor, self.named(self.tuples).T, self.entry)
+        weight, favor, labels = _listed(self)
+        return unchecked_belief(weight, favor, labels, self.entry)
 
     def named(self, rows: Integers) -> Integers:
         """The candidates of some tuples as guesses: `*` is nobody."""
@@ -198,6 +198,17 @@ class Sample:
     named: Integers
     favor: Array
     entry: Integers
+
+
+@lru_cache(maxsize=2)
+def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
+    """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
+    rows = case.tuples
+    log_weight, favor, _ = _posteriors(case, rows)
+    found = _normalized(log_weight), favor, case.named(rows).T
+    for part in found:
+        part.flags.writeable = False
+    return found
 
 
 @lru_cache(maxsize=4)

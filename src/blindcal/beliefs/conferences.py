@@ -52,6 +52,9 @@ FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "n
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, anybody without a row) the numbers of `FIELDS`."""
 
+Truth = Mapping[str, tuple[str, ...]]
+"""The true reviewers of each paper by slot: CONFIDENTIAL."""
+
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _BAR_STEP, _BAR_RANGE = 1e-4, 8.0
 _BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)

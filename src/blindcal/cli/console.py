@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +33,28 @@ _QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 30.0, 10.0, 3
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
 
+# Arguments that messages of the core name, and that are options here.
+_ARGUMENTS = [
+    "accept_rate",
+    "amend",
+    "bar",
+    "best_first",
+    "better",
+    "columns",
+    "conference",
+    "despite_misfit",
+    "format",
+    "key",
+    "map",
+    "never_against",
+    "out",
+    "pools",
+    "published",
+    "reason",
+    "score_field",
+    "unit",
+    "yes_leak",
+]
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
@@ -45,11 +69,20 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """Something the user should know, beside the result: on standard error, or with --json in its `notes`."""
-    kept = _notes.get()
+    kept, text = _notes.get(), as_options(text)
     if kept is None:
         print(f"blindcal: {printable(text)}", file=sys.stderr)
     else:
         kept.append(text)
+
+
+def as_options(text: str) -> str:
+    """What the core calls by the names of arguments, by those of the options that they come from.
+
+    >>> as_options("an amendment needs a `reason`; see `blindcal key`")
+    'an amendment needs a --reason; see `blindcal key`'
+    """
+    return re.sub(rf"`({'|'.join(_ARGUMENTS)})`", lambda name: f"--{name[1].replace('_', '-')}", text)
 
 
 def emit_json(value: object) -> None:
@@ -217,7 +250,8 @@ def _explain(error: BaseException, as_json: bool) -> int:
     if code == INTERRUPTED:
         tell_interrupted(as_json)
     elif as_json:
-        problems = error.problems if isinstance(error, InputError) else ()
+        found = error.problems if isinstance(error, InputError) else ()
+        problems = [replace(problem, rule=as_options(problem.rule)) for problem in found]
         report = {"code": code, "message": message, "problems": problems}
         print(_json({"error": report}), file=sys.stderr)
     else:
@@ -227,7 +261,7 @@ def _explain(error: BaseException, as_json: bool) -> int:
 
 def _code_and_message(error: BaseException) -> tuple[int, str]:
     if isinstance(error, BlindcalError):
-        return error.exit_code, str(error)
+        return error.exit_code, as_options(str(error))
     if isinstance(error, typer.TyperException):
         return InputError.exit_code, error.format_message()
     if isinstance(error, KeyboardInterrupt | typer.Abort):

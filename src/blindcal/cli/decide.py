@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from blindcal.cli.inputs import (
     Cap,
     ConferenceName,
     Epsilon,
-    Files,
     Grid,
     Leak,
     Misfit,
@@ -30,30 +28,13 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
-    refuse_misfit,
-    request_of,
+    loaded,
 )
-from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
-from blindcal.decisions.places import check_apart, check_writable
-from blindcal.decisions.records import (
-    Published,
-    check_published,
-    check_vacant,
-    open_ledger,
-    publish,
-    read_ledger,
-    read_published,
-    sealed_folder,
-)
+from blindcal.decisions.records import sealed_folder
 from blindcal.decisions.releases import Outcome
-from blindcal.decisions.releases import decide as decide_conference
-from blindcal.decisions.requests import Request, input_stamp
-from blindcal.errors import InputError, RefusedError
-from blindcal.files.disk import clear_stale
-from blindcal.plans.agreements import agreement
-from blindcal.plans.planning import plan_conference
-from blindcal.plans.remarks import plan_remarks
+from blindcal.plans.requests import Request
 from blindcal.workers import cores
 
 # Of papers that changed, so many are named; all of them with --json.
@@ -101,107 +82,33 @@ def decide(
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
     """
-    if reason.strip() and not amend:
-        raise InputError("--reason goes with --amend: without it nothing is decided again")
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar, better)
-    files = Files(reviews, reviewers, pools, levels(grid))
-    outcome, remarks = run(
-        files,
-        request,
-        key,
-        out,
-        published or (),
-        amend=amend,
-        reason=reason,
-        may_leak=yes_leak,
-        despite_misfit=despite_misfit,
-    )
+    request = Request(asked, conference, accept_rate, bar, better).checked()
+    with loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
+        outcome = decide_conference(
+            inputs,
+            request,
+            key,
+            out,
+            published=published or (),
+            amend=amend,
+            reason=reason,
+            yes_leak=yes_leak,
+            despite_misfit=despite_misfit,
+            workers=cores(),
+            progress=progress,
+        )
     facts = _facts(outcome, key, out)
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:
         _print(outcome, facts)
-    for remark in (*remarks, *plan_remarks(outcome.certificate, never_against)):
+    for remark in outcome.remarks:
         note(remark)
     if as_json:
         emit_json(facts)
-
-
-def run(
-    files: Files,
-    request: Request,
-    key: Path,
-    out: Path,
-    published: Sequence[Path] = (),
-    *,
-    amend: bool = False,
-    reason: str = "",
-    may_leak: bool = False,
-    despite_misfit: bool = False,
-) -> tuple[Outcome, list[str]]:
-    """Decide the conference in `files` and publish; also what the chair should know."""
-    secret, frozen = _key(key, out), None
-    # What was published is read before the ledger, which can only have grown in between.
-    seen = [*_seen(published), read_published(out)]
-    ledger = read_ledger(key, secret)
-    for certificate in filter(None, seen):
-        check_published(ledger, certificate)
-    if releases := ledger.of(request.conference):
-        frozen = ledger.record(releases[-1]).bar
-    conference, truth = files.load(request, bar=frozen, out=out)
-    fit = agreement(conference.cases, request.better)
-    # What was decided once is returned, and corrected, whatever it was decided from.
-    refuse_misfit(fit, despite_misfit or frozen is not None)
-    work = f"deciding {count(len(conference.cases), 'paper')}"
-    with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
-        stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
-        if (amend or not past) and all(release.input != stamp for release in past):
-            check_vacant(out, None)
-        outcome = decide_conference(
-            conference,
-            truth,
-            request,
-            ledger,
-            lambda part, limits, price: plan_conference(
-                part, limits, price, workers=cores(), advance=advance
-            ),
-            amend=amend,
-            reason=reason,
-            may_leak=may_leak,
-        )
-        publish(outcome.record, out)
-    return outcome, [*files.remarks(conference, request), *fit.notes]
-
-
-def _key(path: Path, out: Path) -> Key:
-    """The key, once it is certain that it and its sealed folder lie apart from what is sent on."""
-    check_apart(path, out)
-    check_writable(out)
-    sealed = sealed_folder(path)
-    if not path.exists():
-        if sealed.exists():
-            raise RefusedError(
-                f"{sealed} holds decisions of a key that is not there, {path}: restore the key from its "
-                "backup; a new one would draw new coins"
-            )
-        raise InputError(
-            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. If "
-            "they were, give the key they were decided with: another one would draw new coins"
-        )
-    for folder in (path.parent, out):
-        clear_stale(folder)
-    return read_key(path)
-
-
-def _seen(folders: Sequence[Path]) -> Iterator[Published]:
-    for folder in folders:
-        seen = read_published(folder)
-        if seen is None:
-            raise InputError(f"--published {folder} must hold a certificate.json that blindcal wrote")
-        yield seen
 
 
 def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:

@@ -10,15 +10,17 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.cli.decide import run
-from blindcal.cli.inputs import Files, request_of
+from blindcal.beliefs.inputs import read_inputs
+from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.key import new_key
+from blindcal.decisions.deciding import decide
 from blindcal.errors import RefusedError
 from blindcal.files.disk import write_bytes
 from blindcal.files.tables import format_table
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_law
+from blindcal.workers import cores
 
 _SEED, _PAPERS, _POOL, _REVIEWS, _RATE = 14, 200, 8, 3, 0.25
 
@@ -39,10 +41,11 @@ def demo(
     for folder, mode in ((inputs, 0o777), (secret, 0o700)):
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     _write_inputs(drawn, inputs)
-    files = Files(inputs / "reviews.csv", inputs / "reviewers.csv", inputs / "pools.csv", None)
     if not (key := secret / "key.bin").exists():
         new_key(key)
-    outcome, _ = run(files, request_of(Guarantee(), "demo", _RATE, None), key, public)
+    given = read_inputs(*(inputs / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+    request = Request(Guarantee(), "demo", accept_rate=_RATE)
+    outcome = decide(given, request, key, public, workers=cores(), progress=progress)
     counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})

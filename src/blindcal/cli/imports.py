@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, say
+from blindcal.cli.console import Json, as_options, emit_json, say
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes, write_table
 from blindcal.importers import (
@@ -185,9 +185,9 @@ def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None)
     papers, people = counted(len(reviews.papers), "paper"), counted(len(reviews.reviewers), "reviewer")
     say(f"{counted(len(reviews), 'review')} of {papers} by {people}")
     for item in imported.dropped:
-        say(f"dropped: {item}")
+        say(as_options(f"dropped: {item}"))
     for line in imported.warnings:
-        say(f"note: {line}")
+        say(as_options(f"note: {line}"))
     for path, table in tables.items():
         say(f"wrote {path} ({', '.join(table)})")
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")

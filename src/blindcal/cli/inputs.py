@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from blindcal.assignments.pools import EVERYONE, OUTSIDER, pools_of
-from blindcal.beliefs.conferences import (
-    Conference,
-    PaperCase,
-    Parameters,
-    Sources,
-    prepare,
-    read_reviewers,
-    true_reviewers,
-)
-from blindcal.cells import Column, cell_problem, count, number_text
-from blindcal.checks import Array
+from blindcal.beliefs.inputs import Inputs, read_inputs
+from blindcal.cells import Column, cell_problem
 from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
-from blindcal.cli.console import progress
 from blindcal.cli.strangers import strangers_listed
-from blindcal.decisions.histories import Truth
-from blindcal.decisions.requests import Request
 from blindcal.errors import InputError
-from blindcal.orientations import known_end, upright_reviewers, upright_reviews
-from blindcal.plans.agreements import HOPELESS, Agreement
-from blindcal.plans.remarks import bar_remarks, pool_remarks, stray_remarks
 from blindcal.policies.guarantees import Guarantee
-from blindcal.reviews import Reviews
-from blindcal.workers import cores
 
 _LARGEST_GRID = 1001
 # The limit that `plan` and `decide` set where none is given, and the guarantees that it does not touch.
@@ -105,95 +86,14 @@ Misfit = Annotated[
 Leak = Annotated[bool, typer.Option("--yes-leak", help="Allow --guarantee none: full calibration.")]
 
 
-@dataclass(frozen=True)
-class Files:
-    """Where the conference lies."""
-
-    reviews: Path
-    reviewers: Path
-    pools: Path
-    grid: Sequence[float] | None
-
-    def load(
-        self, request: Request, *, bar: float | None = None, out: Path | None = None
-    ) -> tuple[Conference, Truth]:
-        """The public conference and the true reviewers of each paper; `bar` where it is frozen.
-
-        Nothing confidential is written to `out`.
-        """
-        if str(self.pools) != EVERYONE == str(self.pools).casefold() and not self.pools.exists():
-            raise InputError(f"--pools: the word is {EVERYONE}, in small letters, found {str(self.pools)!r}")
-        given, calibration = self._tables
-        pools = pools_of(self.pools, given.papers, calibration)
-        reviews = upright_reviews(given, request.better)
-        papers = len(reviews.papers)
-        work = f"weighing {count(papers, 'paper')}"
-        with strangers_listed(self.reviews, out), progress(work, papers) as advance:
-            conference = prepare(
-                reviews,
-                upright_reviewers(calibration, request.better),
-                pools,
-                accept_rate=request.accept_rate if bar is None else None,
-                bar=request.bar if bar is None else bar,
-                sources=self._sources,
-                workers=cores(),
-                advance=advance,
-            )
-        who = true_reviewers(conference, reviews)
-        return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
-
-    def remarks(self, conference: Conference, request: Request) -> list[str]:
-        """What the chair should know of these files before anything is planned."""
-        reviews, calibration = self._tables
-        remarks = stray_remarks(self.pools, reviews.papers, calibration, self.reviews)
-        if reviews.grid is not None and not reviews.grid_declared:
-            remarks.append(
-                f"the scores look rounded to {_listed(reviews.grid)}, and no --grid says so: they are taken "
-                "as exact numbers, and the certificate is for that"
-            )
-        return [*remarks, *pool_remarks(conference), *bar_remarks(conference, request.bar)]
-
-    @cached_property
-    def _tables(self) -> tuple[Reviews, Parameters]:
-        """Reviews and calibration as they were given."""
-        return Reviews.read(self.reviews, grid=self.grid), read_reviewers(self.reviewers)
-
-    @property
-    def _sources(self) -> Sources:
-        pools = f"--pools {EVERYONE}" if str(self.pools) == EVERYONE else str(self.pools)
-        return Sources(str(self.reviews), str(self.reviewers), pools)
-
-
-def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
-    """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
-    return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)
-
-
-def request_of(
-    guarantee: Guarantee,
-    conference: str,
-    accept_rate: float | None,
-    bar: float | None,
-    better: str = "high",
-) -> Request:
-    """The request, once the options fit together."""
-    if accept_rate is None and bar is None:
-        raise InputError("give either --accept-rate or --bar")
-    if accept_rate is not None and bar is not None:
-        raise InputError("give either --accept-rate or --bar, not both")
-    if not conference:
-        raise InputError("--conference must not be empty: give a name, or leave it out")
-    return Request(guarantee, conference, accept_rate, bar, known_end(better))
-
-
-def refuse_misfit(fit: Agreement, despite: bool) -> None:
-    """Refuse a calibration that does not fit the scores at all."""
-    if fit.verdict == HOPELESS and not despite:
-        found = "; ".join(fit.notes)
-        raise InputError(
-            f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
-            "about these scores; to go on all the same, give --despite-misfit"
-        )
+@contextmanager
+def loaded(
+    reviews: Path, reviewers: Path, pools: Path, grid: Sequence[float] | None, out: Path | None = None
+) -> Iterator[Inputs]:
+    """The conference in these files; reviewers whom no pool turns out to hold are listed beside `reviews`,
+    never in `out`."""
+    with strangers_listed(reviews, out):
+        yield read_inputs(reviews, reviewers, pools, grid=grid)
 
 
 def guarantee_of(
@@ -223,11 +123,6 @@ def _number(option: str, text: str) -> float:
     if cell_problem(text, Column(option, "number")) is not None:
         raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
     return float(text)
-
-
-def _listed(grid: Array) -> str:
-    few = [number_text(level) for level in grid.tolist()]
-    return ", ".join(few if len(few) <= 4 else [few[0], few[1], "...", few[-1]])
 
 
 def levels(text: str | None) -> list[float] | None:

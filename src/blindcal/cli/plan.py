@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.beliefs.conferences import Conference
 from blindcal.cells import count
 from blindcal.cli.console import (
     Json,
@@ -27,7 +26,6 @@ from blindcal.cli.inputs import (
     Cap,
     ConferenceName,
     Epsilon,
-    Files,
     Grid,
     Leak,
     Misfit,
@@ -40,16 +38,15 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     guarantee_of,
     levels,
-    refuse_misfit,
-    request_of,
+    loaded,
 )
 from blindcal.decisions.coins import read_key
-from blindcal.decisions.requests import Request, commit_to
+from blindcal.decisions.facts import commit_to
 from blindcal.decisions.statements import stated_epsilon
-from blindcal.plans.agreements import Agreement, agreement
-from blindcal.plans.menus import KNOWN, MENU, Menu, menu
-from blindcal.plans.planning import plan_conference, summary
-from blindcal.plans.remarks import plan_remarks
+from blindcal.plans.agreements import Agreement
+from blindcal.plans.menus import KNOWN, Menu
+from blindcal.plans.plans import Plan, plan_prepared
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import cores
 
@@ -102,51 +99,44 @@ def plan(
     asked = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = request_of(asked, conference, accept_rate, bar, better)
-    files = Files(reviews, reviewers, pools, levels(grid))
-    loaded, truth = files.load(request)
-    fit = agreement(loaded.cases, better)
-    refuse_misfit(fit, despite_misfit)
-    for remark in (*files.remarks(loaded, request), *fit.notes):
-        note(remark)
-    promise = None if key is None else commit_to(read_key(key), loaded, truth, request)
-    papers, steps = len(loaded.cases), 2 + (0 if only else len(MENU))
-    with progress(f"planning {count(papers, 'paper')}", papers * steps) as advance:
-        plans, price = plan_conference(loaded, asked, workers=cores(), advance=advance)
-        choices = None if only else menu(loaded, workers=cores(), advance=advance)
-    figures = summary([one.claim for one in plans], [one.figures for one in plans])
+    request = Request(asked, conference, accept_rate, bar, better).checked()
+    with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
+        prepared, truth = inputs.prepared(
+            accept_rate=accept_rate, bar=bar, better=better, workers=cores(), progress=progress
+        )
+    planned = plan_prepared(
+        inputs, prepared, request, despite_misfit=despite_misfit, workers=cores(), progress=progress
+    )
+    promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
+    choices = None if only else planned.menu(workers=cores(), progress=progress)
+    figures = planned.summary
     facts: dict[str, Any] = {
         **figures,
-        "epsilon": stated_epsilon(max(one.claim.epsilon for one in plans), asked.epsilon),
+        "epsilon": stated_epsilon(max(one.claim.epsilon for one in planned.papers), asked.epsilon),
         "guarantee": asked,
-        "bar": loaded.bar,
+        "bar": prepared.bar,
         "better": better,
-        "calibration_fit": fit.public,
-        "price": price,
+        "calibration_fit": planned.fit.public,
+        "price": planned.price,
         "commitment": promise,
         "menu": choices,
         "notes": [],
     }
     if not as_json:
-        _print(facts, loaded, request, fit, choices, promise)
-    for remark in plan_remarks(figures, never_against):
+        _print(facts, planned, choices, promise)
+    for remark in planned.remarks:
         note(remark)
     if as_json:
         emit_json(facts)
 
 
-def _print(
-    facts: dict[str, Any],
-    loaded: Conference,
-    request: Request,
-    fit: Agreement,
-    choices: Menu | None,
-    promise: str | None,
-) -> None:
+def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
+    request = planned.request
     say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; no coin was tossed")
-    say(f"bar: quality {loaded.bar:g}, in standard deviations of papers (quality is N(0,1) over papers)")
+    bar = f"bar: quality {planned.conference.bar:g}"
+    say(f"{bar}, in standard deviations of papers (quality is N(0,1) over papers)")
     say(f"better: {request.better} scores")
-    say(fit_line(fit))
+    say(fit_line(planned.fit))
     say(
         f"asked: {shown(request.guarantee)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
         f"naming a review's author {percent(facts['success'])} "

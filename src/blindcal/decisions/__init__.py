@@ -6,16 +6,15 @@ room where a coin is tossed is `coins`. Imports: plans and below.
 """
 
 from blindcal.decisions.coins import Key, commitment, make_key, read_key, toss
+from blindcal.decisions.deciding import decide
 from blindcal.decisions.records import Ledger, Record, open_ledger, publish
-from blindcal.decisions.releases import Outcome, decide
-from blindcal.decisions.requests import Request
+from blindcal.decisions.releases import Outcome
 
 __all__ = [
     "Key",
     "Ledger",
     "Outcome",
     "Record",
-    "Request",
     "commitment",
     "decide",
     "make_key",

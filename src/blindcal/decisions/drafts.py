@@ -12,17 +12,18 @@ from functools import partial
 from importlib.metadata import version
 
 from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.decisions.coins import Key, toss
-from blindcal.decisions.histories import Past, Truth, look_up, nearness, recorded_case
+from blindcal.decisions.facts import coin_facts, commit_to, plain, public_facts
+from blindcal.decisions.histories import Past, look_up, nearness, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
-from blindcal.decisions.requests import Request, coin_facts, commit_to, plain, public_facts
 from blindcal.decisions.statements import certificate_text, claim_json, claim_of, decisions_text
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.agreements import agreement
 from blindcal.plans.amendments import amended_case
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.planning import PaperPlan, paired
+from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE, downward
 from blindcal.policies.guarantees import Guarantee
 
@@ -289,7 +290,7 @@ def _record(
 
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the public files that follow from it, after those releases."""
-    request = Request.recorded(record)
+    request = record.request
     cases = [recorded_case(paper, record.bar) for paper in record.papers]
     text = certificate_text(
         request.guarantee,

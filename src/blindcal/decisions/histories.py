@@ -8,7 +8,7 @@ their scores, whatever they are called. What comes back is decided with everythi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, sqrt
@@ -18,6 +18,7 @@ from scipy.special import bdtrc, gammainc
 
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Truth
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
 from blindcal.plans.amendments import Earlier, amended_case
 from blindcal.plans.exact import ExactPolicy
@@ -28,8 +29,6 @@ TOLERANCE, DIGITS = 0.01, 1e-6
 BY_CHANCE, FEWEST = 1e-6, 8
 # The share of look-alikes among ours is an estimate: so many standard errors more may be found elsewhere.
 _SLACK = 5.0
-Truth = Mapping[str, tuple[str, ...]]
-"""The true reviewers of each paper by slot: CONFIDENTIAL."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import mkdtemp
 
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
+from blindcal.files.disk import clear_stale, try_writing
 
 # As many as Linux follows.
 _MOST_LINKS = 40
@@ -17,11 +17,11 @@ def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -
     """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be sent on."""
     public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
     if any(_within(place, folder) for place in public for folder in sealed):
-        raise InputError("--out must not lie in the sealed folder, which is never sent on")
+        raise InputError("`out` must not lie in the sealed folder, which is never sent on")
     sent = [_real(out), *map(_real, Path(out).iterdir() if Path(out).is_dir() else ())]
     if any(_within(place, folder) for place in (*_places(Path(key_path)), *sealed) for folder in sent):
         raise InputError(
-            "--key and its sealed folder must not lie in the --out folder, nor be linked from there: "
+            "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
             "it is there to be sent on"
         )
 
@@ -61,7 +61,8 @@ def check_writable(out: str | os.PathLike[str]) -> None:
     if (folder / "certificate.json").exists():
         return
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    clear_stale(there)
     try:
-        os.rmdir(mkdtemp(prefix=".blindcal-", dir=there))
+        try_writing(there)
     except OSError as error:
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None

@@ -33,6 +33,7 @@ from blindcal.decisions.seals import (
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, lock, make_folder, read_bytes, read_json, write_bytes
 from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.requests import Request, recorded_request
 
 _SEALED = re.compile(r"[0-9]{4,}\.sealed")
 _T = TypeVar("_T")
@@ -97,6 +98,11 @@ class Record:
     papers: tuple[PaperRecord, ...]
     decisions: str
     certificate: str
+
+    @property
+    def request(self) -> Request:
+        """What was asked for when it was made."""
+        return recorded_request(self.conference, self.settings)
 
 
 @dataclass(frozen=True)
@@ -253,7 +259,7 @@ def check_vacant(out: str | os.PathLike[str], record: Record | None) -> None:
     for path in (folder / "decisions.csv", folder / "certificate.json"):
         if path.exists() and (path not in expected or path.read_bytes() != expected[path].encode()):
             raise RefusedError(
-                f"{path} holds another result and is never overwritten: give a new --out folder"
+                f"{path} holds another result and is never overwritten: give a new `out` folder"
             )
 
 

@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.decisions.drafts import Changes, Planner, changes_since, draft
-from blindcal.decisions.histories import Past, Truth, came_back, nearness, renamed
+from blindcal.decisions.facts import input_stamp, plain, public_facts
+from blindcal.decisions.histories import Past, came_back, nearness, renamed
 from blindcal.decisions.records import Ledger, Record, commit
-from blindcal.decisions.requests import Request, input_stamp, plain, public_facts
 from blindcal.errors import InputError, RefusedError
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
 # Of what full calibration would reveal: whoever spends so much says that decisions may leak.
@@ -20,11 +21,13 @@ MOST_SPENT_UNSAID = 0.5
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release and how it came about: `new`, `stored` (nothing was tossed) or `amended`."""
+    """A release and how it came about: `new`, `stored` (nothing was tossed) or `amended`; `remarks` say what
+    the chair should know."""
 
     record: Record
     how: str
     changes: Changes = field(default_factory=Changes)
+    remarks: tuple[str, ...] = ()
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -32,7 +35,7 @@ class Outcome:
         return content
 
 
-def decide(
+def release(
     conference: Conference,
     truth: Truth,
     request: Request,
@@ -41,11 +44,11 @@ def decide(
     *,
     amend: bool = False,
     reason: str = "",
-    may_leak: bool = False,
+    yes_leak: bool = False,
 ) -> Outcome:
     """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
 
-    A changed input is refused unless `amend`, which decides again only the papers that changed. `may_leak` is
+    A changed input is refused unless `amend`, which decides again only the papers that changed. `yes_leak` is
     the word of a chair who lets decisions reveal half or more of what full calibration would. Nothing public
     is written here: `records.publish` does that, after the release is in the ledger.
     """
@@ -59,7 +62,7 @@ def decide(
     _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
     drafted = draft(conference, truth, request, past, planner, reason if amend else "")
     if not releases:
-        _refuse_leak(drafted.record, request.guarantee, may_leak)
+        _refuse_leak(drafted.record, request.guarantee, yes_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 
@@ -93,7 +96,7 @@ def _refuse_unsaid(
     if amend and not released and not back:
         raise InputError("there is no release to amend: this conference was not decided with this key")
     if amend and not reason.strip():
-        raise InputError("an amendment needs a --reason for the record")
+        raise InputError("an amendment needs a `reason` for the record")
 
 
 def _explain_return(back: int, papers: int, released: bool) -> str:
@@ -101,7 +104,7 @@ def _explain_return(back: int, papers: int, released: bool) -> str:
         "Amend them under that name"
         if released
         else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
-        "counted in, give --amend --reason"
+        "counted in, give `amend` `reason`"
     )
     return (
         f"{back} of {papers} papers look like papers that were decided with this key under another name of "
@@ -109,19 +112,19 @@ def _explain_return(back: int, papers: int, released: bool) -> str:
     )
 
 
-def _refuse_leak(record: Record, guarantee: Guarantee, may_leak: bool) -> None:
+def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
     """Refuse full calibration, or what comes near to it, unless the chair says so."""
-    if may_leak:
+    if yes_leak:
         return
     if guarantee.name == "none":
         raise InputError(
-            "without a guarantee every decision may reveal who reviewed the paper: that needs --yes-leak"
+            "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
     share = json.loads(record.certificate)["added_share_of_full"]
     if guarantee.spends and share >= MOST_SPENT_UNSAID:
         raise InputError(
             f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
-            "reveal here: choose a smaller one, or say so with --yes-leak"
+            "reveal here: choose a smaller one, or say so with `yes_leak`"
         )
 
 
@@ -141,5 +144,5 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     return (
         f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of {papers} "
         f"papers ({told}). Deciding again reveals more about their reviewers; to do it for these papers "
-        "only, give --amend --reason and a new --out folder"
+        "only, give `amend` `reason` and a new `out` folder"
     )

@@ -47,7 +47,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     parts = [_read(table, name, choices) for table, name in zip(tables, names, strict=True)]
     if len({part.score_field for part in parts}) > 1 and choices.score_field is None:
         fields = ", ".join(dict.fromkeys(part.score_field for part in parts))
-        raise refusal(opened.file, "must have one score in all tracks: say which with --score-field", fields)
+        raise refusal(opened.file, "must have one score in all tracks: say which with `score_field`", fields)
     return Found(
         format=NAME,
         file=opened.file,

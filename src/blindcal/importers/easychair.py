@@ -158,7 +158,7 @@ def _authors(
     if choices.unit == "member":
         said = f"{counted(written, 'review')} by sub-reviewers count for the committee member"
         return by_member, (said,) if written else ()
-    said = f"{counted(written, 'review')} by sub-reviewers count for them (--unit member: for the member)"
+    said = f"{counted(written, 'review')} by sub-reviewers count for them (`unit` member: for the member)"
     authors = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
     return authors, (said,) if written else ()
 
@@ -270,5 +270,5 @@ def _namesakes(authors: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     for who, name in authors:
         ids.setdefault(name.strip().casefold(), set()).add(who)
     several = sum(len(found) > 1 for name, found in ids.items() if name)
-    what = "with more than one reviewer id: kept apart; if that is one person, --map can join them"
+    what = "with more than one reviewer id: kept apart; if that is one person, `map` can join them"
     return (f"{counted(several, 'name')} {what}",) if several else ()

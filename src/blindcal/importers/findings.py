@@ -152,7 +152,7 @@ def chosen_score(
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
-            rule = "must have one field for the score: say which with --score-field"
+            rule = "must have one field for the score: say which with `score_field`"
             raise refuse([Problem(file, row, None, rule, _listed(candidates))])
     raise refuse([Problem(file, row, None, "must have a field with scores", "none")])
 
@@ -167,7 +167,7 @@ def _given(
     if len(matches) == 1:
         return matches[0]
     shown = _listed(list(fields) or others) or "none"
-    raise refuse([Problem(file, row, None, f"must have the field {given!r} that --score-field names", shown)])
+    raise refuse([Problem(file, row, None, f"must have the field {given!r} that `score_field` names", shown)])
 
 
 def chosen_confidence(fields: Iterable[str], score: str) -> str | None:

@@ -26,8 +26,8 @@ from blindcal.reviews import Reviews
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5
 NO_ORDER = (
-    "must be a number: letters and words need their order. Give it with --best-first, such as "
-    "--best-first A,B,C,D"
+    "must be a number: letters and words need their order. Give it with `best_first`, such as "
+    "`best_first` A,B,C,D"
 )
 
 
@@ -315,7 +315,7 @@ def _spellings(committee: Mapping[str, str]) -> list[str]:
     alike = spelled_alike(committee)
     what = "differs from another only in capitals or spaces: they are"
     return (
-        [f"{counted(alike, 'reviewer id')} {what} taken as different people; --map can join them"]
+        [f"{counted(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
         if alike
         else []
     )

@@ -19,11 +19,11 @@ _CODE = re.compile(r"R[0-9]{3,}")
 
 NEVER_REPEATED = (
     "must name a reviewer on several papers: no id occurs twice, so nobody's severity can be learned. Ids "
-    "that are new for every paper (OpenReview's) need --map with the columns signature,profile_id"
+    "that are new for every paper (OpenReview's) need `map` with the columns signature,profile_id"
 )
 NUMBERED = (
     "must say who the reviewers are: these ids only number the reviews of each paper. Export with reviewers' "
-    "names or emails; if these really are people, give them names with --map"
+    "names or emails; if these really are people, give them names with `map`"
 )
 
 

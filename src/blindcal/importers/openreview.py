@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/")
 _ANONYMOUS = re.compile(r"/(?:AnonReviewer|Anon_?Reviewer_?|Reviewer_?)[A-Za-z0-9]+$")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
 _BY_FORUM = "papers go by their forum, as their numbers are missing or not unique"
-_NEEDS_MAP = "must be in the map of signatures (--map with the columns signature,profile_id)"
+_NEEDS_MAP = "must be in the map of signatures (`map` with the columns signature,profile_id)"
 
 
 class _Notes(NamedTuple):

@@ -54,7 +54,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
         raise refusal(
-            opened.file, f"must have a header row with the columns {wanted}: name them with --columns"
+            opened.file, f"must have a header row with the columns {wanted}: name them with `columns`"
         )
     place = _places(table, choices)
     cells = {field: [unescape(cell) for cell in table.column(place.get(field))] for field in FIELDS}
@@ -98,7 +98,7 @@ def _places(table: Headed, choices: Choices) -> dict[str, str]:
         spellings = _spellings(field, columns) - (frozenset() if field in columns else taken)
         found = [name for name in dict.fromkeys(table.names) if name.casefold() in spellings]
         if len({name.casefold() for name in found}) > 1:
-            rule = f"must have one column for it: say which with --columns {field}=..."
+            rule = f"must have one column for it: say which with `columns` {field}=..."
             problems.append(Problem(table.file, table.row, field, rule, ", ".join(found)))
         elif found:
             place[field] = found[0]
@@ -111,7 +111,7 @@ def _places(table: Headed, choices: Choices) -> dict[str, str]:
 
 
 def columns_of(text: str) -> dict[str, str]:
-    """The columns that `--columns` names.
+    """The columns that `columns` names.
 
     >>> columns_of("paper=item_id,reviewer=rater_id,score=points")
     {'paper': 'item_id', 'reviewer': 'rater_id', 'score': 'points'}
@@ -122,7 +122,7 @@ def columns_of(text: str) -> dict[str, str]:
         if not equals or field.strip() not in FIELDS or not name.strip() or field.strip() in columns:
             known = ", ".join(FIELDS)
             raise InputError(
-                f"--columns must be like paper=item_id,score=points with {known}, found {part!r}"
+                f"`columns` must be like paper=item_id,score=points with {known}, found {part!r}"
             )
         columns[field.strip()] = name.strip()
     return columns

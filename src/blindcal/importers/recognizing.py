@@ -39,11 +39,11 @@ _SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the r
 _PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"
 _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
-    "names, or name the column with --columns reviewer=..."
+    "names, or name the column with `columns` reviewer=..."
 )
 _UNKNOWN = (
     "must be an export that is recognized (HotCRP, OpenReview, CMT, EasyChair, pretalx) or a table whose "
-    "columns are named with --columns paper=...,reviewer=...,score=..."
+    "columns are named with `columns` paper=...,reviewer=...,score=..."
 )
 _AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
 # What else is found in the same menus, and what to say about it.
@@ -88,7 +88,7 @@ def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
     name = choices.format or (panels.NAME if choices.columns else None)
     if name is not None:
         if name not in FORMATS:
-            raise InputError(f"--format must be one of {', '.join(FORMATS)}, found {name!r}")
+            raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
         module = FORMATS[name]
         return module, module.recognize(opened, choices) or f"{name}, as asked"
     for module in FORMATS.values():

@@ -11,6 +11,8 @@ from blindcal.plans.decks import Tables, tables
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import Menu, menu
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.plans import Plan, plan
+from blindcal.plans.requests import Request
 
 __all__ = [
     "Agreement",
@@ -18,11 +20,14 @@ __all__ = [
     "ExactPolicy",
     "Menu",
     "PaperPlan",
+    "Plan",
+    "Request",
     "Tables",
     "agreement",
     "certify",
     "claim",
     "menu",
+    "plan",
     "plan_conference",
     "plan_paper",
     "tables",

@@ -18,6 +18,7 @@ import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
 from blindcal.plans.worlds import (
     Below,
     World,
@@ -125,6 +126,16 @@ def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
     return _judged(found, flags, world, odd, sign)
 
 
+def refuse_misfit(fit: Agreement, *, despite_misfit: bool) -> None:
+    """Refuse a calibration that does not fit the scores at all."""
+    if fit.verdict == HOPELESS and not despite_misfit:
+        found = "; ".join(fit.notes)
+        raise InputError(
+            f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
+            "about these scores; to go on all the same, give `despite_misfit`"
+        )
+
+
 def _shape(world: World) -> tuple[float, bool]:
     """The largest difference of the distribution functions, and whether it is large beyond chance anywhere.
 
@@ -220,7 +231,7 @@ def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: f
         notes.append(
             f"the scores are {_times(found.mirrored)} likelier if the offsets are mirrored: an offset is the "
             "score a reviewer gives to an average paper, so lenient reviewers have high ones; check the sign "
-            "of the offsets, and --better"
+            "of the offsets, and `better`"
         )
     if found.impossible:
         notes.append(

@@ -6,11 +6,12 @@ Pure functions of public information; the command line prints what they return.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from blindcal.assignments.pools import EVERYONE, OUTSIDER
 from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import Column, number_text
 from blindcal.files.disk import read_table
 
@@ -28,9 +29,9 @@ def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
     who = "every" if all(conference.raw_accept) else "no"
     score = ", not a score" if abs(bar) > _FAR_BAR else ""
     return [
-        f"{who} paper is expected to pass --bar {number_text(bar)}: the bar is a quality{score}, in standard "
+        f"{who} paper is expected to pass `bar` {number_text(bar)}: the bar is a quality{score}, in standard "
         "deviations over papers (0 is the average paper, 1 better than five in six). To accept the best "
-        "quarter give --accept-rate 0.25 instead"
+        "quarter give `accept_rate` 0.25 instead"
     ]
 
 
@@ -65,11 +66,29 @@ def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> lis
     wrong, raw = figures["expected_wrong"], figures["expected_wrong_raw"]
     if never_against is not None and wrong > raw:
         remarks.append(
-            f"with --never-against {number_text(never_against)} more decisions are expected to be wrong "
+            f"with `never_against` {number_text(never_against)} more decisions are expected to be wrong "
             f"({100 * wrong:.1f} %) than by raw mean scores ({100 * raw:.1f} %): leave it out, or give "
             "a value closer to 1"
         )
     return remarks
+
+
+def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> list[str]:
+    """What the chair should know of the files before anything is planned."""
+    reviews = inputs.reviews
+    sources = inputs.sources
+    remarks = stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
+    if reviews.grid is not None and not reviews.grid_declared:
+        remarks.append(
+            f"the scores look rounded to {_listed(reviews.grid.tolist())}, and no `grid` says so: they are "
+            "taken as exact numbers, and the certificate is for that"
+        )
+    return [*remarks, *pool_remarks(conference), *bar_remarks(conference, bar)]
+
+
+def _listed(grid: Sequence[float]) -> str:
+    few = [number_text(level) for level in grid]
+    return ", ".join(few if len(few) <= 4 else [few[0], few[1], "...", few[-1]])
 
 
 def stray_remarks(

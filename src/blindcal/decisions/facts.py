@@ -1,52 +1,15 @@
-"""What the chair asked for, and everything else that a coin is derived from, in one encoding."""
+"""Everything that a coin is derived from, and what tells one input from another, in one encoding."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.decisions.coins import Key, commitment
-from blindcal.decisions.histories import Truth
-from blindcal.decisions.records import Record
-from blindcal.policies.guarantees import Guarantee
-
-# The names of settings in coins and records never change, whatever they are called here.
-_WIRE = {
-    "name": "guarantee",
-    "added_success": "added_success",
-    "epsilon": "epsilon",
-    "multiplier": "multiplier",
-    "posterior_cap": "posterior_cap",
-    "never_against": "never_against",
-}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the chair asked for. It is frozen with the first release: later ones may only change data."""
-
-    guarantee: Guarantee
-    conference: str = "conference"
-    accept_rate: float | None = None
-    bar: float | None = None
-    better: str = "high"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """As it enters the coins and the record, under names that never change."""
-        limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
-
-    @classmethod
-    def recorded(cls, record: Record) -> Request:
-        """The request that a record was made for."""
-        limits = {name: record.settings[wire] for name, wire in _WIRE.items()}
-        rate, bar = record.settings["accept_rate"], record.settings["bar"]
-        return cls(Guarantee(**limits), record.conference, rate, bar, record.settings["better"])
+from blindcal.plans.requests import Request
 
 
 def public_facts(case: PaperCase) -> dict[str, Any]:

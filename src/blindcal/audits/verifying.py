@@ -1,0 +1,109 @@
+"""Inputs + key -> every release of a conference made again and compared. For a confidential auditor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from blindcal.audits.verification import Check, checks_of, report
+from blindcal.beliefs.conferences import Conference, Truth, assemble
+from blindcal.beliefs.inputs import Inputs
+from blindcal.cells import count
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
+from blindcal.errors import InputError, VerificationError
+from blindcal.orientations import as_given
+from blindcal.plans.planning import plan_conference
+from blindcal.workers import Progress, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The latest release of a conference, and what was checked of it and of the ones before it."""
+
+    record: Record
+    checks: tuple[Check, ...]
+    # Releases before the latest one whose input is the one given.
+    earlier: tuple[int, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not any(check.failed for check in self.checks)
+
+    def raise_if_not(self) -> None:
+        """A `VerificationError` that says what does not agree, and of which release, if anything does not."""
+        number, older = self.record.release, ""
+        if self.earlier:
+            older = f". The input given is that of release {self.earlier[-1]}, not the latest"
+        try:
+            report(self.checks)
+        except VerificationError as error:
+            raise VerificationError(f"release {number}: {error}{older}") from None
+
+
+def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Ledger, Record]:
+    """The ledger of a key, and the latest release of a conference in it."""
+    ledger = read_ledger(key, read_key(key))
+    releases = ledger.of(conference)
+    if not releases:
+        raise InputError(
+            f"conference {conference!r} was never decided with this key, or its record is not in "
+            f"{sealed_folder(key)}"
+        )
+    return ledger, ledger.record(releases[-1])
+
+
+def grid_of(record: Record) -> list[float] | None:
+    """The scores that could be given, as the chair gave them; None where none were declared."""
+    grid: Sequence[float] | None = record.papers[0].public["grid"]
+    return None if grid is None else as_given(grid, record.request.better)
+
+
+def verify(
+    inputs: Inputs,
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    conference: str = "conference",
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Verification:
+    """Derive everything again with the key: input, commitment, coins, tables, claims and public files.
+
+    `inputs` are those that were decided; what was asked for is in the sealed record. `out` is the folder of
+    the public files, if they are to be compared too.
+    """
+    if out is not None and not Path(out).is_dir():
+        raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
+    ledger, record = latest(key, conference)
+    # The bar of a first release is derived again.
+    first, request = record.release == 1, record.request
+    loaded, truth = inputs.prepared(
+        accept_rate=request.accept_rate if first else None,
+        bar=request.bar if first else record.bar,
+        better=request.better,
+        workers=workers,
+        progress=progress,
+    )
+    with progress(f"verifying {count(len(loaded.cases), 'paper')}", 2 * len(loaded.cases)) as advance:
+        planner = partial(plan_conference, workers=workers, advance=advance)
+        checks = checks_of(
+            loaded,
+            truth,
+            request,
+            ledger,
+            planner,
+            partial(assemble, workers=workers),
+            None if out is None else Path(out),
+        )
+    return Verification(record, tuple(checks), _earlier(ledger, record, loaded, truth))
+
+
+def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
+    stamp = input_stamp(ledger.key, conference, truth, record.request)
+    past = ledger.of(record.conference)[:-1]
+    return tuple(release.number for release in past if release.input == stamp)

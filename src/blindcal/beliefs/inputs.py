@@ -1,0 +1,93 @@
+"""Three files -> all that is known of a conference: reviews, calibration, and who may have reviewed what.
+
+Reviews name their authors, so what is read here is CONFIDENTIAL. `Inputs.prepared` parts it: the public side,
+from which everything is planned, and the true reviewers, who are for the coin alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blindcal.assignments.pools import EVERYONE, OUTSIDER, Pools, pools_of
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import (
+    Conference,
+    Parameters,
+    Sources,
+    Truth,
+    prepare,
+    read_reviewers,
+    true_reviewers,
+)
+from blindcal.cells import count
+from blindcal.errors import InputError
+from blindcal.orientations import upright_reviewers, upright_reviews
+from blindcal.reviews import Reviews
+from blindcal.workers import Progress, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A conference as it was given. CONFIDENTIAL: the reviews name their authors."""
+
+    reviews: Reviews
+    parameters: Parameters
+    pools: Pools
+    sources: Sources
+
+    def prepared(
+        self,
+        *,
+        accept_rate: float | None = None,
+        bar: float | None = None,
+        better: str = "high",
+        workers: int = 1,
+        progress: Progress = silent,
+    ) -> tuple[Conference, Truth]:
+        """The public side, with a bar that is given or accepts that share; and the true reviewers."""
+        reviews = upright_reviews(self.reviews, better)
+        papers = len(reviews.papers)
+        with progress(f"weighing {count(papers, 'paper')}", papers) as advance:
+            conference = prepare(
+                reviews,
+                upright_reviewers(self.parameters, better),
+                self.pools,
+                accept_rate=accept_rate,
+                bar=bar,
+                sources=self.sources,
+                workers=workers,
+                advance=advance,
+            )
+        who = true_reviewers(conference, reviews)
+        return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+
+
+def read_inputs(
+    reviews: str | os.PathLike[str],
+    reviewers: str | os.PathLike[str],
+    pools: str | os.PathLike[str],
+    *,
+    grid: Sequence[float] | None = None,
+) -> Inputs:
+    """Read the three files, or raise an `InputError` with every problem of the first bad one.
+
+    `reviews`: paper, reviewer, score. `reviewers`: their calibration. `pools`: who may have reviewed each
+    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded.
+    """
+    if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
+        raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
+    given, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
+    return Inputs(
+        given,
+        parameters,
+        pools_of(pools, given.papers, parameters),
+        Sources(str(reviews), str(reviewers), named),
+    )
+
+
+def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
+    return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)

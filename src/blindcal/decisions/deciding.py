@@ -1,0 +1,131 @@
+"""Inputs + Request + key -> decisions: tossed once, sealed beside the key, published in a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.inputs import Inputs
+from blindcal.cells import count
+from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.places import check_apart, check_writable
+from blindcal.decisions.records import (
+    Ledger,
+    Published,
+    check_published,
+    check_vacant,
+    open_ledger,
+    publish,
+    read_ledger,
+    read_published,
+    sealed_folder,
+)
+from blindcal.decisions.releases import Outcome, release
+from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import clear_stale
+from blindcal.plans.agreements import agreement, refuse_misfit
+from blindcal.plans.planning import plan_conference
+from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.plans.requests import Request
+from blindcal.workers import Progress, silent
+
+
+def decide(
+    inputs: Inputs,
+    request: Request,
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    published: Sequence[str | os.PathLike[str]] = (),
+    amend: bool = False,
+    reason: str = "",
+    yes_leak: bool = False,
+    despite_misfit: bool = False,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Outcome:
+    """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
+    sealed record beside the file `key`, which `make_key` makes.
+
+    The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
+    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` are
+    folders published before with this key, to make sure of key and ledger. `yes_leak` is the word of a chair
+    who lets decisions reveal half or more of what full calibration would.
+    """
+    if reason.strip() and not amend:
+        raise InputError("`reason` goes with `amend`: without it nothing is decided again")
+    request, key, out = request.checked(), Path(key), Path(out)
+    secret = _key(key, out)
+    # What was published is read before the ledger, which can only have grown in between.
+    seen = [*_seen(published), read_published(out)]
+    ledger = read_ledger(key, secret)
+    for certificate in filter(None, seen):
+        check_published(ledger, certificate)
+    frozen = _frozen_bar(ledger, request)
+    conference, truth = inputs.prepared(
+        accept_rate=request.accept_rate if frozen is None else None,
+        bar=request.bar if frozen is None else frozen,
+        better=request.better,
+        workers=workers,
+        progress=progress,
+    )
+    fit = agreement(conference.cases, request.better)
+    # What was decided once is returned, and corrected, whatever it was decided from.
+    refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
+    work = f"deciding {count(len(conference.cases), 'paper')}"
+    with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
+        stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
+        if (amend or not past) and all(earlier.input != stamp for earlier in past):
+            check_vacant(out, None)
+        planner = partial(plan_conference, workers=workers, advance=advance)
+        outcome = release(
+            conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
+        )
+        publish(outcome.record, out)
+    return replace(outcome, remarks=_remarks(inputs, conference, request, outcome, fit.notes))
+
+
+def _remarks(
+    inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
+) -> tuple[str, ...]:
+    figures = plan_remarks(outcome.certificate, request.guarantee.never_against)
+    return *input_remarks(inputs, conference, request.bar), *misfit, *figures
+
+
+def _frozen_bar(ledger: Ledger, request: Request) -> float | None:
+    """The bar of the releases that there are."""
+    releases = ledger.of(request.conference)
+    return ledger.record(releases[-1]).bar if releases else None
+
+
+def _key(path: Path, out: Path) -> Key:
+    """The key, once it is certain that it and its sealed folder lie apart from what is sent on."""
+    check_apart(path, out)
+    check_writable(out)
+    sealed = sealed_folder(path)
+    if not path.exists():
+        if sealed.exists():
+            raise RefusedError(
+                f"{sealed} holds decisions of a key that is not there, {path}: restore the key from its "
+                "backup; a new one would draw new coins"
+            )
+        raise InputError(
+            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. If "
+            "they were, give the key they were decided with: another one would draw new coins"
+        )
+    for folder in (path.parent, out):
+        clear_stale(folder)
+    return read_key(path)
+
+
+def _seen(folders: Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
+    for folder in folders:
+        seen = read_published(folder)
+        if seen is None:
+            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
+        yield seen

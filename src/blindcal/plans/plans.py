@@ -1,0 +1,96 @@
+"""Inputs + Request -> Plan: everything but the toss.
+
+Every number is an expectation over public information, or exact for the tables that would be sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.inputs import Inputs
+from blindcal.cells import count
+from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
+from blindcal.plans.menus import MENU, Menu, menu
+from blindcal.plans.planning import PaperPlan, plan_conference, summary
+from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.plans.requests import Request
+from blindcal.workers import Progress, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a request leads to, before any coin is tossed: for each paper (in the order of `conference.cases`)
+    its exact policy, what that promises and what it costs.
+
+    `price`: wrong decisions per added right guess, where a budget is shared. `fit`: how well the calibration
+    predicts the scores. `remarks`: what the chair should know, in words.
+    """
+
+    conference: Conference
+    request: Request
+    papers: tuple[PaperPlan, ...]
+    price: float | None
+    fit: Agreement
+    remarks: tuple[str, ...]
+
+    @cached_property
+    def summary(self) -> dict[str, float | int]:
+        """The numbers of the certificate that this plan would get."""
+        return summary([one.claim for one in self.papers], [one.figures for one in self.papers])
+
+    def menu(self, *, workers: int = 1, progress: Progress = silent) -> Menu:
+        """What each guarantee of the menu would cost and protect, for this conference."""
+        papers = len(self.conference.cases)
+        with progress(f"comparing guarantees for {count(papers, 'paper')}", papers * len(MENU)) as advance:
+            return menu(self.conference, workers=workers, advance=advance)
+
+
+def plan(
+    inputs: Inputs,
+    request: Request,
+    *,
+    despite_misfit: bool = False,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Plan:
+    """Plan a conference. Nothing is written, and no coin is tossed.
+
+    A calibration that does not fit the scores at all is refused unless `despite_misfit`.
+    """
+    request = request.checked()
+    conference, _ = inputs.prepared(
+        accept_rate=request.accept_rate,
+        bar=request.bar,
+        better=request.better,
+        workers=workers,
+        progress=progress,
+    )
+    return plan_prepared(
+        inputs, conference, request, despite_misfit=despite_misfit, workers=workers, progress=progress
+    )
+
+
+def plan_prepared(
+    inputs: Inputs,
+    conference: Conference,
+    request: Request,
+    *,
+    despite_misfit: bool = False,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Plan:
+    """The plan of a conference that these inputs were prepared to."""
+    fit = agreement(conference.cases, request.better)
+    refuse_misfit(fit, despite_misfit=despite_misfit)
+    papers = len(conference.cases)
+    with progress(f"planning {count(papers, 'paper')}", 2 * papers) as advance:
+        plans, price = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
+    found = summary([one.claim for one in plans], [one.figures for one in plans])
+    remarks = (
+        *input_remarks(inputs, conference, request.bar),
+        *fit.notes,
+        *plan_remarks(found, request.guarantee.never_against),
+    )
+    return Plan(conference, request, tuple(plans), price, fit, remarks)

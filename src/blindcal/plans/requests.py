@@ -1,0 +1,57 @@
+"""What the chair asked for: the guarantee, how many papers, which end of the scale is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blindcal.errors import InputError
+from blindcal.orientations import known_end
+from blindcal.policies.guarantees import Guarantee
+
+# The names of settings in coins and records never change, whatever they are called here.
+_WIRE = {
+    "name": "guarantee",
+    "added_success": "added_success",
+    "epsilon": "epsilon",
+    "multiplier": "multiplier",
+    "posterior_cap": "posterior_cap",
+    "never_against": "never_against",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the chair asked for. It is frozen with the first release: later ones may only change data."""
+
+    guarantee: Guarantee
+    conference: str = "conference"
+    accept_rate: float | None = None
+    bar: float | None = None
+    better: str = "high"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As it enters the coins and the record, under names that never change."""
+        limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
+        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+
+    def checked(self) -> Request:
+        """The same, or an `InputError` where it does not say what to do."""
+        if self.accept_rate is None and self.bar is None:
+            raise InputError("give either `accept_rate` or `bar`")
+        if self.accept_rate is not None and self.bar is not None:
+            raise InputError("give either `accept_rate` or `bar`, not both")
+        if not self.conference:
+            raise InputError("`conference` must not be empty: give a name, or leave it out")
+        known_end(self.better)
+        return self
+
+
+def recorded_request(conference: str, settings: Mapping[str, Any]) -> Request:
+    """The request that a record with these settings was made for."""
+    limits = {name: settings[wire] for name, wire in _WIRE.items()}
+    return Request(
+        Guarantee(**limits), conference, settings["accept_rate"], settings["bar"], settings["better"]
+    )
