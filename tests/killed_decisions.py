@@ -1,4 +1,4 @@
-"""`decide` killed at each call into the system, and started many times at once: run by test_cli_decide.py.
+"""`decide` killed at each call, and started many times at once: run by tests/cli/test_decide.py.
 
 A small process that may fork. A run dies at a given call, so that nothing depends on the clock.
 """

@@ -1,8 +1,8 @@
 """Make the archive of the sealed format in use: `python tests/make_archive.py`, once for each version.
 
 Releases as a chair of today leaves them: the key, the sealed folder, and for each release the input and the
-public files. test_archive.py verifies all of them with every later version. An archive is never made again
-once a version of blindcal with its format was released.
+public files. tests/line/test_archive.py verifies all of them with every later version. An archive is never
+made again once a version of blindcal with its format was released.
 """
 
 from __future__ import annotations
