@@ -72,7 +72,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     key.parent.mkdir()
     table, certificate = decided(small.write(tmp_path / "in"), key, out)
     said = capsys.readouterr().out
-    assert f"CONFIDENTIAL, never send on: {key}, {key}.sealed" in said
+    assert f"CONFIDENTIAL, never share: {key}, {key}.sealed" in said
     rows = [line.split(",") for line in table.decode().splitlines()]
     assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
     assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
@@ -421,7 +421,7 @@ def test_plan_says_what_the_bar_and_the_columns_mean(
 ) -> None:
     assert run(["plan", *_files(small.write(tmp_path / "in")), "--bar", "0.5"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "bar: quality 0.5, in standard deviations of papers (quality is N(0,1) over papers)"
+    assert lines[1] == "bar: quality 0.5 (quality is N(0,1) over papers)"
     (heading,) = (i for i, line in enumerate(lines) if line.startswith("guarantee "))
     meaning = " ".join(lines[heading + 1 :])
     for column in ("wrong", "benefit kept", "against evidence", "author named"):
@@ -557,9 +557,11 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
     assert run([*plan, *limits]) == 0
     said = capsys.readouterr().out
     more = "up to 2 percentage points more authors named"
-    assert f"asked: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Wrong" in said
+    assert f"requested: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Expected: " in said
     assert "; no coin was tossed" in said
-    assert re.search(r"In (\d+ papers?|every paper) (no|some)thing is at stake: .*decisions?\. In ", said)
+    assert re.search(
+        r"For (\d+ papers?|every paper) the decision (does not|can) depend on who .*\. For ", said
+    )
     assert "the scores alone name every author with 95 % certainty" in said
 
 
@@ -927,7 +929,7 @@ def test_public_files_and_secrets_lie_apart(
     given = tmp_path / "links" / "key.bin" if out == "links" else key
     before = everything(tmp_path)
     assert run(arguments(folder, given, tmp_path / out)) == 2
-    assert "sent on" in capsys.readouterr().err
+    assert "shared" in capsys.readouterr().err
     assert everything(tmp_path) == before
     assert not (tmp_path / "key.bin.sealed").exists()
 
@@ -987,7 +989,9 @@ def test_what_large_pools_cost_is_told(capsys) -> None:
     say_gap(1e-4)
     assert capsys.readouterr().out == ""
     say_gap(0.0123)
-    assert "up to 1.23 % fewer decisions would be wrong" in " ".join(capsys.readouterr().out.split())
+    assert "up to 1.23 percentage points more errors than the best possible policy" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_an_amended_release_on_a_grid_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,7 +111,7 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         committee=committee,
         conflicts=_conflicts(found, people),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
-        dropped=(*found.dropped, Dropped("the order of rows", "it can tell who wrote a review")),
+        dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
             *found.warnings,
             *_left_out(found.rows, scored),
