@@ -101,7 +101,8 @@ def stray_remarks(
 
     Candidates without calibration are no remark but an error, found where the conference is prepared.
     """
-    if str(source) == EVERYONE:
+    # `everyone` is a word and no file; `Inputs` calls it by the argument's name.
+    if str(source) in (EVERYONE, f"`pools` {EVERYONE}"):
         return []
     columns = [Column("paper", "id"), Column("conflict", "id", required=False, secret=True)]
     table = read_table(source, columns, extra=True)
