@@ -15,7 +15,7 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-long test-core test-edge test-optimized lint docs bench figures libreoffice clean
+.PHONY: demo test test-long test-core test-edge test-optimized coverage lint hooks docs bench figures package libreoffice clean
 
 demo: $(RUN_STAMP)
 	$(BIN)/blindcal demo
@@ -45,6 +45,15 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# ruff and mypy before every commit, from this environment.
+hooks: $(STAMP)
+	$(BIN)/pre-commit install
+
+# Measured, not gated: what the tests reach of each floor. coverage.json has every line.
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report json:coverage.json tests src
+	$(BIN)/python bench/covered.py coverage.json
+
 docs: $(STAMP)
 	$(BIN)/python -m blindcal.cli.reference docs/cli.md
 
@@ -53,6 +62,11 @@ bench: $(STAMP)
 
 figures: $(STAMP)
 	for script in studies/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# What a release consists of: dist/ with the source archive and the wheel that is built from it.
+package: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation .
 
 # One test opens a written table in LibreOffice; it is left out where there is none.
 libreoffice:
@@ -88,4 +102,4 @@ $(PYTHON) -c 'import sys; sys.exit("blindcal needs Python 3.11 or newer" if sys.
 endef
 
 clean:
-	rm -rf $(VENV) $(CORE) $(WHEEL) dist build demo-out
+	rm -rf $(VENV) $(CORE) $(WHEEL) dist build demo-out .coverage coverage.json

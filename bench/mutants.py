@@ -28,28 +28,29 @@ ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
     "amendments": "amendments histories attacks verification releases",
-    "beliefs": "beliefs outsiders certificates policies",
-    "cases": "outsiders precise_reviewers certificates plans solvers crowds conferences releases",
-    "certificates": "certificates precise_reviewers outsiders amendments plans attacks verification",
-    "coins": "coins releases planted_bugs cli_decide",
-    "conferences": "conferences plans crowds cli_decide verification",
+    "belief": "pairs outsiders certificates policy",
+    "cases": "cases outsiders precise_reviewers certificates planning solvers crowds conferences releases",
+    "certificates": "certificates precise_reviewers outsiders amendments planning attacks verification",
+    "coins": "coins releases planted_bugs cli/decide",
+    "conferences": "conferences planning crowds cli/decide verification",
     "crowds": "crowds lumps outsiders",
-    "decks": "plans releases solvers menus attacks",
-    "equations": "certificates outsiders plans amendments crowds",
+    "decks": "decks planning releases solvers menus attacks",
+    "equations": "certificates outsiders planning amendments crowds",
     "exact": "certificates precise_reviewers outsiders amendments crowds records",
     "histories": "histories attacks verification releases",
-    "lumps": "lumps crowds solvers plans",
-    "planning": "plans amendments releases verification attacks crowds menus",
-    "pools": "pools conferences outsiders crowds cli_decide",
-    "records": "records attacks verification histories cli_decide",
-    "drafts": "histories attacks verification releases planted_bugs cli_decide",
-    "releases": "histories attacks verification cli_decide",
-    "requests": "coins attacks verification planted_bugs cli_decide",
-    "rounding": "certificates amendments attacks plans",
-    "solvers": "solvers lumps plans outsiders crowds certificates",
-    "statements": "releases attacks verification planted_bugs cli_decide",
+    "lumps": "lumps crowds solvers decks planning",
+    "pairs": "pairs",
+    "planning": "planning amendments releases verification attacks crowds menus",
+    "pools": "pools conferences outsiders crowds cli/decide",
+    "records": "records seals attacks verification histories cli/decide",
+    "drafts": "histories attacks verification releases planted_bugs cli/decide",
+    "releases": "histories attacks verification cli/decide",
+    "requests": "coins attacks verification planted_bugs cli/decide",
+    "rounding": "certificates amendments attacks planning",
+    "solvers": "solvers decks lumps planning outsiders crowds certificates",
+    "statements": "releases attacks verification planted_bugs cli/decide",
     "sums": "crowds outsiders",
-    "verification": "verification attacks cli_decide",
+    "verification": "verification attacks cli/decide",
 }
 FLIPPED: dict[type, type] = {
     ast.Lt: ast.LtE,
@@ -148,8 +149,7 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
         path = source_of(source, mutant.module)
         text = path.read_bytes()
         path.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
-        files = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
-        files = [str(path), *(name for name in files if (ROOT / name).exists())]
+        files = [str(path), *(str(test_of(name)) for name in TESTS[mutant.module].split())]
         command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *files]
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         environment = {**os.environ, **one, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -167,6 +167,13 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
 def source_of(folder: Path, module: str) -> Path:
     """The file of a module, whichever floor it is on."""
     (found,) = (folder / "blindcal").rglob(f"{module}.py")
+    return found
+
+
+def test_of(name: str) -> Path:
+    """The file of tests of this name, whichever folder it is in; a name may say the folder."""
+    folder, _, stem = name.rpartition("/")
+    (found,) = (ROOT / "tests").rglob(f"{folder or '*'}/test_{stem}.py")
     return found
 
 

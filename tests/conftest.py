@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 LONG = os.environ.get("BLINDCAL_LONG") == "1"
@@ -12,6 +14,9 @@ LONG = os.environ.get("BLINDCAL_LONG") == "1"
 settings.register_profile("short", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=2000, deadline=None, derandomize=True, database=None)
 settings.load_profile("long" if LONG else "short")
+
+# What tests share asserts too: so it says what differs, and still asserts under python -O.
+pytest.register_assert_rewrite(*(path.stem for path in Path(__file__).parent.glob("*.py")))
 
 # A shell starts background jobs with interrupts ignored, and so would every process that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

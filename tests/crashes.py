@@ -119,7 +119,7 @@ def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
     from blindcal.decisions.coins import make_key, read_key
     from blindcal.decisions.records import open_ledger, read_ledger, sealed_folder
-    from test_records import seal_next
+    from sealed_releases import seal_next
 
     seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+import pytest
+
+from blindcal.cells import unescape
+from blindcal.errors import InputError
+from blindcal.files.tables import format_table
 from blindcal.importers import Choices, Imported, import_reviews, read_map
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"
@@ -93,3 +101,31 @@ EXPORTS = [
     Export("panel/flat.json", "a table with a row for each review"),
     Export("panel/crowd.tsv.gz", "a table with a row for each review", {"best_first": ("A", "B", "C")}),
 ]
+
+
+def rows(imported: Imported) -> list[dict[str, str]]:
+    """The table as it would be written, without the escapes of the writer."""
+    written = rows_of(format_table(imported.columns()))
+    return [{name: unescape(cell) for name, cell in row.items()} for row in written]
+
+
+def in_order(table: list[dict[str, str]]) -> list[tuple[tuple[str, str], ...]]:
+    return sorted(tuple(sorted(row.items())) for row in table)
+
+
+BY_NAME = {export.name: export for export in EXPORTS}
+every_export = pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
+
+
+def refused(data: bytes, message: str, **options: object) -> InputError:
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        import_reviews(data, "x.csv", Choices(**options))
+    return caught.value
+
+
+def packed(parts: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", compression) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return data.getvalue()

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.stats import norm
 
 from blindcal.beliefs.belief import Belief
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.programs import solve
 
 
 def random_paper(
@@ -26,3 +28,19 @@ def random_paper(
     weight = np.exp(log_weight - log_weight.max())
     favor = norm.cdf((mean - 0.5) * np.sqrt(precision))
     return Belief(weight / weight.sum(), favor, tuples.T)
+
+
+def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
+    loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
+    alone = float(np.mean([np.bincount(slot, belief.weight).max() for slot in belief.labels]))
+    success = alone + guarantee.added_success if guarantee.name == "average" else None
+    return solve(
+        belief.weight,
+        loss,
+        belief.labels,
+        success=success,
+        steady=guarantee.name == "steady",
+        epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
+        multiplier=guarantee.multiplier,
+        posterior_cap=guarantee.posterior_cap,
+    ).p[:, 0]

@@ -127,3 +127,19 @@ def decided(folder: Path, key: Path, out: Path, *more: str) -> tuple[bytes, dict
     assert code == 0, f"exit code {code}"
     certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
     return (out / "decisions.csv").read_bytes(), certificate
+
+
+def swapped(small: SmallConference) -> SmallConference:
+    """The two reviewers of the first paper exchanged: public data stay, the truth changes."""
+    first, second = small.reviews[1][1], small.reviews[2][1]
+    return small.with_review(1, reviewer=second).with_review(2, reviewer=first)
+
+
+def files_of(folder: Path) -> list[str]:
+    return [
+        str(folder / "reviews.csv"),
+        "--reviewers",
+        str(folder / "reviewers.csv"),
+        "--pools",
+        str(folder / "pools.csv"),
+    ]

@@ -74,3 +74,9 @@ def beliefs_with_policies(draw: st.DrawFn, least: int = 1, most: int = 6) -> tup
     n = belief.weight.size
     chance = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 0.5, 1.0]))
     return belief, Policy(draw(st.lists(chance, min_size=n, max_size=n)))
+
+
+# Cells that a spreadsheet might run, or that need quotes.
+TEXT = st.text(max_size=12) | st.sampled_from(
+    ["=1+1", "'=x", "''", "'", "\t", "\r", "-1", "@a", '"', "a,b", "a\nb", "+"]
+)

@@ -17,7 +17,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from math import inf
-from multiprocessing import resource_tracker
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
@@ -98,11 +97,15 @@ def shared(
 def _interrupts_held() -> Iterator[None]:
     """Processes started here never see an interrupt, not even while they load; this one sees it afterwards.
 
-    Ctrl-C reaches every process of a terminal: only the first one answers it.
+    Ctrl-C reaches every process of a terminal: only the first one answers it. Where a system cannot hold
+    interrupts back, the others answer it too, and end.
     """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     # Starting a tracker would lift the mask.
-    resource_tracker.ensure_running()
-    import_module("joblib.externals.loky.backend.resource_tracker").ensure_running()
+    for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
+        import_module(f"{tracker}.resource_tracker").ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -9,7 +9,7 @@ of a crowd, and what it does not tell is estimated from a sample of tuples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -74,7 +74,8 @@ class PaperCase:
     (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
     expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
     noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
-    where scores are not rounded.
+    where scores are not rounded. `most_listed` is no fact about the paper: where there are more tuples than
+    that, they are summed up.
     """
 
     paper: str
@@ -84,6 +85,7 @@ class PaperCase:
     parameters: tuple[tuple[float, ...], ...]
     bar: float
     grid: tuple[float, ...] | None = None
+    most_listed: int = field(default=MOST_LISTED, kw_only=True, repr=False)
 
     @property
     def outsider(self) -> int | None:
@@ -93,7 +95,8 @@ class PaperCase:
     @property
     def listed(self) -> bool:
         """Whether every tuple has an accept probability of its own."""
-        return tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates) <= MOST_LISTED
+        tuples = tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates)
+        return tuples <= self.most_listed
 
     @property
     def tuples(self) -> Integers:
@@ -123,8 +126,8 @@ class PaperCase:
         """
         if not self.listed:
             return self.crowd.belief
-        log_weight, favor, _ = _posteriors(self, self.tuples)
-        return unchecked_belief(_normalized(log_weight), favor, self.named(self.tuples).T, self.entry)
+        weight, favor, labels = _listed(self)
+        return unchecked_belief(weight, favor, labels, self.entry)
 
     def named(self, rows: Integers) -> Integers:
         """The candidates of some tuples as guesses: `*` is nobody."""
@@ -195,6 +198,17 @@ class Sample:
     named: Integers
     favor: Array
     entry: Integers
+
+
+@lru_cache(maxsize=2)
+def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
+    """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
+    rows = case.tuples
+    log_weight, favor, _ = _posteriors(case, rows)
+    found = _normalized(log_weight), favor, case.named(rows).T
+    for part in found:
+        part.flags.writeable = False
+    return found
 
 
 @lru_cache(maxsize=4)

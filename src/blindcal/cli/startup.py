@@ -39,13 +39,15 @@ def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
     True
     >>> loading(["bin/blindcal"], ["python", "bin/blindcal"])
     True
+    >>> loading(["bin/blindcal.exe"], ["python.exe", "bin/blindcal.exe"])
+    True
     >>> loading(["bin/blindcal"], ["python", "-c", "from multiprocessing.spawn import spawn_main"])
     False
     """
     program = arguments[0] if arguments else ""
     if program == "-m":
         return ("-m", "blindcal") in pairwise(original)
-    return os.path.basename(program) == "blindcal" and program in original
+    return os.path.basename(program) in ("blindcal", "blindcal.exe") and program in original
 
 
 def told(as_json: bool) -> str:
@@ -75,9 +77,9 @@ def _end() -> NoReturn:
     # Not imported here: an interrupt may come while it is being loaded, and then there are no children yet.
     active_children = getattr(sys.modules.get("multiprocessing.process"), "active_children", tuple)
     for child in active_children():
-        # It may have ended by itself.
-        with suppress(ProcessLookupError):
-            os.kill(child.pid, signal.SIGKILL)
+        # It may have ended by itself. Windows has no SIGKILL, and there SIGTERM ends a process as surely.
+        with suppress(OSError):
+            os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     if not _said.is_set():
         os.write(2, f"{told('--json' in sys.argv)}\n".encode())
     os._exit(INTERRUPTED)
@@ -86,12 +88,18 @@ def _end() -> NoReturn:
 def loaded() -> None:
     """From here on an interrupt is an exception, and the process ends soon after it in any case."""
     if signal.getsignal(signal.SIGINT) is end_at_once:
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        Thread(target=_end_after, args=(reader,), daemon=True).start()
+        # Windows learned it with Python 3.12; before, an interrupt there waits for the end of a long sum.
+        if hasattr(os, "set_blocking"):
+            _watch()
         sys.unraisablehook = _unraisable
         signal.signal(signal.SIGINT, _raise_once)
+
+
+def _watch() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    Thread(target=_end_after, args=(reader,), daemon=True).start()
 
 
 def finished() -> None:

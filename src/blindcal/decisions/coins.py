@@ -69,6 +69,11 @@ def read_key(path: str | os.PathLike[str]) -> Key:
     if len(data) != KEY_BYTES:
         size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
         raise InputError(f"{os.fspath(path)} must hold a key of {KEY_BYTES} bytes, found {size}")
+    if not hasattr(os, "geteuid"):
+        raise InputError(
+            f"{os.fspath(path)} must be readable by its owner only, which Linux and macOS can show and this "
+            "system cannot"
+        )
     mode = stat.S_IMODE(Path(path).stat().st_mode)
     if mode & 0o077:
         raise InputError(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import mkdtemp
 
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
+from blindcal.files.disk import clear_stale, try_writing
 
 # As many as Linux follows.
 _MOST_LINKS = 40
@@ -61,7 +61,8 @@ def check_writable(out: str | os.PathLike[str]) -> None:
     if (folder / "certificate.json").exists():
         return
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    clear_stale(there)
     try:
-        os.rmdir(mkdtemp(prefix=".blindcal-", dir=there))
+        try_writing(there)
     except OSError as error:
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None

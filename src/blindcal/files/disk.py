@@ -47,6 +47,7 @@ _TEMPORARY = ".blindcal-new"
 _ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
 # Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
@@ -171,7 +172,7 @@ def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
         locks.flock(descriptor, locks.LOCK_EX)
         return descriptor, False
     while True:
-        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, mode)
+        descriptor = os.open(name, _KEPT, mode)
         locks.flock(descriptor, locks.LOCK_EX)
         if _is_still(name, descriptor):
             return descriptor, True
@@ -208,6 +209,18 @@ def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
         os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
 
 
+def try_writing(folder: str | os.PathLike[str]) -> None:
+    """An `OSError` unless files can be written into a folder. Nothing is left there, even by a kill, but what
+    `clear_stale` removes."""
+    name = _temporary_name(Path(folder) / "blindcal")
+    descriptor, named = _open_temporary(name, 0o600)
+    try:
+        if named:
+            os.unlink(name)
+    finally:
+        os.close(descriptor)
+
+
 def clear_stale(folder: str | os.PathLike[str]) -> None:
     """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
     with suppress(FileNotFoundError, NotADirectoryError):
@@ -226,7 +239,7 @@ def _remove_unless_held(stale: Path) -> None:
     """Remove a temporary file that nobody holds locked any more."""
     locks = _locks()
     with suppress(OSError):
-        descriptor = os.open(stale, _READ | os.O_NOFOLLOW)
+        descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
         try:
             locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
             os.unlink(stale)
@@ -240,6 +253,8 @@ def _literal(name: str) -> str:
 
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
+    # A system that could not write into the folder afterward is not left with an empty one.
+    _locks()
     folder = Path(path)
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder} must be a folder")
@@ -250,7 +265,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
 
 def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(folder, _READ)
     try:
         os.fsync(descriptor)
     finally:
@@ -366,7 +381,7 @@ def _locks() -> ModuleType:
 def _acquire(name: Path, target: Path) -> int:
     locks = _locks()
     while True:
-        descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(name, _KEPT, 0o600)
         try:
             locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
         except BlockingIOError:

@@ -84,15 +84,27 @@ def tables(
     Every table is a function of its paper's public data, the guarantee and, for a budget over all papers,
     the price at which it was spent. A `price` that is given is kept: that of an earlier release.
     """
+    limits, spent = limits_of(conference, guarantee, price=price, workers=workers, advance=advance)
+    # A budget's frontiers were explored before, and that was counted.
+    tell = None if guarantee.spends else advance
+    jobs = list(zip(conference.cases, limits, strict=True))
+    solved = each(partial(solve_within, guarantee=guarantee), jobs, workers=workers, advance=tell)
+    return Tables(tuple(one.accept for one in solved), spent, tuple(one.bound for one in solved))
+
+
+def limits_of(
+    conference: Conference,
+    guarantee: Guarantee,
+    *,
+    price: float | None = None,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[Sequence[float | None], float | None]:
+    """What each paper may add up to in success where a budget is shared, and its price; else no limits."""
     if not guarantee.spends:
-        solved = each(
-            partial(solve_case, guarantee=guarantee), conference.cases, workers=workers, advance=advance
-        )
-        return _tables(solved, None)
+        return [None] * len(conference.cases), None
     limits, spent = _spend(conference.cases, guarantee, price, workers, advance)
-    jobs = list(zip(conference.cases, limits.tolist(), strict=True))
-    solved = each(partial(_solve_within, guarantee=guarantee), jobs, workers=workers)
-    return _tables(solved, spent)
+    return limits.tolist(), spent
 
 
 def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
@@ -100,14 +112,13 @@ def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
     return program(case, guarantee).solve()
 
 
-def _solve_within(job: tuple[PaperCase, float], guarantee: Guarantee) -> Solved:
+def solve_within(job: tuple[PaperCase, float | None], guarantee: Guarantee) -> Solved:
+    """The best table of one paper; within a success, if one is given."""
     case, success = job
+    if success is None:
+        return solve_case(case, guarantee)
     paper = program(case, guarantee)
     return paper.solve(success=max(success, paper.scores_only) + _ROOM)
-
-
-def _tables(solved: Sequence[Solved], price: float | None) -> Tables:
-    return Tables(tuple(one.accept for one in solved), price, tuple(one.bound for one in solved))
 
 
 def explore(

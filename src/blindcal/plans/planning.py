@@ -22,7 +22,7 @@ from blindcal.checks import Array
 from blindcal.errors import CertificateError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, certify, claim, keeps, table_epsilon
-from blindcal.plans.decks import tables
+from blindcal.plans.decks import limits_of, solve_within
 from blindcal.plans.exact import Exact, ExactPolicy
 from blindcal.plans.rounding import FINE, ceiling, exponential_above, upward
 from blindcal.policies.guarantees import Guarantee
@@ -107,18 +107,43 @@ def plan_conference(
     `advance` is called twice for each paper: solved, certified. Where the whole budget is missed by a
     rounding, every table is mixed with the constant a little.
     """
-    solved = tables(conference, guarantee, price=price, workers=workers, advance=advance)
-    jobs = list(zip(conference.cases, solved.accept, conference.raw_accept, solved.bounds, strict=True))
-    mixed, tell = 0.0, advance
-    while True:
-        certified = each(
-            partial(_certified, guarantee=guarantee, mixed=mixed), jobs, workers=workers, advance=tell
-        )
-        if price is not None or within_budget([plan.claim for plan in certified], guarantee):
-            return certified, solved.price
+    limits, spent = limits_of(conference, guarantee, price=price, workers=workers, advance=advance)
+    tell = _stepping(advance, 1 if guarantee.spends else 2)
+    jobs = list(zip(conference.cases, limits, conference.raw_accept, strict=True))
+    planned = each(partial(_planned, guarantee=guarantee), jobs, workers=workers, advance=tell)
+    plans, mixed = [one.plan for one in planned], 0.0
+    while price is None and not within_budget([plan.claim for plan in plans], guarantee):
         if mixed >= 1:
             raise CertificateError("the budget of added success cannot be kept with the other limits")
-        mixed, tell = max(_LEAST_MIX, 8 * mixed), None
+        mixed = max(_LEAST_MIX, 8 * mixed)
+        again = [
+            (case, one.accept, raw, one.bound)
+            for case, raw, one in zip(conference.cases, conference.raw_accept, planned, strict=True)
+        ]
+        plans = each(partial(_certified, guarantee=guarantee, mixed=mixed), again, workers=workers)
+    return plans, spent
+
+
+def _stepping(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
+    """Every paper that is done counts so many steps."""
+    return None if advance is None else lambda papers: advance(steps * papers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """A paper's table as it was solved, the error that no table can beat, and the plan that it leads to."""
+
+    accept: Array
+    bound: float
+    plan: PaperPlan
+
+
+def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -> _Planned:
+    """Solve and certify one paper, with its posterior computed once."""
+    case, success, raw = job
+    solved = solve_within((case, success), guarantee)
+    plan = _certified((case, solved.accept, raw, solved.bound), guarantee, 0.0)
+    return _Planned(solved.accept, solved.bound, plan)
 
 
 def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:

@@ -1,0 +1,259 @@
+"""Conferences put together: the bar, raw decisions, and bad input."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.conferences import (
+    Conference,
+    Sources,
+    prepare,
+    read_reviewers,
+    secret_of,
+    true_reviewers,
+)
+from blindcal.decisions.records import PaperRecord
+from blindcal.decisions.statements import decisions_text
+from blindcal.errors import InputError
+from blindcal.plans.planning import figures
+from blindcal.reviews import Reviews
+from random_cases import row_of
+
+
+def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int = 15, reviews: int = 3):
+    """A simulated conference: reviews, parameters, pools."""
+    slope, offset = np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people)
+    rows, pools = [], {}
+    for i in range(papers):
+        quality, pool = rng.normal(), rng.choice(people, 6, replace=False)
+        pools[f"p{i:02d}"] = {f"r{j:02d}": float(rng.uniform(0.2, 0.9)) for j in sorted(pool)}
+        rows += [
+            (f"p{i:02d}", f"r{j:02d}", round(slope[j] * quality + offset[j] + 0.5 * rng.normal(), 2))
+            for j in pool[:reviews]
+        ]
+    parameters = {f"r{j:02d}": row_of(float(slope[j]), float(offset[j]), 0.5) for j in range(people)}
+    return rows, parameters, pools
+
+
+def _reviews(rows) -> Reviews:
+    paper, reviewer, score = zip(*rows, strict=True)
+    return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.6])
+def test_bar_accepts_the_asked_share_on_average_over_the_public_belief(rate: float):
+    """The share moves by whole tuples: it cannot be met better than by 3e-4 here."""
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5))
+    conference = prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+    accepted = sum(case.belief.weight[case.belief.favor > 0.5].sum() for case in conference.cases)
+    assert accepted / len(conference.cases) == pytest.approx(rate, abs=5e-4)
+    assert sum(conference.raw_accept) == round(rate * 30)
+
+
+def test_raw_decisions_are_the_top_share_by_mean_score_and_ties_are_ties():
+    """Half of the two tied papers fits: neither their ids nor rounding decides between them."""
+    rows = [("a", "x", 1.0), ("b", "x", 3.0), ("e", "x", 0.0)]
+    rows += [("c", "x", 1.1), ("c", "y", 2.2), ("d", "x", 1.6), ("d", "y", 1.7)]
+    assert 1.1 + 2.2 != 1.6 + 1.7
+    for rate, expected in ((0.4, [0, 1, 0.5, 0.5, 0]), (0.6, [0, 1, 1, 1, 0]), (0.05, [0] * 5)):
+        conference = _five(rows, rate)
+        assert conference.raw_accept == tuple(expected)
+    renamed = [({"c": "d", "d": "c"}.get(paper, paper), who, score) for paper, who, score in rows]
+    assert _five(renamed, 0.4).raw_accept == _five(rows, 0.4).raw_accept
+
+
+def _five(rows, rate: float) -> Conference:
+    pools = {paper: {"x": 1.0, "y": 1.0} for paper in "abcde"}
+    return prepare(
+        _reviews(rows), {"x": row_of(1, 0, 0.5), "y": row_of(1, 0.2, 0.5)}, pools, accept_rate=rate
+    )
+
+
+def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
+    """Three papers tie for one place: the mean over the three ways to give it."""
+    belief = [Belief([0.7, 0.3], [0.9, 0.4]), Belief([0.2, 0.8], [0.6, 0.1]), Belief([0.5, 0.5], [0.3, 0.2])]
+    table = np.full(2, 0.5)
+    tied = sum(figures(one, table, 1 / 3).wrong_raw for one in belief)
+    ways = [
+        sum(figures(one, table, float(k == chosen)).wrong_raw for k, one in enumerate(belief))
+        for chosen in range(3)
+    ]
+    assert tied == pytest.approx(sum(ways) / 3, abs=1e-15)
+
+
+def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
+    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
+        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, "", {})
+
+    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
+    papers += [record("e", False, 1.0), record("f", False, 0.0)]
+    assert decisions_text(papers).splitlines()[1:] == [
+        "a,accept,tie,accept",
+        "b,reject,tie,reject",
+        "c,accept,accept,leave",
+        "d,accept,reject,raise",
+        "e,reject,accept,lower",
+        "f,reject,reject,leave",
+    ]
+
+
+def test_the_public_side_is_the_same_for_every_true_assignment():
+    pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
+    parameters = {name: row_of(1 + 0.1 * i, 0.2 * i, 0.5) for i, name in enumerate("abcd")}
+    seen = set()
+    for first, second in product(permutations("abc", 2), permutations("bcd", 2)):
+        rows = [("p", first[0], 0.5), ("p", first[1], 1.5), ("q", second[0], 0.0), ("q", second[1], 0.0)]
+        conference = prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
+        belief = b"".join(c.belief.weight.tobytes() + c.belief.favor.tobytes() for c in conference.cases)
+        seen.add((conference, belief))
+        truth = true_reviewers(conference, _reviews(rows))
+        case = conference.cases[0]
+        named = [case.candidates[j] for j in case.tuples[secret_of(case, truth["p"])]]
+        assert named == list(first)
+        assert truth["q"] == tuple(sorted(second))
+    assert len(seen) == 1
+
+
+def test_row_order_does_not_matter():
+    rng = np.random.default_rng(9)
+    rows, parameters, pools = conference_reviews(rng)
+    one = prepare(_reviews(rows), parameters, pools, accept_rate=0.3)
+    shuffled = [rows[i] for i in rng.permutation(len(rows))]
+    backwards = {paper: dict(reversed(pool.items())) for paper, pool in reversed(pools.items())}
+    assert prepare(_reviews(shuffled), parameters, backwards, accept_rate=0.3) == one
+
+
+def test_an_outsider_stands_for_everybody_missing_from_the_pool():
+    pools = {"p": {"a": 1.0, "b": 1.0, "*": 0.2}}
+    parameters = {"a": row_of(1, 0, 0.5), "b": row_of(1, 1, 0.5), "*": row_of(1, 0, 1)}
+    conference = prepare(_reviews([("p", "b", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+    case = conference.cases[0]
+    assert case.candidates == ("*", "a", "b")
+    assert case.tuples[secret_of(case, ("b", "zed"))].tolist() == [2, 0]
+    assert case.tuples[secret_of(case, ("y", "zed"))].tolist() == [0, 0]
+    assert prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0) == conference
+    del pools["p"]["*"]
+    with pytest.raises(InputError, match="2 missing"):
+        prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+
+
+def test_a_candidate_without_a_row_takes_that_of_anybody():
+    pools = {"p": {"a": 0.9, "b": 0.6, "c": 0.5}}
+    parameters = {"a": row_of(1, 0, 0.5), "*": row_of(1, 0.3, 1)}
+    reviews = _reviews([("p", "a", 0.0), ("p", "c", 1.0)])
+    case = prepare(reviews, parameters, pools, bar=0.0).cases[0]
+    assert case.parameters == (row_of(1, 0, 0.5), row_of(1, 0.3, 1), row_of(1, 0.3, 1))
+    with pytest.raises(InputError, match="for those without one, found 2 missing"):
+        prepare(reviews, {"a": parameters["a"]}, pools, bar=0.0)
+
+
+def test_every_problem_is_listed_at_once_and_no_reviewer_named():
+    parameters = {"canary-a": row_of(1, 0, 0.5), "canary-b": row_of(1, 0, 0.5)}
+    rows = [("p", "canary-a", 1.0), ("p", "canary-b", 2.0), ("q", "canary-z", 1.0), ("r", "canary-a", 0.0)]
+    pools = {"p": {"canary-a": 1.0, "canary-b": 0.0}, "q": {"canary-a": 1.0, "canary-c": 1.0}}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
+    text = str(caught.value)
+    for part in (
+        "above 0 for every reviewer of a paper",
+        "beforehand), found 1 with 0 for paper 'p'",
+        "at least as many candidates as the paper has reviews, found 1 candidate for paper 'p'",
+        "(each must also be in the paper's pool), found 1 without a row for paper 'q'",
+        "a pool for a paper that has reviews, found none for paper 'r'",
+        "row for every candidate",
+    ):
+        assert part in text
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_accept_rate_outside_0_and_1_is_refused(rate: float):
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    with pytest.raises(InputError, match="accept rate"):
+        prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+
+
+def test_give_one_of_accept_rate_and_bar():
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    for more in ({}, {"accept_rate": 0.2, "bar": 0.1}):
+        with pytest.raises(InputError, match="one of"):
+            prepare(_reviews(rows), parameters, pools, **more)
+
+
+def test_reviewer_files(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text("reviewer,slope,offset,noise\na,1,0,0.5\n*,1,0,1\n")
+    assert read_reviewers(path) == {"a": row_of(1, 0, 0.5), "*": row_of(1, 0, 1)}
+    path.write_text("noise,reviewer,slope,offset,correlation,slope_se,offset_se\n0.5,a,1,0,-0.2,0.1,0.3\n")
+    assert read_reviewers(path) == {"a": (1.0, 0.0, 0.5, 0.1, 0.3, -0.2, 0.0)}
+
+
+def test_bad_reviewer_files_list_every_row(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text(
+        "reviewer,slope,offset,noise,slope_se,correlation\n"
+        "canary,1,0,0.5,0,0\ncanary,1,0,0.5,0,0\nb,0,0,0.5,0,0\nc,1,0,0,0,0\nd,1,0,1,-1,2\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_reviewers(path)
+    found = {(problem.row, problem.column) for problem in caught.value.problems}
+    assert found == {(3, "reviewer"), (4, "slope"), (5, "noise"), (6, "slope_se"), (6, "correlation")}
+    assert "canary" not in str(caught.value)
+
+
+_ANYBODY = {"*": row_of(1, 0, 1)}
+_SWAPPED = [("canary-b", "p2", 1.0), ("canary-a", "p1", 2.0), ("canary-c", "p1", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pools", "why"),
+    [
+        (_SWAPPED, {"p1": {"canary-a": 1.0, "canary-c": 1.0}, "p2": {"canary-b": 1.0}}, "look swapped"),
+        (_SWAPPED, {"p1": {"canary-x": 1.0}}, "no paper is in both files: are the ids spelled differently?"),
+        ([("P-1", "canary-a", 1.0)], {"p1": {"canary-a": 1.0}}, "are the ids spelled differently?"),
+    ],
+)
+def test_where_no_paper_has_a_pool_that_is_said_once_and_no_id_shown(rows, pools, why: str):
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert why in line
+    assert not any(one[0] in line for one in rows)
+
+
+def test_an_id_that_is_also_a_persons_is_not_shown_and_rows_are_in_the_order_of_the_file():
+    """Swapped columns, and one id that both files happen to share."""
+    rows = [("p1", "canary-a", 1.0), *_SWAPPED]
+    pools = {"p1": {"canary-a": 1.0, "canary-b": 1.0, "canary-c": 1.0}}
+    sources = Sources("reviews.csv", "reviewers.csv", "nowhere.csv")
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), _ANYBODY, pools, bar=0.0, sources=sources)
+    found = [line.split("found ")[1] for line in str(caught.value).splitlines()]
+    assert found == [f"none for a paper (reviews.csv, row {row})" for row in (1, 2, 3)]
+
+
+def test_reviewers_of_another_kind_of_id_are_said_once():
+    """Emails in the reviews, names in the other files."""
+    names = {"Ada": row_of(1, 0, 1), "Eva": row_of(1, 0, 1)}
+    rows = [(paper, f"{who}@canary", 1.0) for paper in "pqr" for who in "xy"]
+    pools = {paper: dict.fromkeys(names, 1.0) for paper in "pqr"}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("found none of the reviewers of reviews: emails in one file and names in the other?")
+    assert len(caught.value.confidential) == 6
+
+
+def test_swapped_columns_are_told_from_another_kind_of_id():
+    """Everyone is a candidate for everything, so that people, too, have pools."""
+    names = {name: row_of(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}
+    pools = {name: dict.fromkeys(names, 1.0) for name in names}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(_SWAPPED), names, pools, bar=0.0)
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith("reviewers of reviews: the columns paper and reviewer look swapped there")
+    assert "canary" not in line

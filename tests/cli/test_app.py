@@ -1,0 +1,67 @@
+"""The command line: one voice, exit codes, JSON, and no traceback or id in any message."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal import __version__
+from blindcal.cli.app import app
+from commands import call
+
+pytestmark = pytest.mark.edge
+
+
+def test_version_and_help() -> None:
+    assert call("--version") == (0, f"blindcal {__version__}\n", "")
+    code, out, err = call("--help")
+    assert (code, err) == (0, "")
+    assert call() == call("-h") == (0, out, "")
+    for command in app.registered_commands:
+        assert f"  {command.name} " in out
+
+
+@pytest.mark.parametrize("name", [command.name for command in app.registered_commands])
+def test_every_command_has_help_an_example_and_json(name: str) -> None:
+    code, out, err = call(name, "--help")
+    assert (code, err) == (0, "")
+    assert re.search(rf"Example: blindcal {name}\b", out)
+    assert "--json" in out
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("--nonsense",), ("check",), ("check", "a", "--grid")])
+def test_bad_usage_ends_with_2_and_one_voice(arguments: tuple[str, ...]) -> None:
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("blindcal: ")
+    assert "Traceback" not in err
+
+
+def test_errors_as_json_list_the_problems(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("paper,reviewer,score\np,r,nan\np,r,1\n")
+    code, out, err = call("check", str(tmp_path / "r.csv"), "--json")
+    assert (code, out) == (2, "")
+    report = json.loads(err)["error"]
+    assert report["code"] == 2
+    assert report["problems"] == [
+        {
+            "file": str(tmp_path / "r.csv"),
+            "row": 2,
+            "column": "score",
+            "rule": "must be a finite number",
+            "found": "'nan'",
+        }
+    ]
+
+
+def test_the_script_runs(tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("blindcal")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"blindcal {__version__}\n", "")

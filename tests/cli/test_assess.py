@@ -1,0 +1,34 @@
+"""`blindcal assess`: shares, a verdict, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import run
+
+pytestmark = pytest.mark.edge
+
+
+def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assess", str(reviews)]) == 0
+    text = capsys.readouterr().out
+    assert "verdict: " in text
+    assert "offset" in text
+    assert run(["assess", str(reviews), "--json", "--accept-rate", "0.3"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
+    assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
+    assert report["accept_rate"] == 0.3
+    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")
+
+
+def test_assess_refuses_single_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("paper,reviewer,score\na,x,1\nb,x,2\n")
+    assert run(["assess", str(path)]) == 2
+    assert "no paper has two reviews" in capsys.readouterr().err

@@ -1,0 +1,136 @@
+"""`blindcal calibrate` and `blindcal assess`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+import blindcal as bc
+from blindcal.cli import run
+
+pytestmark = pytest.mark.edge
+
+
+COLUMNS = "paper,quality,standard_error,raw_mean,reviews,rank,raw_rank"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("method", list(bc.calibrators.METHODS))
+def test_calibrated_table_holds_what_the_library_gives(reviews: Path, tmp_path: Path, method: str) -> None:
+    out = tmp_path / "calibrated.csv"
+    assert (
+        run(["calibrate", str(reviews), "--method", method, "--accept-rate", "0.25", "--out", str(out)]) == 0
+    )
+    assert out.read_text().splitlines()[0] == COLUMNS + ",probability_accepted"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    table = bc.Reviews.read(reviews)
+    result, plain = bc.calibrators.METHODS[method](table), bc.calibrators.raw(table)
+    rows = rows_of(out)
+    assert [row["paper"] for row in rows] == list(table.papers)
+    for name, value in {
+        "quality": result.quality,
+        "standard_error": result.standard_error,
+        "raw_mean": plain.quality,
+        "reviews": np.full(20, 3),
+        "rank": result.rank,
+        "raw_rank": plain.rank,
+        "probability_accepted": result.probability_accepted(0.25),
+    }.items():
+        np.testing.assert_array_equal([float(row[name]) for row in rows], value, err_msg=name)
+
+
+def test_without_a_rate_there_is_no_probability(reviews: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.csv"
+    assert run(["calibrate", str(reviews), "--method", "raw", "--out", str(out)]) == 0
+    assert out.read_text().splitlines()[0] == COLUMNS
+
+
+def test_output_says_that_it_is_confidential_and_names_no_reviewer(
+    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["calibrate", str(reviews), "--method", "offsets", "--accept-rate", "0.3"]
+    assert run([*arguments, "--out", str(tmp_path / "a.csv")]) == 0
+    text = capsys.readouterr().out
+    assert "CONFIDENTIAL" in text
+    assert "gray zone" in text
+    assert run([*arguments, "--json", "--out", str(tmp_path / "b.csv")]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["accepted"] == 6
+    assert 0 <= report["gray_zone"] <= report["papers"] == 20
+    assert "reveal assignments" in report["warning"]
+    for reviewer in range(8):
+        assert f"r{reviewer}" not in text.replace(str(tmp_path), "")
+
+
+def test_an_existing_file_is_not_overwritten(reviews: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.csv"
+    out.write_text("mine")
+    assert run(["calibrate", str(reviews), "--method", "raw", "--out", str(out)]) == 3
+    assert out.read_text() == "mine"
+
+
+def test_known_reviewers_come_from_a_file(reviews: Path, tmp_path: Path) -> None:
+    known, out = tmp_path / "reviewers.csv", tmp_path / "c.csv"
+    rows = [f"r{j},{1 + j / 10},{5 - j / 5},0.5" for j in range(6)]
+    known.write_text("reviewer,slope,offset,noise\n" + "\n".join([*rows, "*,1,5,0.5"]) + "\n")
+    arguments = ["calibrate", str(reviews), "--method", "posterior", "--reviewers", str(known)]
+    assert run([*arguments, "--out", str(out)]) == 0
+    table = bc.Reviews.read(reviews)
+    slope, offset = np.r_[1 + np.arange(6) / 10, 1, 1], np.r_[5 - np.arange(6) / 5, 5, 5]
+    expected = bc.calibrators.posterior(table, bc.Affine(slope, offset, 0.5))
+    np.testing.assert_allclose([float(row["quality"]) for row in rows_of(out)], expected.quality, rtol=1e-12)
+
+
+def test_uncertain_reviewers_come_from_a_file(reviews: Path, tmp_path: Path) -> None:
+    known, out = tmp_path / "reviewers.csv", tmp_path / "c.csv"
+    known.write_text("reviewer,slope,offset,noise,slope_se,offset_se,correlation\n*,1,5,0.5,0.2,0.4,-0.5\n")
+    assert (
+        run(
+            ["calibrate", str(reviews), "--method", "posterior", "--reviewers", str(known), "--out", str(out)]
+        )
+        == 0
+    )
+    covariance = [[0.04, -0.04], [-0.04, 0.16]]
+    expected = bc.calibrators.posterior(bc.Reviews.read(reviews), bc.Affine(1.0, 5.0, 0.5, covariance))
+    np.testing.assert_allclose([float(row["quality"]) for row in rows_of(out)], expected.quality, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--method", "mean"], "--method must be one of raw, standardized"),
+        (["--method", "posterior"], "needs --reviewers"),
+        (["--method", "raw", "--accept-rate", "0"], "'--accept-rate': '0' must be between 0 and 1"),
+        (["--method", "raw", "--accept-rate", "25"], "ends excluded: for 25 % give 0.25"),
+    ],
+)
+def test_bad_requests_exit_with_2_and_write_nothing(
+    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], extra: list[str], message: str
+) -> None:
+    out = tmp_path / "c.csv"
+    assert run(["calibrate", str(reviews), *extra, "--out", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_missing_reviewers_are_counted_not_named(
+    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("reviewer,slope,offset,noise\nr0,1,5,0.5\n")
+    arguments = ["calibrate", str(reviews), "--method", "posterior", "--reviewers", str(known)]
+    assert run([*arguments, "--out", str(tmp_path / "c.csv")]) == 2
+    message = capsys.readouterr().err
+    assert "lacks 7 of 8 reviewers" in message
+    assert "r3" not in message.replace(str(tmp_path), "")

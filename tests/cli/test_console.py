@@ -1,0 +1,125 @@
+"""What is printed: errors with their codes, tables, JSON, and progress."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+
+import pytest
+
+pytest.importorskip("typer")
+
+import typer
+
+from blindcal import errors
+from blindcal.cli import console
+from commands import CANARY, call, guarded, raiser
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (
+            errors.InputError("slope must be above 0, found -1"),
+            2,
+            "blindcal: slope must be above 0, found -1\n",
+        ),
+        (errors.RefusedError("out.csv exists already"), 3, "blindcal: out.csv exists already\n"),
+        (errors.VerificationError("the record was changed"), 4, "blindcal: the record was changed\n"),
+        (errors.CertificateError("epsilon 2 is not met"), 5, "blindcal: epsilon 2 is not met\n"),
+        (errors.InputError("one\ntwo"), 2, "blindcal: one\nblindcal: two\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (typer.Abort(), 130, "blindcal: interrupted\n"),
+        (SystemExit(7), 7, ""),
+        (typer.Exit(3), 3, ""),
+        (MemoryError(), 1, "blindcal: out of memory\n"),
+        (
+            OSError(28, "No space left on device", "out.csv"),
+            1,
+            "blindcal: out.csv: No space left on device\n",
+        ),
+    ],
+)
+def test_every_error_has_its_exit_code(error: BaseException, code: int, message: str) -> None:
+    found, told = guarded(raiser(error))
+    assert found == code
+    assert told in (message, "blindcal: interrupted\n" if code == 130 else message)
+
+
+@pytest.mark.parametrize(
+    "kind", [ValueError, KeyError, ZeroDivisionError, AssertionError, RecursionError, RuntimeError]
+)
+def test_an_unforeseen_error_shows_no_traceback_and_no_id(kind: type[Exception]) -> None:
+    for arguments in ((), ("--json",)):
+        code, told = guarded(raiser(kind(f"reviewer {CANARY}")), *arguments)
+        assert code == 1
+        assert CANARY not in told
+        assert "Traceback" not in told
+        assert f"internal error ({kind.__name__} at test_cli.py:" in told
+
+
+def test_a_file_name_cannot_drive_the_terminal() -> None:
+    code, _, err = call("check", "a\x1b[2Jb\x07.csv")
+    assert code == 2
+    assert "\x1b" not in err
+    assert "\\x1b[2Jb\\x07.csv" in err
+
+
+def test_json_of_infinity() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        console.emit_json({"epsilon": math.inf, "x": [-math.inf, math.nan, 1]})
+    assert json.loads(out.getvalue()) == {"epsilon": "inf", "x": ["-inf", None, 1]}
+
+
+def test_tables_are_plain_text_with_numbers_to_the_right() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        console.table(("method", "error"), [("[red]raw[/red]", 0.12345), ("x\x1b[1m", 10.0)])
+    assert out.getvalue() == "method            error\n[red]raw[/red]   0.1235\nx\\x1b[1m        10.0000\n"
+
+
+def test_progress_is_a_bar_on_a_terminal_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for screen, seconds, shown in (
+        (Terminal(), 1.0, False),
+        (Terminal(), 3.0, True),
+    ):
+        clock = iter([0.0] + [seconds] * 1_000_000)
+        monkeypatch.setattr(console.time, "monotonic", lambda clock=clock: next(clock))
+        with contextlib.redirect_stderr(screen), console.progress("papers", 10) as advance:
+            for _ in range(10):
+                advance(1)
+        assert bool(screen.getvalue()) == shown
+
+
+def _log(monkeypatch: pytest.MonkeyPatch, total: int, seconds: float) -> list[str]:
+    """What is said of so many steps that take so many seconds each."""
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with (
+        contextlib.redirect_stderr(io.StringIO()) as log,
+        console.progress(f"weighing {total} papers", total) as advance,
+    ):
+        for _ in range(total):
+            now[0] += seconds
+            advance(1)
+    return log.getvalue().splitlines()
+
+
+def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_counted_in_tenths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, *later = _log(monkeypatch, 500, 0.36)
+    assert first == "blindcal: weighing 500 papers takes about 3 minutes"
+    assert later[0] == "blindcal: weighing 500 papers is 11 % done, about 3 minutes left"
+    assert later[-1] == "blindcal: weighing 500 papers is 91 % done, about 20 seconds left"
+    assert len(later) == 9
+    # Never more than a line in ten seconds, and nothing for what is soon done.
+    assert len(_log(monkeypatch, 100, 0.4)) == 4
+    assert _log(monkeypatch, 100, 0.1) == []

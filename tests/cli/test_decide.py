@@ -1,0 +1,851 @@
+"""The chair's commands, end to end: files in, public files and a sealed record out, nothing told."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import decide as decide_command
+from blindcal.cli import run
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.records import open_ledger
+from blindcal.errors import RefusedError
+from sizes import count
+from small_conferences import (
+    SmallConference,
+    arguments,
+    decided,
+    files_of,
+    sealed_tables,
+    small_conference,
+    swapped,
+    with_key,
+)
+from stress import stress
+
+pytestmark = pytest.mark.edge
+
+CERTIFICATE = {
+    "papers",
+    "reviews",
+    "accepted",
+    "bar",
+    "guarantee",
+    "success_scores_only",
+    "success",
+    "success_fully_calibrated",
+    "added_success",
+    "largest_rise",
+    "epsilon",
+    "multiplier",
+    "largest_posterior",
+    "expected_wrong",
+    "expected_wrong_raw",
+    "expected_wrong_public",
+    "expected_wrong_fully_calibrated",
+    "against_evidence",
+    "assumptions",
+}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key, out = tmp_path / "chair" / "key.bin", tmp_path / "out"
+    key.parent.mkdir()
+    table, certificate = decided(small.write(tmp_path / "in"), key, out)
+    said = capsys.readouterr().out
+    assert f"CONFIDENTIAL, never share: {key}, {key}.sealed" in said
+    rows = [line.split(",") for line in table.decode().splitlines()]
+    assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
+    assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
+    for _, decision, raw, advice in rows[1:]:
+        expected = "leave" if decision == raw else "raise" if decision == "accept" else "lower"
+        assert advice == expected
+    assert certificate.keys() >= CERTIFICATE
+    assert certificate["papers"] == 6
+    assert certificate["reviews"] == 12
+    assert certificate["guarantee"] == "steady"
+    assert certificate["largest_rise"] == 0
+    assert certificate["added_success"] == 0
+    assert 0 < float(str(certificate["epsilon"])) <= 2
+    assert round(float(str(certificate["epsilon"])), 6) == certificate["epsilon"]
+    assert certificate["accepted"] == sum(row[1] == "accept" for row in rows[1:])
+    assert sorted(file.name for file in out.iterdir()) == ["certificate.json", "decisions.csv"]
+    for file in key.parent.rglob("*"):
+        assert not stat.S_IMODE(file.stat().st_mode) & 0o077
+
+
+def test_raw_decisions_are_the_top_share_by_mean_score(small: SmallConference, tmp_path: Path) -> None:
+    table, _ = decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    scores: dict[str, list[float]] = {}
+    for paper, _, score in small.reviews[1:]:
+        scores.setdefault(paper, []).append(float(score))
+    best = sorted(scores, key=lambda paper: (-float(np.mean(scores[paper])), paper))[
+        : round(0.4 * len(scores))
+    ]
+    found = [line.split(",")[0] for line in table.decode().splitlines()[1:] if line.split(",")[2] == "accept"]
+    assert found == sorted(best)
+
+
+def test_running_again_returns_the_stored_result(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path / "out"), everything(tmp_path / "key.bin.sealed")
+    decided(folder, key, tmp_path / "out")
+    decided(folder, key, tmp_path / "elsewhere")
+    assert (everything(tmp_path / "out"), everything(tmp_path / "key.bin.sealed")) == before
+    assert everything(tmp_path / "elsewhere") == before[0]
+
+
+def shuffled(small: SmallConference, rng: np.random.Generator) -> SmallConference:
+    """Rows and columns of every file in another order."""
+
+    def mix(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        columns = rng.permutation(len(rows[0]))
+        order = [0, *(1 + rng.permutation(len(rows) - 1))]
+        return tuple(tuple(rows[i][j] for j in columns) for i in order)
+
+    return SmallConference(mix(small.reviews), mix(small.reviewers), mix(small.pools))
+
+
+def test_row_order_column_order_line_ends_and_bom_do_not_matter(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    """A fresh ledger each time, the same key: the coins must come out the same."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    rng = np.random.default_rng(1)
+    for trial in range(count(3, 20)):
+        other = shuffled(small, rng).write(tmp_path / f"in{trial}")
+        for file in other.iterdir():
+            text = file.read_text(encoding="utf-8")
+            file.write_bytes(b"\xef\xbb\xbf" * (trial % 2) + text.replace("\n", "\r\n").encode())
+        again = tmp_path / f"chair{trial}"
+        again.mkdir()
+        (again / "key.bin").write_bytes(key.read_bytes())
+        (again / "key.bin").chmod(0o600)
+        decided(other, again / "key.bin", tmp_path / f"out{trial}")
+        assert everything(tmp_path / f"out{trial}") == everything(tmp_path / "out")
+
+
+def test_numbers_count_by_value(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    for name in ("reviews", "reviewers"):
+        path = folder / f"{name}.csv"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("\n".join([lines[0], *(line + "0" for line in lines[1:])]) + "\n", encoding="utf-8")
+    decided(folder, key, tmp_path / "out")
+
+
+def test_a_changed_input_is_refused_and_says_how_many(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path)
+    for changed in (small.with_review(1, score="0.11"), swapped(small)):
+        other = changed.write(tmp_path / "in")
+        capsys.readouterr()
+        for out in ("out", "a-new-folder"):
+            assert run(arguments(other, key, tmp_path / out)) == 3
+            said = capsys.readouterr().err
+            assert "1 of 6 papers" in said
+            assert "--amend --reason" in said
+        small.write(tmp_path / "in")
+    assert everything(tmp_path) == before
+
+
+def test_another_grid_is_named_as_what_changed(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A grid forgotten or added changes every paper: no advice to amend them all."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    scores = ",".join(sorted({row[2] for row in small.reviews[1:]}, key=float))
+    capsys.readouterr()
+    assert run(arguments(folder, key, tmp_path / "new", f"--grid={scores}")) == 3
+    said = capsys.readouterr().err
+    assert "the grid of scores is not that of release 1" in said
+    assert "--amend" not in said
+    assert not (tmp_path / "new").exists()
+
+
+def test_settings_are_frozen(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    for options in (["--epsilon", "1"], ["--guarantee", "average"], ["--accept-rate", "0.5"]):
+        for amend in ([], ["--amend", "--reason", "x"]):
+            capsys.readouterr()
+            assert run(arguments(folder, key, tmp_path / "new", *options, *amend)) == 3
+            assert "frozen" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_name_for_the_same_conference_is_refused(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    assert run(arguments(folder, key, tmp_path / "new", "--conference", "other")) == 3
+
+
+def test_one_key_serves_two_conferences(small: SmallConference, tmp_path: Path) -> None:
+    key = tmp_path / "key.bin"
+    one, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    other = small_conference(seed=2).write(tmp_path / "in2")
+    assert run(arguments(other, key, tmp_path / "out2")) == 3
+    two, _ = decided(other, key, tmp_path / "out2", "--conference", "other")
+    assert one != two
+
+
+def test_an_amendment_decides_again_only_what_changed(small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    table, first = decided(folder, key, tmp_path / "out")
+    changed = swapped(small).with_review(5, score="0.25").write(tmp_path / "in")
+    assert run(arguments(changed, key, tmp_path / "out2", "--amend")) == 2, "a reason is needed"
+    assert run(arguments(changed, key, tmp_path / "out", "--amend", "--reason", "typo")) == 3
+    again, second = decided(changed, key, tmp_path / "out2", "--amend", "--reason", "typo")
+    papers = {small.reviews[1][0], small.reviews[5][0]}
+    for old, new in zip(table.decode().splitlines(), again.decode().splitlines(), strict=True):
+        if old.split(",")[0] not in papers:
+            assert old == new
+    assert second["release"] == 2
+    assert second["bar"] == first["bar"]
+    assert second["decided_again"]["papers"] == 2
+    assert second["largest_rise"] >= 0
+    assert 0 < float(second["decided_again"]["epsilon"]) <= 4
+    assert "typo" not in (tmp_path / "out2" / "certificate.json").read_text(encoding="utf-8")
+    assert decided(changed, key, tmp_path / "out2")[0] == again
+    assert decided(small.write(tmp_path / "in"), key, tmp_path / "out")[0] == table, "the first stays stored"
+    changed = swapped(small).with_review(5, score="0.25").write(tmp_path / "in")
+    assert run(["verify", *files_of(changed), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
+
+
+def test_an_amendment_killed_while_it_wrote_is_finished_by_the_same_command(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    key, out = tmp_path / "key.bin", tmp_path / "out2"
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    changed = swapped(small).write(tmp_path / "in")
+    decided(changed, key, out, "--amend", "--reason", "x")
+    before = everything(out)
+    (out / "certificate.json").unlink()
+    decided(changed, key, out, "--amend", "--reason", "x")
+    assert everything(out) == before
+
+
+def test_an_amendment_with_unchanged_public_data_stays_steady(small: SmallConference, tmp_path: Path) -> None:
+    key = tmp_path / "key.bin"
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    _, second = decided(
+        swapped(small).write(tmp_path / "in"), key, tmp_path / "out2", "--amend", "--reason", "x"
+    )
+    assert second["largest_rise"] == 0
+    assert second["added_success"] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--guarantee", "average", "--added-success", "0.02"],
+        ["--guarantee", "average"],
+        ["--guarantee", "public"],
+    ],
+    ids=["budget", "average", "public"],
+)
+def test_amendments_under_other_guarantees(
+    options: list[str], small: SmallConference, tmp_path: Path
+) -> None:
+    """Scores, pools and reviewers changed at once, under a frozen price where there is one; then verified."""
+    key = tmp_path / "key.bin"
+    table, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out", *options)
+    changed = swapped(small).with_review(3, score="1.75")
+    last = small.reviews[-1][0]
+    known = {row[1] for row in small.pools if row[0] == last}
+    late = next(name for name in small.canaries if name not in known)
+    changed = replace(changed, pools=(*changed.pools, (last, late, "0.5")))
+    folder = changed.write(tmp_path / "in")
+    again, second = decided(folder, key, tmp_path / "out2", *options, "--amend", "--reason", "x")
+    assert second["decided_again"]["papers"] == 3
+    same = zip(table.decode().splitlines(), again.decode().splitlines(), strict=True)
+    assert sum(old == new for old, new in same) >= 4
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
+    if options[-1] == "public":
+        assert second["epsilon"] == 0
+
+
+def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_path: Path) -> None:
+    """Scores on a grid, standard errors, and an emergency reviewer whom only `*` in the pools stands for."""
+    head, *rows = small.reviewers
+    people = [
+        (*head, "slope_se", "offset_se", "correlation", "noise_se"),
+        ("*", "1", "0", "1", "0.3", "0.5", "0", "0.1"),
+    ]
+    people += [(*row, "0.1", "0.2", "0.3", "0.05") for row in rows]
+    scores = [(paper, who, str(round(float(score)))) for paper, who, score in small.reviews[1:]]
+    emergency = (scores[0][0], "emergency-canary", scores[0][2])
+    papers = sorted({paper for paper, _, _ in scores})
+    changed = replace(
+        small,
+        reviews=(small.reviews[0], emergency, *scores[1:]),
+        reviewers=tuple(people),
+        pools=(*small.pools, *((paper, "*", "0.3") for paper in papers)),
+    )
+    folder, key, out = changed.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    table, certificate = decided(folder, key, out, "--grid", "-9..9")
+    assert certificate["largest_rise"] == 0
+    assert b"emergency" not in table
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(out)]) == 0
+    renamed = replace(
+        changed, reviews=(small.reviews[0], (emergency[0], "another", emergency[2]), *scores[1:])
+    )
+    assert decided(renamed.write(tmp_path / "in"), key, out, "--grid", "-9..9")[0] == table, "still `*`"
+
+
+def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) -> None:
+    """Three draws of who reviewed what stand for the pools: the same as the table of their shares."""
+    pools = [row[:2] for row in small.pools[1:]]
+    true = {row[:2] for row in small.reviews[1:]}
+    draws = [("draw", "paper", "reviewer")]
+    draws += [(name, *pair) for name in ("one", "two") for pair in pools if pair in true]
+    draws += [("three", *pair) for pair in pools if pair not in true]
+    shares = [("paper", "reviewer", "probability")]
+    shares += [(*pair, repr(2 / 3 if pair in true else 1 / 3)) for pair in pools]
+    tables = []
+    for index, rows in enumerate((draws, shares)):
+        folder = replace(small, pools=tuple(rows)).write(tmp_path / f"in{index}")
+        key = tmp_path / f"key{index}.bin"
+        key.write_bytes(bytes(32))
+        key.chmod(0o600)
+        tables.append(decided(folder, key, tmp_path / f"out{index}")[1]["success_scores_only"])
+    assert tables[0] == pytest.approx(tables[1])
+
+
+def test_commitment_can_be_published_before_the_draw(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    assert run(["key", str(key)]) == 0
+    capsys.readouterr()
+    plan = ["plan", *files_of(folder), "--accept-rate", "0.4", "--key", str(key), "--json"]
+    assert run(plan) == 0
+    promise = json.loads(capsys.readouterr().out)["commitment"]
+    _, certificate = decided(folder, key, tmp_path / "out")
+    assert certificate["commitment"] == promise
+
+
+def test_no_public_output_holds_a_reviewer(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    commands = [
+        ["key", str(key)],
+        arguments(folder, key, out),
+        arguments(folder, key, out, "--json"),
+        ["plan", *files_of(folder), "--accept-rate", "0.4", "--json"],
+        ["plan", *files_of(folder), "--accept-rate", "0.4"],
+        ["verify", *files_of(folder), "--key", str(key), "--out", str(out), "--json"],
+        arguments(swapped(small).write(tmp_path / "in2"), key, out),
+        arguments(swapped(small).write(tmp_path / "in2"), key, tmp_path / "o2", "--amend", "--reason", "x"),
+        ["verify", *files_of(tmp_path / "in2"), "--key", str(key)],
+        *(arguments(bad, key, tmp_path / "none") for bad in _bad_files(small, tmp_path)),
+    ]
+    for command in commands:
+        run(command)
+    said = capsys.readouterr()
+    public = b"".join([*everything(out).values(), *everything(tmp_path / "o2").values()]).decode()
+    for canary in small.canaries:
+        assert canary not in said.out + said.err + public
+
+
+def _bad_files(small: SmallConference, tmp_path: Path) -> list[Path]:
+    missing = replace(small, pools=tuple(r for r in small.pools if r[:2] != small.reviews[1][:2]))
+    unknown = replace(small, reviewers=tuple(r for r in small.reviewers if r[0] != small.reviews[1][1]))
+    double = replace(small, reviews=(*small.reviews, small.reviews[1]))
+    broken = small.with_review(1, score="good")
+    made = [missing, unknown, double, broken]
+    return [bad.write(tmp_path / f"bad{i}") for i, bad in enumerate(made)]
+
+
+def test_tables_are_byte_identical_under_every_true_assignment(tmp_path: Path) -> None:
+    """Every way the four candidates can have written the two reviews of a paper: one sealed table file."""
+    small = small_conference(seed=5, papers=3)
+    pool = [row[1] for row in small.pools[1:] if row[0] == small.reviews[1][0]]
+    seen = set()
+    for trial, (first, second) in enumerate(permutations(pool, 2)):
+        chair = tmp_path / f"chair{trial}"
+        chair.mkdir()
+        changed = small.with_review(1, reviewer=first).with_review(2, reviewer=second)
+        _, certificate = decided(changed.write(chair / "in"), chair / "key.bin", chair / "out")
+        decisions = {"accepted", "commitment", "key_fingerprint"}
+        public = json.dumps({k: v for k, v in certificate.items() if k not in decisions}, sort_keys=True)
+        seen.add((sealed_tables(chair / "key.bin"), public))
+    assert trial == 11
+    assert len(seen) == 1
+
+
+BAD = {
+    "reviewer missing from the pool": ({"pools": 1}, []),
+    "reviewer missing from the table": ({"reviewers": 1}, []),
+    "accept rate 0": ({}, ["--accept-rate", "0"]),
+    "accept rate 1": ({}, ["--accept-rate", "1"]),
+    "accept rate 1.5": ({}, ["--accept-rate", "1.5"]),
+    "both rate and bar": ({}, ["--accept-rate", "0.3", "--bar", "0.5"]),
+    "unknown guarantee": ({}, ["--guarantee", "private"]),
+    "none without --yes-leak": ({}, ["--guarantee", "none"]),
+    "negative epsilon": ({}, ["--epsilon", "-1"]),
+    "epsilon that is no number": ({}, ["--epsilon", "two"]),
+    "multiplier above 2": ({}, ["--multiplier", "3"]),
+    "posterior cap below 0": ({}, ["--posterior-cap", "-0.1"]),
+    "never against 0.5": ({}, ["--never-against", "0.5"]),
+    "added success with steady": ({}, ["--added-success", "0.1"]),
+    "grid that scores do not keep": ({}, ["--grid", "1..10"]),
+    "grid that is none": ({}, ["--grid", "a..b"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_and_nothing_is_written(
+    name: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drop, options = BAD[name]
+    for file in drop:
+        rows, target = getattr(small, file), small.reviews[1]
+        kept = tuple(r for r in rows if (r[:2] != target[:2] if file == "pools" else r[0] != target[1]))
+        small = replace(small, **{file: kept})
+    folder = small.write(tmp_path / "in")
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *options)) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("blindcal: ")
+    assert "internal error" not in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "key.bin"]
+
+
+OPTIONS = {
+    "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
+    "--accept-rate 25%": "'25%' must be a number: for 25 % give 0.25",
+    "--accept-rate 0,25": "no commas: give 0.25",
+    "--posterior-cap 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
+    "--never-against 95": "'95' must be between 0.5 and 1, ends excluded: for 95 % give 0.95",
+    "--added-success 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
+    "--epsilon 0,5": "--epsilon must be a number or none, found '0,5': give 0.5",
+    "--epsilon -1": "--epsilon must lie in [0, 700], found -1",
+    "--multiplier 3": "--multiplier must lie in [1, 2], found 3",
+    "--guarantee private": "--guarantee must be one of",
+    "--added-success 0.1": "--added-success is a budget of the average guarantee",
+    "--guarantee public --epsilon 5": "--epsilon has no effect with --guarantee public: leave it out",
+    "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
+    "--conference=": "--conference must not be empty",
+    "--accept-rate 0.3 --bar 0.5": "give either --accept-rate or --bar, not both",
+    "--grid 10..1": "--grid must go from the lowest score up to the highest, found '10..1'",
+    "--grid 0..1001": "--grid must have at most 1,001 scores, found 1,002",
+    "--grid 1-10": "found '1-10': write 1..10",
+    "--grid 1,x": "--grid must be like 1..10 or 1,3,5, found '1,x'",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_refused_option_is_named_with_its_rule_and_what_was_meant(
+    options: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.write(tmp_path / "in")
+    words = options.split(" ")
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *words)) == 2
+    assert OPTIONS[options] in capsys.readouterr().err
+
+
+def test_everyone_in_capitals_is_told_the_word(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.write(tmp_path / "in")
+    plan = ["plan", str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv")]
+    assert run([*plan, "--pools", "Everyone", "--accept-rate", "0.4"]) == 2
+    assert "--pools: the word is everyone, in small letters, found 'Everyone'" in capsys.readouterr().err
+
+
+def test_problems_between_files_name_the_files_and_rows(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file as it was given; the first row of a paper, whichever of its reviews is to blame."""
+    lost, bare = small.reviews[4], small.reviews[5][0]
+    unknown = small.canaries[-1]
+    pools = tuple(row for row in small.pools if row[:2] != lost[:2] and row[0] != bare)
+    bad = replace(small, pools=pools, reviewers=tuple(r for r in small.reviewers if r[0] != unknown))
+    folder = bad.write(tmp_path / "in")
+    assert small.reviews[3][0] == lost[0], "the lost reviewer wrote the second review of the paper"
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", "--json")) == 2
+    problems = json.loads(capsys.readouterr().err)["error"]["problems"]
+    found = {(problem["file"], problem["found"]) for problem in problems}
+    first = next(i for i, row in enumerate(pools, start=1) if row[1] == unknown)
+    reviews, reviewers, pools_file = (
+        str(folder / f"{name}.csv") for name in ("reviews", "reviewers", "pools")
+    )
+    assert found == {
+        (pools_file, f"1 missing for paper {lost[0]!r} ({reviews}, row 4)"),
+        (pools_file, f"none for paper {bare!r} ({reviews}, row 6)"),
+        (reviewers, f"1 missing, the first in {pools_file}, row {first}"),
+    }
+
+
+def test_the_place_of_a_missing_reviewer_is_the_same_whichever_review_it_wrote(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = set()
+    for index in (1, 2):
+        bad = small.with_review(index, reviewer="nobody-in-the-pool")
+        folder = bad.write(tmp_path / "in")
+        assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
+        told.add(capsys.readouterr().err)
+    assert len(told) == 1
+    assert "nobody" not in told.pop()
+
+
+def test_whom_no_file_knows_is_missing_from_the_reviewers_and_not_from_everyone(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small.with_review(1, reviewer="nobody").write(tmp_path / "in")
+    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
+    assert run(["plan", *files, "--accept-rate", "0.4"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        f"blindcal: {folder / 'reviewers.csv'}, column reviewer: must have a row for every"
+    )
+
+
+@pytest.mark.parametrize("more", [1, 3])
+def test_papers_without_reviews_are_counted_beside_the_result(
+    more: int, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unused = tuple((f"unread{i}", small.canaries[0], "1") for i in range(more))
+    folder = replace(small, pools=(*small.pools, *unused)).write(tmp_path / "in")
+    decided(folder, tmp_path / "key.bin", tmp_path / "out")
+    (line,) = capsys.readouterr().err.splitlines()
+    papers = f"{more} paper{'s' * (more > 1)}"
+    assert line == (
+        f"blindcal: {folder / 'pools.csv'} has pools for {papers} without any review in "
+        f"{folder / 'reviews.csv'}: left out"
+    )
+
+
+def test_pools_that_cannot_be_are_refused(small: SmallConference, tmp_path: Path) -> None:
+    paper = small.reviews[1][0]
+    true = {row[1] for row in small.reviews[1:] if row[0] == paper}
+    one = replace(small, pools=tuple(r for r in small.pools if r[0] != paper or r[1] == small.reviews[1][1]))
+    zero = replace(
+        small, pools=tuple((*r[:2], "0") if r[0] == paper and r[1] in true else r for r in small.pools)
+    )
+    for index, bad in enumerate((one, zero)):
+        folder = bad.write(tmp_path / f"in{index}")
+        assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
+    assert not (tmp_path / "key.bin.sealed").exists()
+
+
+def test_noise_of_zero_for_one_reviewer_only_is_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(small.reviewers)
+    rows[1] = (*rows[1][:3], "0")
+    folder = replace(small, reviewers=tuple(rows)).write(tmp_path / "in")
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
+    assert "noise" in capsys.readouterr().err
+
+
+def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "in")
+    _, certificate = decided(
+        folder, tmp_path / "key.bin", tmp_path / "out", "--guarantee", "none", "--yes-leak"
+    )
+    assert certificate["success"] == pytest.approx(certificate["success_fully_calibrated"])
+    assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_fully_calibrated"])
+
+
+@pytest.mark.parametrize(
+    "options", [["public"], ["average", "--epsilon", "none"], ["average", "--added-success", "0.02"]]
+)
+def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference, tmp_path: Path) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    _, certificate = decided(folder, key, tmp_path / "out", "--guarantee", *options)
+    assert certificate["guarantee"] == options[0]
+    assert certificate["added_success"] <= (0.02 if "--added-success" in options else 0.0)
+    if options == ["public"]:
+        assert certificate["epsilon"] == 0
+        assert certificate["multiplier"] == 1
+        assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_public"])
+    worst, best = certificate["expected_wrong_public"], certificate["expected_wrong_fully_calibrated"]
+    assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
+
+
+KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]
+
+
+@pytest.mark.parametrize(("kind", "named"), KILLED)
+def test_killed_at_any_call_it_never_tosses_twice_and_a_chair_can_go_on(
+    kind: str, named: int, tmp_path: Path
+) -> None:
+    """The first release and an amendment, killed before and after each call into the system (some in short).
+
+    Then the same command gives the same decisions; a corrected input is an amendment if the release counts,
+    and an input like any other if it does not. In the long run more than 300 kills in all.
+    """
+    seen = stress("killed", tmp_path, "killed_decisions", kind=kind, named=named, step=count(6, 1))
+    assert seen["wrong"] == 0
+    assert min(seen["sealed"], seen["not_sealed"], seen["published"]) > 0
+    assert seen["states"] >= 4
+
+
+@pytest.mark.parametrize("inputs", [1, 20])
+def test_twenty_starts_at_once_toss_once(inputs: int, tmp_path: Path) -> None:
+    """Twenty runs on one key, of one input or each of its own: one release, one set of decisions."""
+    rounds = count(1, 5)
+    seen = stress("at_once", tmp_path, "killed_decisions", starts=20, rounds=rounds, inputs=inputs)
+    assert seen["wrong"] == 0
+    assert seen["done"] >= rounds
+    assert seen["done"] + seen["refused"] == 20 * rounds
+
+
+def test_public_files_are_written_while_no_other_run_can_be(
+    small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs into one folder would otherwise refuse each other's files."""
+    key, real = tmp_path / "key.bin", decide_command.publish
+    held: list[bool] = []
+
+    def publish(*arguments_: Any) -> list[Path]:
+        with pytest.raises(RefusedError, match="another run"), open_ledger(key, read_key(key)):
+            pass
+        held.append(True)
+        return real(*arguments_)
+
+    monkeypatch.setattr(decide_command, "publish", publish)
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    assert held == [True]
+
+
+INTERRUPTED = """
+import os, signal, sys
+from blindcal.cli import decide, run
+real = decide.plan_conference
+def plan_conference(*arguments, **more):
+    os.kill(os.getpid(), signal.SIGINT)
+    return real(*arguments, **more)
+decide.plan_conference = plan_conference
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_interrupted_loses_nothing(small: SmallConference, tmp_path: Path) -> None:
+    """Ctrl-C while it plans ends with 130, says so in one line, and the next run finishes."""
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    command = [sys.executable, "-c", INTERRUPTED, *arguments(folder, key, tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.splitlines()[-1] == "blindcal: interrupted"
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert everything(tmp_path / "key.bin.sealed") == {}
+    decided(folder, key, tmp_path / "out")
+
+
+def test_a_new_key_in_the_place_of_an_old_one_is_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    before = everything(tmp_path / "key.bin.sealed")
+    key.unlink()
+    assert run(["key", str(key)]) == 3
+    assert "restore that key from its backup" in capsys.readouterr().err
+    assert not key.exists()
+    with_key(key)
+    for command in (
+        arguments(folder, key, tmp_path / "new"),
+        ["verify", *files_of(folder), "--key", str(key)],
+    ):
+        assert run(command) == 4
+        assert "sealed with another key" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert everything(tmp_path / "key.bin.sealed") == before
+
+
+def marked(out: Path, key: Path, counter: int) -> Path:
+    """A published folder whose certificate names a key and a release."""
+    out.mkdir(exist_ok=True)
+    content = {"key_fingerprint": read_key(key).fingerprint, "release_counter": counter}
+    (out / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
+    return out
+
+
+def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the output folder itself, or in one that is named: refused before anything is written."""
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    other = with_key(tmp_path / "other.bin")
+    cases = [
+        (other, 1, "made with another key"),
+        (key, 1, "holds only 0: it is older than what was published"),
+    ]
+    for index, (maker, counter, words) in enumerate(cases):
+        shown = marked(tmp_path / f"shown{index}", maker, counter)
+        for command in (
+            arguments(folder, key, shown),
+            arguments(folder, key, tmp_path / "new", "--published", str(shown)),
+        ):
+            assert run(command) == 3
+            assert words in " ".join(capsys.readouterr().err.split())
+    assert run(arguments(folder, key, tmp_path / "new", "--published", str(tmp_path))) == 2
+    assert "must hold a certificate.json" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "key.bin.sealed").exists()
+
+
+def test_certificates_name_their_key_and_release_and_a_run_makes_sure_of_both(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two releases, then an older copy of the sealed folder, then another key: all from files alone."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    _, first = decided(folder, key, tmp_path / "out")
+    older = everything(tmp_path / "key.bin.sealed")
+    corrected = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    _, second = decided(corrected, key, tmp_path / "out2", "--amend", "--reason", "x")
+    assert [one["release_counter"] for one in (first, second)] == [1, 2]
+    assert {one["key_fingerprint"] for one in (first, second)} == {read_key(key).fingerprint}
+    both = ["--published", str(tmp_path / "out"), "--published", str(tmp_path / "out2")]
+    decided(corrected, key, tmp_path / "copy", *both)
+    for name in everything(tmp_path / "key.bin.sealed").keys() - older.keys():
+        (tmp_path / "key.bin.sealed" / name).unlink()
+    again = small.with_review(1, score="0.12").write(tmp_path / "in3")
+    for command in (
+        arguments(again, key, tmp_path / "new", *both, "--amend", "--reason", "y"),
+        arguments(corrected, key, tmp_path / "out2", "--amend", "--reason", "x"),
+    ):
+        capsys.readouterr()
+        assert run(command) == 3
+        assert "older than what was published" in capsys.readouterr().err
+    assert everything(tmp_path / "key.bin.sealed") == older
+    other = with_key(tmp_path / "other.bin")
+    for command in (
+        arguments(folder, other, tmp_path / "out"),
+        arguments(folder, other, tmp_path / "new", *both),
+    ):
+        assert run(command) == 3
+        assert "made with another key" in capsys.readouterr().err
+    decided(again, key, tmp_path / "fork", "--amend", "--reason", "y")
+    capsys.readouterr()
+    assert run(arguments(again, key, tmp_path / "new", *both)) == 3
+    assert "not what" in capsys.readouterr().err
+
+
+def test_a_lost_file_of_the_ledger_is_never_tossed_again(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    corrected = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    decided(corrected, key, tmp_path / "out2", "--amend", "--reason", "x")
+    first = tmp_path / "key.bin.sealed" / "0001.sealed"
+    kept = first.read_bytes()
+    first.unlink()
+    before = everything(tmp_path / "key.bin.sealed")
+    for inputs in (folder, corrected):
+        for more in ([], ["--amend", "--reason", "x"]):
+            assert run(arguments(inputs, key, tmp_path / "new", *more)) == 4
+            assert "0001.sealed is missing" in capsys.readouterr().err
+    assert everything(tmp_path / "key.bin.sealed") == before
+    assert not (tmp_path / "new").exists()
+    first.write_bytes(kept)
+    decided(corrected, key, tmp_path / "out2")
+
+
+@pytest.mark.parametrize("out", ["key.bin.sealed", "key.bin.sealed/out", "links", "."])
+def test_public_files_and_secrets_lie_apart(
+    out: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "key.bin").symlink_to(key)
+    given = tmp_path / "links" / "key.bin" if out == "links" else key
+    before = everything(tmp_path)
+    assert run(arguments(folder, given, tmp_path / out)) == 2
+    assert "shared" in capsys.readouterr().err
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "key.bin.sealed").exists()
+
+
+def test_temporaries_of_killed_runs_are_cleared(small: SmallConference, tmp_path: Path) -> None:
+    """In the sealed folder, beside the key and among the public files."""
+    folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
+    decided(folder, key, out)
+    stale = [
+        place / f".{name}.0123456789abcdef.blindcal-new"
+        for place, name in (
+            (tmp_path / "key.bin.sealed", "0002.sealed"),
+            (tmp_path, "key.bin"),
+            (out, "decisions.csv"),
+        )
+    ]
+    for path in stale:
+        path.write_bytes(b"who reviewed what")
+    decided(folder, key, out)
+    assert not [path for path in stale if path.exists()]
+
+
+def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate for exact scores is not one for rounded ones: say so, beside the result."""
+    scores = [(paper, who, str(int(float(score) > 0))) for paper, who, score in small.reviews[1:]]
+    rounded = replace(small, reviews=(small.reviews[0], *scores))
+    folder = rounded.write(tmp_path / "in")
+    plan = ["plan", *files_of(folder), "--bar", "0", "--json"]
+    assert run(plan) == 0
+    shown = capsys.readouterr()
+    assert any("the scores look rounded to" in note for note in json.loads(shown.out)["notes"])
+    assert shown.err == ""
+    assert run([*plan[:-1], "--only"]) == 0
+    shown = capsys.readouterr()
+    assert "the scores look rounded to" in shown.err
+    assert not any(canary in shown.err for canary in small.canaries)
+    assert run([*plan, "--grid", "0..1"]) == 0
+    assert "look rounded" not in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_sealed(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    assert run(arguments(folder, key, Path("/proc/nothing/out"))) == 2
+    assert run(arguments(folder, key, tmp_path / "out", "--reason", "why")) == 2
+    assert "goes with --amend" in capsys.readouterr().err
+    assert not list(tmp_path.glob("key.bin.sealed/*.sealed"))
+
+
+def test_what_is_frozen_and_withdrawn_is_said(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    decided(folder, key, tmp_path / "out")
+    amend = ("--amend", "--reason", "x")
+    assert run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", *amend)) == 3
+    assert "accept_rate was 0.4, now 0.3" in capsys.readouterr().err
+    assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
+    assert "nothing changed" in capsys.readouterr().err
+    one = replace(small, reviews=small.reviews[:3])
+    assert run(arguments(one.write(tmp_path / "in"), key, tmp_path / "new")) == 3
+    assert "in 5 of 6 papers (5 withdrawn)" in capsys.readouterr().err

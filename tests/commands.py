@@ -1,0 +1,39 @@
+"""Commands run in this process: a real one, or one that does what a test wants."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+
+import typer
+
+from blindcal.cli import console, run
+
+CANARY = "canary-7f3a"
+
+
+def call(*arguments: str) -> tuple[int, str, str]:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = run(arguments)
+    return code, out.getvalue(), err.getvalue()
+
+
+def guarded(action: Callable[[], object], *arguments: str) -> tuple[int, str]:
+    """Exit code and standard error of a command that does `action`."""
+    toy = typer.Typer(pretty_exceptions_enable=False)
+
+    @toy.command()
+    def command(as_json: console.Json = False) -> None:
+        action()
+
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        code = console.guarded(toy, list(arguments))
+    return code, err.getvalue()
+
+
+def raiser(error: BaseException) -> Callable[[], None]:
+    def action() -> None:
+        raise error
+
+    return action

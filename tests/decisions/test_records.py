@@ -1,0 +1,322 @@
+"""The sealed files that are the ledger: stamped, chained, read by their owner only, never replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blindcal.decisions import coins, seals
+from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.records import (
+    Published,
+    check_published,
+    check_vacant,
+    commit,
+    open_ledger,
+    publish,
+    read_ledger,
+    read_published,
+    sealed_folder,
+)
+from blindcal.decisions.seals import NOTICE, read_seal
+from blindcal.errors import InputError, RefusedError, VerificationError
+from sealed_releases import POLICIES, RECORD, everything, sealed, several
+from stress import stress
+
+
+def test_a_record_reads_back_equal(key_path: Path) -> None:
+    sealed(key_path)
+    ledger = read_ledger(key_path, read_key(key_path))
+    (release,) = ledger.of("c")
+    record = ledger.record(release)
+    assert record == RECORD
+    assert (release.number, release.papers, release.decided, release.input) == (1, 1, 1, "s")
+    table = ledger.tables(record)["p1"]
+    assert table.exact == POLICIES["p1"].exact
+    assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
+
+
+def test_releases_are_counted_over_all_conferences_of_a_key(key_path: Path) -> None:
+    for number, conference in enumerate(("c", "d", "c"), start=1):
+        sealed(key_path, replace(RECORD, conference=conference, release=1 + number // 3))
+    ledger = read_ledger(key_path, read_key(key_path))
+    assert [(r.counter, r.conference, r.number) for r in ledger.releases] == [
+        (1, "c", 1),
+        (2, "d", 1),
+        (3, "c", 2),
+    ]
+    assert ledger.counter == 3
+    assert ledger.of("d") == ledger.releases[1:2]
+    assert ledger.record(ledger.releases[1]).conference == "d"
+    assert ledger.fingerprint == read_key(key_path).fingerprint
+
+
+def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) -> None:
+    files = several(key_path, 2)
+    folder = sealed_folder(key_path)
+    assert folder.parent == key_path.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [file.name for file in files] == ["0001.sealed", "0002.sealed"]
+    for file in files:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.read_bytes().startswith(NOTICE.encode())
+
+
+def shorter(files: list[Path]) -> None:
+    files[1].write_bytes(files[1].read_bytes()[:-1])
+
+
+def longer(files: list[Path]) -> None:
+    files[1].write_bytes(files[1].read_bytes() + b"x")
+
+
+def empty(files: list[Path]) -> None:
+    files[1].write_bytes(b"")
+
+
+def lost(files: list[Path]) -> None:
+    files[1].unlink()
+
+
+def first_lost(files: list[Path]) -> None:
+    files[0].unlink()
+
+
+def exchanged(files: list[Path]) -> None:
+    one, two = files[0].read_bytes(), files[1].read_bytes()
+    files[0].write_bytes(two)
+    files[1].write_bytes(one)
+
+
+def doubled(files: list[Path]) -> None:
+    files[1].write_bytes(files[0].read_bytes())
+
+
+def renumbered(files: list[Path]) -> None:
+    files[0].unlink()
+    files[1].rename(files[0])
+    files[2].rename(files[1])
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [shorter, longer, empty, lost, first_lost, exchanged, doubled, renumbered],
+    ids=lambda f: f.__name__,
+)
+def test_a_row_of_files_that_is_not_whole_is_refused_with_how_to_restore_it(
+    key_path: Path, harm: Callable[[list[Path]], None]
+) -> None:
+    harm(several(key_path))
+    with pytest.raises(VerificationError, match=r"restore all of .*key\.bin\.sealed from the latest backup"):
+        read_ledger(key_path, read_key(key_path))
+
+
+def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp_path: Path) -> None:
+    """An older copy of the folder went on by itself: its files are stamped, and do not follow."""
+    files = several(key_path)
+    before = read_ledger(key_path, read_key(key_path))
+    other = tmp_path / "copy" / "key.bin"
+    other.parent.mkdir()
+    other.write_bytes(key_path.read_bytes())
+    other.chmod(0o600)
+    sealed(other, replace(RECORD, bar=0.25))
+    files[0].write_bytes((sealed_folder(other) / "0001.sealed").read_bytes())
+    with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
+        read_ledger(key_path, read_key(key_path))
+    with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
+        before.record(before.releases[0])
+
+
+@pytest.mark.parametrize(
+    "content", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}, None]
+)
+def test_a_record_that_is_not_that_of_its_head_is_refused(
+    content: dict[str, object] | None, key_path: Path
+) -> None:
+    """Sealed with the key, but not by blindcal."""
+    sealed(key_path)
+    key, path = read_key(key_path), sealed_folder(key_path) / "0001.sealed"
+    seal = read_seal(path, key)
+    record = json.loads(seal.part("record"))
+    forged = b"no JSON" if content is None else json.dumps({**record, **content}).encode()
+    parts = {"record": forged, "tables": seal.part("tables")}
+    path.write_bytes(seals.sealed(key, seals.full_head(seal.head, parts), parts)[1])
+    ledger = read_ledger(key_path, key)
+    with pytest.raises(VerificationError, match="was changed"):
+        ledger.record(ledger.releases[0])
+
+
+@pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
+def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
+    several(key_path, 1)
+    (sealed_folder(key_path) / name).write_text("x", encoding="utf-8")
+    with pytest.raises(VerificationError, match=f"{name} is no sealed release"):
+        read_ledger(key_path, read_key(key_path))
+    (sealed_folder(key_path) / name).rename(sealed_folder(key_path) / f".{name}")
+    assert len(everything(key_path)) == 1, "the system's own files have a dot in front"
+
+
+def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
+    several(key_path)
+    with pytest.raises(VerificationError, match="another key than the one given"):
+        read_ledger(key_path, Key(bytes(32)))
+
+
+def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path) -> None:
+    key, path = read_key(key_path), several(key_path, 2)[1]
+    head = dict(read_seal(path, key).head)
+    first = read_seal(path.with_name("0001.sealed"), key)
+    assert head.pop("made") >= "2024"
+    assert [part.pop("name") for part in head["parts"]] == ["record", "tables"]
+    assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
+    assert head == {
+        "format": seals.SEALED_FORMAT,
+        "coins": coins.COIN_FORMAT,
+        "counter": 2,
+        "key_fingerprint": key.fingerprint,
+        "previous": first.stamp,
+        "conference": "c",
+        "number": 2,
+        "reason": "",
+        "papers": 1,
+        "decided": 0,
+        "input": "s1",
+    }
+
+
+def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
+    key_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several(key_path, 2)
+    key = read_key(key_path)
+    heads = [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())]
+    real = coins.Key.stamp
+    monkeypatch.setattr(
+        coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
+    )
+    assert key.stamp("coin", "x") != real(key, "coin", "x")
+    assert [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())] == heads
+    assert read_ledger(key_path, key).counter == 2
+
+
+def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several(key_path)
+    read: list[int] = []
+    real = seals.read_part
+    monkeypatch.setattr(
+        seals, "read_part", lambda path, start, size: (read.append(start), real(path, start, size))[1]
+    )
+    read_ledger(key_path, read_key(key_path))
+    assert read == [0, 0, 0]
+
+
+def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_path: Path) -> None:
+    """Two runs that read the ledger before either sealed: the same release is one, another is refused."""
+    key = read_key(key_path)
+    before = read_ledger(key_path, key)
+    first = sealed(key_path)
+    data = (sealed_folder(key_path) / "0001.sealed").read_bytes()
+    again = commit(before, RECORD, POLICIES, "s")
+    assert again == first
+    for record, stamp in ((replace(RECORD, bar=0.25), "s"), (RECORD, "t")):
+        with pytest.raises(RefusedError, match="never replaced"):
+            commit(before, record, POLICIES, stamp)
+    with pytest.raises(RefusedError, match="never replaced"):
+        commit(before, RECORD, {}, "s")
+    assert (sealed_folder(key_path) / "0001.sealed").read_bytes() == data
+    assert os.listdir(sealed_folder(key_path)) == ["0001.sealed"]
+
+
+def test_a_reason_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
+    with pytest.raises(InputError, match="must be shorter"):
+        sealed(key_path, replace(RECORD, reason="x" * 40_000))
+    assert os.listdir(sealed_folder(key_path)) == []
+    sealed(key_path, replace(RECORD, reason="\udcff\n" + "é" * 5_000))
+    assert len(everything(key_path)) == 1
+
+
+def test_temporaries_of_killed_writers_are_cleared_at_the_start(key_path: Path) -> None:
+    several(key_path, 1)
+    stale = sealed_folder(key_path) / ".0002.sealed.0123456789abcdef.blindcal-new"
+    stale.write_bytes(b"who reviewed what")
+    read_ledger(key_path, read_key(key_path))
+    with open_ledger(key_path, read_key(key_path)) as ledger:
+        assert ledger.counter == 1
+        assert not stale.exists()
+
+
+def test_a_second_run_is_refused_at_once(key_path: Path) -> None:
+    key = read_key(key_path)
+    with (
+        open_ledger(key_path, key),
+        pytest.raises(RefusedError, match="another run"),
+        open_ledger(key_path, key),
+    ):
+        pass
+
+
+def test_public_files_are_written_once_and_kept(key_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert len(publish(RECORD, out)) == 2
+    assert publish(RECORD, out) == []
+    (out / "certificate.json").unlink()
+    assert publish(RECORD, out) == [out / "certificate.json"], "what a killed run did not write is written"
+    with pytest.raises(RefusedError, match="another result"):
+        publish(replace(RECORD, decisions="other\n"), out)
+    with pytest.raises(RefusedError, match="another result"):
+        check_vacant(out, None)
+    assert (out / "decisions.csv").read_text(encoding="utf-8") == RECORD.decisions
+
+
+def certificate(folder: Path, fingerprint: object, counter: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    text = json.dumps({"key_fingerprint": fingerprint, "release_counter": counter})
+    (folder / "certificate.json").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_what_was_published_must_be_of_this_key_and_in_its_ledger(key_path: Path, tmp_path: Path) -> None:
+    key = read_key(key_path)
+    text = json.dumps({"key_fingerprint": key.fingerprint, "release_counter": 2})
+    sealed(key_path)
+    ledger = sealed(key_path, replace(RECORD, release=2, certificate=text))
+
+    def check(fingerprint: str, counter: int) -> None:
+        seen = read_published(certificate(tmp_path / "out", fingerprint, counter))
+        assert seen is not None
+        check_published(ledger, seen)
+
+    check(key.fingerprint, 2)
+    with pytest.raises(RefusedError, match="was made with another key"):
+        check(Key(bytes(32)).fingerprint, 2)
+    with pytest.raises(RefusedError, match=r"holds only 2: it is older.*restore all of"):
+        check(key.fingerprint, 3)
+    with pytest.raises(RefusedError, match=r"not what .* holds as release 1.*restore all of"):
+        check(key.fingerprint, 1)
+
+
+@pytest.mark.parametrize("bad", [("x", "1"), (1, 1), ("x", 0), ("x", -1), ("x", 1.5), ("x", None)])
+def test_a_certificate_that_does_not_say_how_it_was_made_says_nothing(
+    tmp_path: Path, bad: tuple[object, object]
+) -> None:
+    assert read_published(tmp_path) is None
+    assert read_published(certificate(tmp_path / "out", *bad)) is None
+    (tmp_path / "out" / "certificate.json").write_text("{", encoding="utf-8")
+    assert read_published(tmp_path / "out") is None
+    good = read_published(certificate(tmp_path / "out", "x", 1))
+    assert good == Published(good.path, "x", 1, good.path.read_bytes())
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_killed_writer_leaves_the_old_ledger_or_the_new_one(named: int, tmp_path: Path) -> None:
+    """Killed before and after every call into the system: the ledger reads, and what it names is whole."""
+    seen = stress("kill_at_every_call_of_a_release", tmp_path, named=named)
+    assert seen["torn"] == 0
+    assert seen["left_over"] == 0, "no stray secrets"
+    assert min(seen["old"], seen["new"]) >= 5

@@ -1,0 +1,235 @@
+"""Every measured number in README.md and docs/ comes from a study, and page and study agree.
+
+A study keeps what the pages state in docs/numbers, beside its command. What is quick is computed again here,
+the rest is compared with what its study kept. A number that no study made must be in an example that runs, or
+be listed below with the reason why nothing makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizes import count
+
+pytest.importorskip("matplotlib").use("Agg")
+pytest.importorskip("joblib")
+pytestmark = pytest.mark.edge
+
+ROOT = Path(__file__).parents[2]
+STUDIES = sorted((ROOT / "docs" / "numbers").glob("*.json"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MARK = re.compile(r"<!-- (?!end )([\w ]+) -->\n(.*?)\n?<!-- end -->", re.DOTALL)
+# Percentages, shares to two digits or more, and counts of standard errors.
+NUMBER = re.compile(r"(?<![\w.,])\d*\.?\d+ %|(?<![\w.,/])\d*\.\d{2,}(?![\w.])|\d[\d.]* standard errors")
+
+# Numbers that nothing measures: what an example on the page prints, arithmetic, settings, other people's.
+KNOWN = {
+    "README.md": {
+        ".254": "printed by the example above it",
+        ".350": "printed by the example above it",
+        "3.11": "a version of Python",
+    },
+    "appendix_a.md": {
+        ".002": "standard error of the paper's own figure: the page's, times the root of 3",
+        ".009": "standard error of the paper's own figure: the page's, times the root of 3",
+        ".03": "the table of standardization, rounded",
+        ".05": "a noise level",
+        ".25": "a noise level",
+        **dict.fromkeys(
+            [".143", ".151", ".168", ".147", ".200", ".235", ".000", ".061", ".112", ".330", ".335", ".359"],
+            "printed by the paper's published script",
+        ),
+        **dict.fromkeys([".310", ".369", ".409", ".149", ".248"], "printed by the paper's published script"),
+    },
+    "calibration.md": {
+        "90 %": "the level of an interval",
+        "0.01": "a setting of the prior",
+        ".05": "a noise level",
+        ".25": "a noise level",
+        "0.25": "a noise level",
+    },
+    "certificates.md": {
+        "0.30": "put into the example below it",
+        "0.16": "printed by the example below it",
+        ".60": "printed by the example below it",
+        ".73": "printed by the example below it",
+    },
+    "concepts.md": {
+        "0.14": "printed by the example above it",
+        ".14": "printed by the example above it",
+        ".38": "printed by the example above it",
+        "40 %": ".7 - .3, the sentence's own numbers",
+    },
+    "guarantees.md": {
+        "60 %": "printed by the example below it",
+        ".985": "printed by the example above it",
+    },
+    "menu.md": {"0.19": "a setting: NIPS 2014", "0.99": "a setting: NIPS 2014"},
+    "quickstart.md": {"3.11": "a version of Python"},
+    "running.md": {"2 %": "a threshold of the check that calibration fits"},
+    "reviewers.md": {"84 %": "P(N(0,1) < 1)"},
+    "simulation.md": {".19": "a setting: NIPS 2014", ".99": "a setting: NIPS 2014"},
+}
+
+
+def kept(study: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (ROOT / "docs" / "numbers" / f"{study}.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def words(path: Path) -> str:
+    """The text of a page on one line; of a module, with its strings joined."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        text = re.sub(r'"\s*\n\s*f?"', "", text)
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_pages_state_what_a_study_kept(path: Path) -> None:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert (ROOT / record["command"].split()[1]) == ROOT / "studies" / f"{path.stem}.py"
+    assert (ROOT / "studies" / f"{path.stem}.py").exists()
+    for page, tables in record["tables"].items():
+        marked = dict(MARK.findall((ROOT / page).read_text(encoding="utf-8")))
+        for mark, lines in tables.items():
+            assert marked[mark] == "\n".join(lines), f"{page}, {mark}: run {record['command']}"
+    for page, sentences in record["sentences"].items():
+        for sentence in sentences:
+            assert sentence in words(ROOT / page), f"{page} must say: {sentence} ({record['command']})"
+
+
+def test_every_study_with_numbers_is_named_on_its_pages() -> None:
+    for path in STUDIES:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for page in {*record["tables"], *record["sentences"]}:
+            assert record["command"] in words(ROOT / page) or page.endswith(".py"), (
+                f"{page}: {record['command']}"
+            )
+
+
+def test_every_marked_table_has_a_study() -> None:
+    held = {(page, mark) for p in STUDIES for page, marks in kept(p.stem)["tables"].items() for mark in marks}
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        for mark, _ in MARK.findall(page.read_text(encoding="utf-8")):
+            assert (name, mark) in held, f"{name}: no study keeps {mark}"
+
+
+def prose(page: Path) -> str:
+    """The page without code, marked tables, sentences that a study keeps, and addresses."""
+    text = page.read_text(encoding="utf-8")
+    text = MARK.sub("", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+    text = re.sub(
+        r"\s+", " ", re.sub(r"\]\([^)]*\)|arXiv:[\d.]+|`[^`]*`", " ", text.replace("`average`", "average"))
+    )
+    name = str(page.relative_to(ROOT))
+    for path in STUDIES:
+        for sentence in kept(path.stem)["sentences"].get(name, ()):
+            text = text.replace(re.sub(r"`[^`]*`", " ", sentence.replace("`average`", "average")), "")
+    return text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_number_in_a_page_has_a_source(page: Path) -> None:
+    known = KNOWN.get(page.name, {})
+    found = {number.removesuffix(" standard errors") for number in NUMBER.findall(prose(page))}
+    assert found - set(known) == set()
+    assert set(known) - found == set(), "listed, and no longer on the page"
+
+
+def test_a_number_without_a_source_is_noticed() -> None:
+    assert NUMBER.findall(
+        "in about 2 % of reviews, .35 of 12.5 %, by 11 standard errors; 4.2, 5, v1.20.3"
+    ) == [
+        "2 %",
+        ".35",
+        "12.5 %",
+        "11 standard errors",
+    ]
+
+
+def test_the_caption_of_the_score_plane() -> None:
+    """The rings hold what they say, counted over a wider and finer plane (cells cut by a ring make 6e-4 of
+    difference); if long, all is computed again."""
+    import score_plane
+
+    for _, pair, low, high in score_plane.PAIRS:
+        score, density = score_plane.densities(pair, low, high, 240)
+        wide, everywhere = score_plane.densities(pair, low - 3.0, high + 3.0, 701)
+        held = [
+            everywhere[everywhere >= level].sum() * (wide[1] - wide[0]) ** 2
+            for level in score_plane.held_levels(score, density)
+        ]
+        np.testing.assert_allclose(held, sorted(score_plane.HELD, reverse=True), atol=0.001)
+    if count(0, 1):
+        assert score_plane.sentences(score_plane.compute()) == kept("score_plane")["sentences"]
+
+
+def test_the_tables_of_appendix_a_that_are_quick() -> None:
+    """Every cell of the methods that need no sampling, as the text has it (in both readings if long)."""
+    import appendix_a
+    from blindcal.simulations.drawing import paper_law
+    from blindcal.simulations.sweeps import Setting, sweep
+
+    tables = kept("appendix_a")["tables"]["docs/appendix_a.md"]
+    for reading in ("text", "script")[: count(1, 2)]:
+        grid = [
+            Setting(paper_law(noise, reading), stacked=reading == "script") for noise in appendix_a.TABLED
+        ]
+        for method in ("raw", "standardized", "maximum_likelihood", "posterior"):
+            found = sweep(grid, [method], trials=300, seed=1, workers=1)
+            for k, measure in enumerate(appendix_a.MEASURES):
+                cells = appendix_a._cells(found.mean[:, 0, k], found.standard_error[:, 0, k])
+                assert f"| `{method}` | {' | '.join(cells)} |" in tables[f"{reading}_{measure}"]
+
+
+def test_what_was_played_for_the_menu() -> None:
+    """Raw decisions and full calibration with true qualities: four million papers in the long tests."""
+    import menu
+    from blindcal.simulations.drawing import prototype_law
+
+    papers = count(400_000, 4_000_000)
+    rows = kept("menu")["tables"]["docs/menu.md"]["headline"]
+    for name, (mean, error) in menu.simulated(prototype_law(), papers, seed=3).items():
+        row = next(row for row in rows if row.startswith(f"| {name} "))
+        stated, spread = (float(part) / 100 for part in re.findall(r"played: ([\d.]+) ± ([\d.]+)", row)[0])
+        # Five standard errors either way: a false alarm in less than one run in a million.
+        assert abs(mean - stated) < 5 * np.hypot(error, spread)
+        assert papers < 4_000_000 or f"played: {100 * mean:.2f} ± {100 * error:.2f} %" in row
+
+
+def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
+    import nothing_known
+    from blindcal.simulations.drawing import Law, simulate
+    from blindcal.simulations.rankings import kendall_tau_distance
+
+    row = next(
+        r for r in kept("nothing_known")["tables"]["docs/calibration.md"]["nothing known"] if "`raw`" in r
+    )
+    for noise, cell in zip(nothing_known.NOISES, row.split(" | ")[1:], strict=True):
+        law = Law(slopes="exponential", offset=np.sqrt(0.5), noise=noise)
+        found = []
+        for chunk in range(10):
+            rng = np.random.default_rng([51, chunk, round(1000 * noise)])
+            drawn = simulate(rng, nothing_known.CHUNK, 100, 100, 3, law)
+            estimate = nothing_known.METHODS["raw"](drawn.batch)[0].reshape(nothing_known.CHUNK, 100)
+            found.append(kendall_tau_distance(drawn.quality, estimate))
+        assert f"{np.mean(found):.3f}".removeprefix("0") == cell.split(" / ")[0]
+
+
+def test_what_fitted_offsets_give_away() -> None:
+    import fitted_on_itself
+
+    if count(0, 1):
+        assert fitted_on_itself.sentences(fitted_on_itself.compute()) == kept("fitted_on_itself")["sentences"]
+    leak = fitted_on_itself.Leak(0.125, 0.4, 900)
+    assert fitted_on_itself.sentences(leak) == kept("fitted_on_itself")["sentences"]

@@ -1,0 +1,373 @@
+"""The package as a whole: names, versions, layers, and what must not be in it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import blindcal
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "blindcal"
+MODULES = sorted(SOURCE.rglob("*.py"))
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# The floors of the house, in the order of the line of data: imports point to the left, never to the right.
+FLOORS = [
+    "errors",
+    "cells",
+    "checks",
+    "workers",
+    "files",
+    "reviews",
+    "orientations",
+    "reviewers",
+    "assignments",
+    "beliefs",
+    "policies",
+    "plans",
+    "decisions",
+    "audits",
+    "calibrators",
+    "simulations",
+    "paper",
+    "importers",
+    "cli",
+]
+# Names that say nothing.
+EMPTY_NAMES = {"utils.py", "types.py", "helpers.py"}
+OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "pandas"}
+TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
+OUTSIDE_THE_CORE = ("blindcal.cli", "blindcal.simulations.sweeps")
+
+
+def names_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules imported anywhere in a file; for `from a import b` both `a` and `a.b`."""
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def top_level_imports(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_every_public_name_exists_and_is_listed_once() -> None:
+    assert len(set(blindcal.__all__)) == len(blindcal.__all__)
+    for name in blindcal.__all__:
+        assert getattr(blindcal, name) is not None
+
+
+def test_functions_do_not_shadow_modules() -> None:
+    for package in [path.parent for path in MODULES if path.name == "__init__.py"]:
+        face = importlib.import_module(names_of(package / "__init__.py"))
+        modules = {path.stem for path in package.iterdir()} & set(getattr(face, "__all__", ()))
+        assert all(isinstance(getattr(face, name), ModuleType) for name in modules), package.name
+
+
+def test_the_public_face_is_small_and_every_name_is_typed() -> None:
+    """What loads when it is first used is written down twice: for the interpreter and for type checkers."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        alias.name: str(node.module).removeprefix("blindcal.")
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert typed == blindcal._ROOMS
+    assert len(typed) < 40
+    assert set(blindcal.__all__) == {"__version__", *typed, *blindcal._FLOORS}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        blindcal.nothing  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_that_takes_long() -> None:
+    program = "import sys, blindcal; print(sorted({'numpy', 'scipy', 'highspy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["[]"], done.stderr
+
+
+def test_versions_agree() -> None:
+    """The version stands in the package; the build reads it there, and whoever cites or reads is told it."""
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "src/blindcal/__init__.py"
+    assert "version" in PYPROJECT["project"]["dynamic"]
+    # What pip calls an editable copy is as old as its installation; that of the wheel is new.
+    assert "BLINDCAL_WHEEL" not in os.environ or metadata.version("blindcal") == blindcal.__version__
+    assert f"## {blindcal.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {blindcal.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_source_archive_has_all_that_is_tracked_but_what_serves_the_repository_alone() -> None:
+    listed = {*PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]}
+    always = {"pyproject.toml", "README.md", "LICENSE", ".gitignore"}
+    alone = {".ci", ".github", ".gitattributes", ".pre-commit-config.yaml"}
+    tracked = {name.split("/")[0] for name in _tracked()}
+    assert not tracked or tracked == listed | always | (alone & tracked)
+
+
+def test_the_guide_for_contributors_names_files_and_verbs_that_exist() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:src|docs|studies|bench|requirements|[A-Z]+\.)[\w./-]*)`", guide))
+    assert len(paths) > 40
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    source = "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    assert not [name for name in re.findall(r"`(_\w+)`", guide) if not re.search(rf"\b{name}\b", source)]
+    verbs = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert verbs
+    assert {*re.findall(r"^\| `make ([\w-]+)` \|", guide, re.M)} == {*verbs[1].split()}
+
+
+def test_every_floor_is_in_the_guide_for_contributors() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", guide, re.M)
+    assert [floor for cell in cells for floor in re.findall(r"[a-z]+", cell)] == FLOORS
+
+
+def test_the_core_needs_numpy_scipy_and_highspy_only() -> None:
+    required = [re.match(r"[a-z]+", item) for item in PYPROJECT["project"]["dependencies"]]
+    assert [match[0] for match in required if match] == ["numpy", "scipy", "highspy"]
+    for path in MODULES:
+        if not names_of(path).startswith(OUTSIDE_THE_CORE):
+            used = {name.split(".")[0] for name in imports(path)} & OPTIONAL
+            assert not used, f"{path.name} imports {used}"
+
+
+def test_pins_satisfy_what_the_package_asks_for() -> None:
+    pins = dict(re.findall(r"^([A-Za-z_.-]+)==([0-9.]+)$", _requirements(), re.M))
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    asked = [*PYPROJECT["project"]["dependencies"], *(item for items in extras.values() for item in items)]
+    for item in asked:
+        match = re.fullmatch(r"([a-z]+)>=([0-9.]+)", item)
+        if match:
+            assert _version(pins[match[1]]) >= _version(match[2])
+        else:
+            assert item.startswith("blindcal[")
+
+
+def _requirements() -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "requirements").glob("*.txt")))
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def floor_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def inner_imports(path: Path) -> set[str]:
+    """The modules of the package that a file imports, anywhere in it."""
+    known = {names_of(other) for other in MODULES}
+    return {name for name in imports(path) if name in known and "." in name} - {names_of(path)}
+
+
+def test_every_module_is_on_a_floor() -> None:
+    inner = {names_of(path) for path in MODULES} - {"blindcal", "blindcal.__main__"}
+    assert {floor_of(name) for name in inner} == set(FLOORS)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.parent != SOURCE or p.stem in FLOORS], ids=names_of)
+def test_imports_point_backward_along_the_line_only(path: Path) -> None:
+    """A floor may import itself and the floors before it; the edges, at the end, import the core and never
+    the reverse."""
+    own = FLOORS.index(floor_of(names_of(path)))
+    ahead = {name for name in inner_imports(path) if FLOORS.index(floor_of(name)) > own}
+    assert not ahead, f"{names_of(path)} imports {sorted(ahead)}"
+
+
+def test_imports_have_no_cycle() -> None:
+    graph = {names_of(path): inner_imports(path) for path in MODULES}
+    # A package's own names come from its modules; these never ask the package for them.
+    packages = {names_of(path) for path in MODULES if path.name == "__init__.py"}
+    graph = {name: targets - packages for name, targets in graph.items() if name not in packages}
+    done: set[str] = set()
+    while len(done) < len(graph):
+        ready = {name for name in graph.keys() - done if graph[name] <= done}
+        assert ready, f"a cycle among {sorted(graph.keys() - done)}"
+        done |= ready
+
+
+def test_every_floor_says_what_comes_in_what_goes_out_and_what_it_imports() -> None:
+    floors = sorted(SOURCE.glob("*/__init__.py"))
+    assert {"files", "cli"} < {path.parent.name for path in floors} < set(FLOORS)
+    for path in floors:
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert all(word in text for word in ("In:", "Out:", "Imports:")), path.parent.name
+
+
+def test_tests_stand_on_the_floor_of_what_they_test() -> None:
+    """`tests/<floor>/test_<module>.py`; tests of the whole line, and of one top-level module, apart."""
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert {Path("files"), Path("cli"), Path("line")} < folders
+    for folder in folders - {Path("line")}:
+        assert (SOURCE / folder / "__init__.py").exists(), folder
+    for path in (ROOT / "tests").glob("test_*.py"):
+        assert (SOURCE / path.name.removeprefix("test_")).exists(), path.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names_of)
+def test_every_module_says_what_it_is_and_never_asserts(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert path.name not in EMPTY_NAMES
+    assert ast.get_docstring(ast.parse(text))
+    assert not [node.lineno for node in nodes(path) if isinstance(node, ast.Assert)]
+    assert not re.search(r"type: ignore|pragma: no cover|# TODO|# FIXME|NotImplementedError", text)
+
+
+def test_decisions_are_never_drawn_by_a_seeded_generator() -> None:
+    rooms = [path for path in MODULES if floor_of(names_of(path) + ".") in ("plans", "decisions")]
+    assert len(rooms) > 15
+    for path in rooms:
+        assert not [n for n in imports(path) if n == "random" or n.startswith(("random.", "numpy.random"))]
+        assert "np.random" not in path.read_text(encoding="utf-8")
+
+
+def test_nothing_reaches_for_the_network() -> None:
+    banned = {"socket", "urllib", "http", "requests", "ftplib", "smtplib", "ssl"}
+    for path in MODULES:
+        assert not {name.split(".")[0] for name in imports(path)} & banned, path.name
+
+
+def test_the_guards_are_tested_optimized_when_asked() -> None:
+    assert __debug__ != bool(os.environ.get("PYTHONOPTIMIZE"))
+
+
+def test_guards_hold_under_python_o() -> None:
+    program = """
+import sys
+from random import Random
+import tempfile, pathlib
+import blindcal as bc
+from bad_files import FAMILIES, good_rows
+folder = pathlib.Path(tempfile.mkdtemp())
+for name, family in FAMILIES.items():
+    rng = Random(name)
+    for trial in range(3):
+        (folder / "r.csv").write_bytes(family(good_rows(rng), rng).data)
+        try:
+            bc.Reviews.read(folder / "r.csv")
+        except bc.InputError:
+            continue
+        sys.exit(f"{name} was read")
+(folder / "r.csv").unlink()
+folder.rmdir()
+for bad in (lambda: bc.Affine(-1.0), lambda: bc.Belief([0.5, 0.6], [0, 1]), lambda: bc.Guarantee(epsilon=-1)):
+    try:
+        bad()
+    except bc.InputError:
+        continue
+    sys.exit("a bad value was taken")
+if __debug__:
+    sys.exit("not optimized")
+"""
+    environment = {"PYTHONPATH": f"{ROOT / 'tests'}:{Path(blindcal.__file__).parents[1]}"}
+    command = [sys.executable, "-O", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_extra_the_command_line_says_how_to_get_it() -> None:
+    program = "import sys; sys.modules['typer'] = None; from blindcal.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "blindcal: the command line needs typer: pip install 'blindcal[cli]'\n"
+
+
+def test_importing_the_package_imports_no_extra() -> None:
+    program = (
+        f"import sys, blindcal; found = {OPTIONAL!r} & set(sys.modules); sys.exit(str(found) if found else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _tracked() -> list[str]:
+    """Every file of the repository but this page, which names what is looked for."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a repository")
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT)
+    names = listed.stdout.split()
+    names.remove(Path(__file__).resolve().relative_to(ROOT).as_posix())
+    return names
+
+
+def test_no_machine_path_is_in_any_tracked_file() -> None:
+    for name in _tracked():
+        path = ROOT / name
+        if path.suffix in TEXTS and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found = re.search(r"(?<![\w.])/(?:work|home|root|tmp)/\w|\.\./shared", text)
+            assert not found, f"{name}: {found}"
+
+
+def test_every_file_of_the_repository_that_a_text_names_is_there() -> None:
+    named = re.compile(r"(?<![\w/])(?:bench|docs|requirements|src|studies|tests)/[A-Za-z_/]+\.[a-z]+")
+    pages = [ROOT / name for name in _tracked() if (ROOT / name).suffix in TEXTS and (ROOT / name).is_file()]
+    found = {name for page in pages for name in named.findall(page.read_text(encoding="utf-8"))}
+    assert len(found) > 40
+    assert not {name for name in found if not (ROOT / name).exists()}
+
+
+def test_mutants_are_tried_on_modules_and_tests_that_are_there() -> None:
+    mutants = importlib.import_module("bench.mutants")
+    for module, names in mutants.TESTS.items():
+        assert mutants.source_of(ROOT / "src", module).is_file()
+        assert [mutants.test_of(name) for name in names.split()]
+
+
+def test_the_spelling_is_american() -> None:
+    british = re.compile(
+        r"grey|colour|behaviour|favour|neighbour|labour|centre|judgement|labelled|modelled|cancelled|analyse"
+        r"|(?:normal|general|minim|maxim|optim|recogn|organ|random|standard|summar|initial)is(?:e|ing|ation)",
+        re.IGNORECASE,
+    )
+    # The change log names what was renamed.
+    for name in {*_tracked()} - {"CHANGELOG.md"}:
+        path = ROOT / name
+        if path.suffix in TEXTS and path.is_file():
+            found = british.search(f"{name}\n{path.read_text(encoding='utf-8')}")
+            assert not found, f"{name}: {found}"
+
+
+def test_the_installed_package_is_the_whole_source() -> None:
+    """`make test` sets BLINDCAL_WHEEL: the built wheel must then be what the tests import."""
+    installed = Path(blindcal.__file__).parent
+    assert "BLINDCAL_WHEEL" not in os.environ or installed != SOURCE
+    for path in SOURCE.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            assert (installed / path.relative_to(SOURCE)).read_bytes() == path.read_bytes()
+
+
+def test_every_module_can_be_imported_alone() -> None:
+    for path in MODULES:
+        if not names_of(path).startswith("blindcal.cli"):
+            importlib.import_module(names_of(path))

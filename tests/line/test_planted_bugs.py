@@ -1,0 +1,490 @@
+"""Bugs that a private system must not have, planted one by one: each is caught by the check named for it.
+
+Every check passes on the code as it is, and fails once its bug is planted; a check that could not fail would
+promise nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import console, inputs, run
+from blindcal.decisions import coins, drafts, records, releases, requests, statements
+from blindcal.decisions.coins import Key, toss
+from blindcal.plans import certificates, exact
+from blindcal.plans import planning as plans
+from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.policies.guarantees import Guarantee
+from oracles import Oracle, agree, keeps
+from papers import random_paper, solved
+from small_conferences import SmallConference, arguments, sealed_tables, small_conference
+
+pytestmark = pytest.mark.edge
+Plant = Callable[[pytest.MonkeyPatch], None]
+Check = Callable[[Path], None]
+CAUGHT: dict[str, tuple[Plant, Check]] = {}
+
+
+def caught_by(check: Check) -> Callable[[Plant], Plant]:
+    """Register a planted bug under its function's name, with the check that must catch it."""
+
+    def register(plant: Plant) -> Plant:
+        CAUGHT[plant.__name__] = (plant, check)
+        return plant
+
+    return register
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        n
+        for n in [
+            "probability_off_by_one_percent",
+            "accept_and_reject_swapped",
+            "coin_reused_across_papers",
+            "coin_reused_after_a_correction",
+            "coin_reused_in_the_next_release",
+            "at_most_for_below",
+            "prior_ignored",
+            "epsilon_in_base_2",
+            "epsilon_stated_in_base_2",
+            "id_in_a_message",
+            "rows_in_processing_order",
+            "second_toss_after_a_crash",
+            "second_toss_in_a_new_folder",
+            "expectation_under_the_truth",
+            "tables_that_move_with_the_truth",
+            "float_table_sampled",
+            "claims_rounded_inwards",
+            "amendment_from_the_scores_alone",
+            "number_format_tosses_again",
+            "probability_in_the_public_table",
+        ]
+    ),
+)
+def test_planted_bug_is_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, check = CAUGHT[name]
+    (tmp_path / "sound").mkdir()
+    check(tmp_path / "sound")
+    plant(monkeypatch)
+    (tmp_path / "planted").mkdir()
+    with pytest.raises(AssertionError):
+        check(tmp_path / "planted")
+
+
+def test_every_planted_bug_is_listed() -> None:
+    listed = next(mark for mark in test_planted_bug_is_caught.pytestmark if mark.name == "parametrize").args[
+        1
+    ]
+    assert sorted(CAUGHT) == sorted(listed)
+
+
+# Checks
+
+
+KEY = Key(bytes(range(32)))
+
+
+def a_chair(folder: Path, name: str = "chair") -> Path:
+    """A folder with a fixed key in it."""
+    chair = folder / name
+    chair.mkdir(exist_ok=True)
+    key = chair / "key.bin"
+    key.write_bytes(KEY.secret)
+    key.chmod(0o600)
+    return key
+
+
+def said_by(command: Sequence[str]) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(list(command))
+    return code, out.getvalue() + err.getvalue()
+
+
+def public_files(
+    small: SmallConference, folder: Path, key: Path, *more: str, name: str = "out"
+) -> dict[str, bytes]:
+    code, said = said_by(arguments(small.write(folder / "in"), key, folder / name, *more))
+    assert code == 0, said
+    return {file.name: file.read_bytes() for file in (folder / name).iterdir()}
+
+
+def coin_is_compared_exactly(folder: Path) -> None:
+    """The coins just below, at and above a probability fall where they must."""
+    accept, edge = Fraction(5, UNIT), 5 << (256 - 53)
+    for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False)):
+        key = _FixedKey(value)
+        assert coins.toss(key, {}, accept) is expected
+
+
+class _FixedKey(Key):
+    def __init__(self, value: int) -> None:
+        object.__setattr__(self, "value", value)
+
+    def stamp(self, purpose: str, content: object) -> bytes:
+        return int(self.value).to_bytes(32)
+
+
+def public_decisions_follow_the_evidence(folder: Path) -> None:
+    """Under `public` a paper is accepted if and only if the public evidence says so."""
+    small = small_conference(seed=9, papers=8)
+    files = public_files(small, folder, a_chair(folder), "--guarantee", "public", "--bar", "0")
+    found = {
+        line.split(",")[0]: line.split(",")[1] for line in files["decisions.csv"].decode().splitlines()[1:]
+    }
+    conference, _ = loaded(folder / "in", bar=0.0)
+    for case in conference.cases:
+        favor = float(case.belief.weight @ case.belief.favor)
+        assert found[case.paper] == ("accept" if favor > 0.5 else "reject")
+
+
+def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None) -> tuple[Any, Any]:
+    files = inputs.Files(folder / "reviews.csv", folder / "reviewers.csv", folder / "pools.csv", None)
+    return files.load(inputs.request_of(Guarantee(), "conference", rate, bar))
+
+
+def coins_of_different_facts_differ(folder: Path) -> None:
+    """Papers equal but for their id, a corrected reviewer, a next release: each has a coin of its own."""
+    request = requests.Request(Guarantee(), bar=0.5)
+    public = {"scores": [1.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]]}
+    parts: list[tuple[int, str, tuple[str, ...]]] = [
+        (1, "p", ("a",)),
+        (1, "q", ("a",)),
+        (1, "p", ("b",)),
+        (2, "p", ("a",)),
+    ]
+    stamps = {
+        KEY.stamp("coin", drafts.coin_facts(request, release, paper, public, reviewers, 0.5, None))
+        for release, paper, reviewers in parts
+    }
+    assert len(stamps) == len(parts)
+
+
+def claims_agree_with_fractions(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=None), Guarantee("steady", epsilon=None)):
+        for _ in range(4):
+            belief = random_paper(rng, 5, 2)
+            policy, stated = certificates.certify(belief, solved(belief, guarantee), guarantee)
+            keeps(guarantee, belief, policy)
+            agree(stated, Oracle(belief, policy))
+
+
+def the_whole_epsilon_is_used(folder: Path) -> None:
+    """Odds may change by e^2 and, where it pays, they do: another base would show."""
+    rng, guarantee = np.random.default_rng(2), Guarantee("none", epsilon=2.0)
+    largest = Fraction(0)
+    for _ in range(6):
+        belief = random_paper(rng, 5, 2)
+        policy, _ = certificates.certify(belief, (belief.favor > 0.5).astype(float), guarantee)
+        largest = max(largest, Oracle(belief, policy).ratio or Fraction(0))
+    assert math.exp(2) * 0.999 < largest <= Fraction(math.exp(2)) * (1 + Fraction(1, 10**12))
+
+
+def no_message_names_a_reviewer(folder: Path) -> None:
+    """Not even when something breaks that nobody thought of."""
+    small = small_conference(seed=4)
+    with pytest.MonkeyPatch.context() as breaking:
+
+        def broken(case: object, reviewers: Sequence[str]) -> int:
+            raise RuntimeError(f"no tuple {reviewers}")
+
+        breaking.setattr(drafts, "secret_of", broken)
+        code, said = said_by(arguments(small.write(folder / "in"), a_chair(folder), folder / "out"))
+    assert code == 1
+    assert not [canary for canary in small.canaries if canary in said]
+
+
+def public_rows_are_sorted_and_row_order_does_not_matter(folder: Path) -> None:
+    small = small_conference(seed=4)
+    table = public_files(small, folder, a_chair(folder))["decisions.csv"].decode().splitlines()
+    assert table[1:] == sorted(table[1:])
+
+
+def a_crash_does_not_toss_again(folder: Path) -> None:
+    """A run that dies before its ledger counts, then the same run again: one set of decisions."""
+    small, seen = small_conference(seed=4, papers=30), []
+    for attempt in range(3):
+        key = a_chair(folder, f"chair{attempt}")
+        with pytest.MonkeyPatch.context() as crash:
+
+            def dies(ledger: object, record: records.Record, *rest: object) -> None:
+                seen.append(record.decisions)
+                raise KeyboardInterrupt
+
+            crash.setattr(releases, "commit", dies)
+            assert said_by(arguments(small.write(folder / "in"), key, folder / f"out{attempt}"))[0] == 130
+        seen.append(public_files(small, folder, key, name=f"out{attempt}")["decisions.csv"].decode())
+    assert len(set(seen)) == 1
+
+
+def a_new_folder_does_not_toss_again(folder: Path) -> None:
+    """A corrected reviewer and a new output folder: refused, the ledger lies beside the key."""
+    small, key = small_conference(seed=4), a_chair(folder)
+    public_files(small, folder, key)
+    first, second = small.reviews[1][1], small.reviews[2][1]
+    swapped = small.with_review(1, reviewer=second).with_review(2, reviewer=first)
+    assert said_by(arguments(swapped.write(folder / "in"), key, folder / "new"))[0] == 3
+
+
+def certificates_do_not_depend_on_the_truth(folder: Path) -> None:
+    seen = set()
+    for index, small in enumerate(assignments(small_conference(seed=5, papers=3))):
+        key = a_chair(folder, f"chair{index}")
+        content = json.loads(public_files(small, folder, key, name=f"out{index}")["certificate.json"])
+        seen.add(json.dumps({k: v for k, v in content.items() if k not in ("accepted", "commitment")}))
+    assert len(seen) == 1
+
+
+def tables_do_not_depend_on_the_truth(folder: Path) -> None:
+    seen = set()
+    for index, small in enumerate(assignments(small_conference(seed=5, papers=3))):
+        key = a_chair(folder, f"chair{index}")
+        public_files(small, folder, key, name=f"out{index}")
+        seen.add(sealed_tables(key))
+    assert len(seen) == 1
+
+
+def assignments(small: SmallConference) -> list[SmallConference]:
+    """The first paper's reviews written by other members of its pool."""
+    paper = small.reviews[1][0]
+    pool = [row[1] for row in small.pools[1:] if row[0] == paper]
+    pairs = [(pool[0], pool[1]), (pool[1], pool[0]), (pool[2], pool[3])]
+    return [small.with_review(1, reviewer=a).with_review(2, reviewer=b) for a, b in pairs]
+
+
+def both_decisions_together_keep_the_promise(folder: Path) -> None:
+    """A correction of reviewers decided again: steady as a pair, exactly."""
+    small, key = small_conference(seed=4), a_chair(folder)
+    public_files(small, folder, key)
+    first, second = small.reviews[1][1], small.reviews[2][1]
+    swapped = small.with_review(1, reviewer=second).with_review(2, reviewer=first)
+    amended = public_files(swapped, folder, key, "--amend", "--reason", "x", name="new")
+    assert json.loads(amended["certificate.json"])["largest_rise"] == 0
+
+
+def formatting_does_not_toss_again(folder: Path) -> None:
+    small, key = small_conference(seed=4), a_chair(folder)
+    before = public_files(small, folder, key)
+    rows = tuple((*row[:2], row[2] + "0") if index else row for index, row in enumerate(small.reviews))
+    assert public_files(replace(small, reviews=rows), folder, key, name="new") == before
+
+
+def public_table_holds_decisions_only(folder: Path) -> None:
+    table = public_files(small_conference(seed=4), folder, a_chair(folder))["decisions.csv"].decode()
+    words = {"accept", "reject", "raise", "leave", "lower"}
+    assert all(set(line.split(",")[1:]) <= words for line in table.splitlines()[1:])
+
+
+# Bugs
+
+
+@caught_by(coin_is_compared_exactly)
+def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coins, "toss", lambda key, facts, accept: toss(key, facts, accept * Fraction(101, 100)))
+
+
+@caught_by(public_decisions_follow_the_evidence)
+def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(drafts, "toss", lambda key, facts, accept: not toss(key, facts, accept))
+
+
+def without(part: str) -> Plant:
+    real = drafts.coin_facts
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        def facts(*arguments_: Any) -> dict[str, Any]:
+            return {name: value for name, value in real(*arguments_).items() if name != part}
+
+        patch.setattr(drafts, "coin_facts", facts)
+
+    return plant
+
+
+@caught_by(coins_of_different_facts_differ)
+def coin_reused_across_papers(patch: pytest.MonkeyPatch) -> None:
+    without("paper")(patch)
+
+
+@caught_by(coins_of_different_facts_differ)
+def coin_reused_after_a_correction(patch: pytest.MonkeyPatch) -> None:
+    without("reviewers")(patch)
+
+
+@caught_by(coins_of_different_facts_differ)
+def coin_reused_in_the_next_release(patch: pytest.MonkeyPatch) -> None:
+    without("release")(patch)
+
+
+@caught_by(coin_is_compared_exactly)
+def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
+    def at_most(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
+        coin = int.from_bytes(key.stamp("coin", {"block": 0, "facts": dict(facts)}))
+        return coin * accept.denominator <= accept.numerator << 256
+
+    patch.setattr(coins, "toss", at_most)
+
+
+@caught_by(claims_agree_with_fractions)
+def prior_ignored(patch: pytest.MonkeyPatch) -> None:
+    real = exact.exact_case
+
+    def uniform(belief: Any, factor: Any) -> exact.Case:
+        return replace(real(belief, factor), weight=np.ones(belief.weight.size, dtype=object))
+
+    patch.setattr(certificates, "exact_case", uniform)
+
+
+@caught_by(the_whole_epsilon_is_used)
+def epsilon_in_base_2(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(certificates, "exponential_below", lambda epsilon: Fraction(2**epsilon))
+
+
+@caught_by(claims_agree_with_fractions)
+def epsilon_stated_in_base_2(patch: pytest.MonkeyPatch) -> None:
+    real = certificates.logarithm_above
+    patch.setattr(certificates, "logarithm_above", lambda top, bottom: real(top, bottom) / math.log(2))
+
+
+@caught_by(no_message_names_a_reviewer)
+def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(console, "_unexpected", str)
+
+
+@caught_by(public_rows_are_sorted_and_row_order_does_not_matter)
+def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
+    real = drafts.decisions_text
+
+    def unsorted(papers: Sequence[records.PaperRecord]) -> str:
+        head, *rows = real(papers).splitlines()
+        by_truth = dict(
+            zip([paper.paper for paper in papers], [paper.secret for paper in papers], strict=True)
+        )
+        return "\n".join([head, *sorted(rows, key=lambda row: by_truth[row.split(",")[0]])]) + "\n"
+
+    patch.setattr(drafts, "decisions_text", unsorted)
+
+
+@caught_by(a_crash_does_not_toss_again)
+def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
+    fresh = count(1)
+    patch.setattr(
+        drafts, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
+    )
+
+
+@caught_by(a_new_folder_does_not_toss_again)
+def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(records.Ledger, "of", lambda ledger, conference: ())
+
+
+@caught_by(certificates_do_not_depend_on_the_truth)
+def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
+    real = drafts.decide_paper
+
+    def under_the_truth(*arguments_: Any, **more: Any) -> records.PaperRecord:
+        paper = real(*arguments_, **more)
+        figures = dict(paper.figures)
+        figures["numbers"] = {**figures["numbers"], "wrong": float(statements.probability_of(paper))}
+        return replace(paper, figures=figures)
+
+    patch.setattr(drafts, "decide_paper", under_the_truth)
+
+
+@caught_by(tables_do_not_depend_on_the_truth)
+def tables_that_move_with_the_truth(patch: pytest.MonkeyPatch) -> None:
+    """The pool listed with the true reviewers first."""
+    real = inputs.Files.load
+
+    def truth_first(files: inputs.Files, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
+        conference, truth = real(files, *arguments_, **more)
+
+        def listed(case: Any) -> Any:
+            order = sorted(
+                range(len(case.candidates)), key=lambda i: case.candidates[i] not in truth[case.paper]
+            )
+            moved = {
+                name: tuple(getattr(case, name)[i] for i in order)
+                for name in ("candidates", "inclusion", "parameters")
+            }
+            return replace(case, **moved)
+
+        return replace(conference, cases=tuple(map(listed, conference.cases))), truth
+
+    patch.setattr(inputs.Files, "load", truth_first)
+
+
+@caught_by(claims_agree_with_fractions)
+def float_table_sampled(patch: pytest.MonkeyPatch) -> None:
+    """The program's own numbers, rounded, neither repaired nor moved onto the equations."""
+
+    def unrepaired(belief: Any, accept: Any, guarantee: Any, **more: Any) -> Any:
+        policy = ExactPolicy(np.rint(np.clip(accept, 0, 1) * UNIT).astype(np.int64))
+        return policy, certificates.claim(belief, policy)
+
+    patch.setattr(certificates, "certify", unrepaired)
+
+
+@caught_by(claims_agree_with_fractions)
+def claims_rounded_inwards(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(certificates, "ceiling", lambda top, bottom: top * certificates.FINE // bottom)
+    patch.setattr(certificates, "upward", lambda value: math.nextafter(float(value), 0))
+
+
+@caught_by(both_decisions_together_keep_the_promise)
+def amendment_from_the_scores_alone(patch: pytest.MonkeyPatch) -> None:
+    """The second table solved and certified as if the first decision had not been seen."""
+    real = plans.certify
+
+    def forgetful(belief: Any, accept: Any, guarantee: Any, *, factor: Any = None, mixed: float = 0.0) -> Any:
+        policy, _ = real(belief, solved(belief, guarantee), guarantee, mixed=mixed)
+        return policy, certificates.claim(belief, policy, factor=factor)
+
+    patch.setattr(plans, "certify", forgetful)
+
+
+@caught_by(formatting_does_not_toss_again)
+def number_format_tosses_again(patch: pytest.MonkeyPatch) -> None:
+    """Scores as the text of the file instead of by value."""
+    real = inputs.Files.load
+
+    def by_text(files: inputs.Files, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
+        text = files.reviews.read_text(encoding="utf-8")
+        conference, truth = real(files, *arguments_, **more)
+        cases = tuple(
+            replace(case, scores=tuple(_WithText(s, text) for s in case.scores)) for case in conference.cases
+        )
+        return replace(conference, cases=cases), truth
+
+    patch.setattr(inputs.Files, "load", by_text)
+
+
+class _WithText(float):
+    def __new__(cls, value: float, text: str) -> _WithText:
+        return super().__new__(cls, value + 1e-12 * len(text))
+
+
+@caught_by(public_table_holds_decisions_only)
+def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
+    real = drafts.decisions_text
+
+    def telling(papers: Sequence[records.PaperRecord]) -> str:
+        return real(papers).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
+
+    patch.setattr(drafts, "decisions_text", telling)

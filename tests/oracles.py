@@ -1,0 +1,341 @@
+"""Adversaries that list every tuple of reviewers and add up, knowing nothing of the code that they check."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import permutations, product
+from math import inf, lcm, log
+
+import numpy as np
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.plans.certificates import Claim
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.planning import PaperPlan
+from blindcal.plans.rounding import FINE
+from blindcal.policies.guarantees import Guarantee
+
+ROUNDING = 1e-9
+
+
+class Enumerator:
+    """An adversary that lists every tuple and adds up, in plain Python, knowing nothing of the solver."""
+
+    def __init__(self, case: PaperCase, accept: np.ndarray) -> None:
+        belief = case.belief
+        self.tuples = list(permutations(range(len(case.candidates)), len(case.scores)))
+        self.weight = belief.weight.tolist()
+        self.chance = {"accept": accept.tolist(), "reject": (1.0 - accept).tolist()}
+        self.slots = range(len(case.scores))
+
+    def masses(self, slot: int, outcome: str | None) -> dict[int, float]:
+        mass: dict[int, float] = defaultdict(float)
+        for i, who in enumerate(self.tuples):
+            mass[who[slot]] += self.weight[i] * (1.0 if outcome is None else self.chance[outcome][i])
+        return mass
+
+    def success(self) -> float:
+        return sum(max(self.masses(s, d).values()) for s in self.slots for d in self.chance) / len(self.slots)
+
+    def scores_only(self) -> float:
+        return sum(max(self.masses(s, None).values()) for s in self.slots) / len(self.slots)
+
+    def largest_rise(self) -> float:
+        """Mass by which any author's joint chance exceeds what steadiness allows it."""
+        worst = -inf
+        for slot, outcome in product(self.slots, self.chance):
+            mass = self.masses(slot, outcome)
+            allowed = max(self.masses(slot, None).values()) * sum(mass.values())
+            worst = max(worst, max(mass.values()) - allowed)
+        return worst
+
+    def cap_excess(self, cap: float) -> float:
+        pairs = ((self.masses(s, d), d) for s in self.slots for d in self.chance)
+        return max(max(mass.values()) - cap * sum(mass.values()) for mass, _ in pairs)
+
+    def epsilon(self) -> float:
+        found = 0.0
+        for chances in self.chance.values():
+            low, high = min(chances), max(chances)
+            found = max(found, 0.0 if high == 0 else inf if low <= 0 else log(high / low))
+        return found
+
+    def multiplier(self) -> float:
+        return sum(max(chances) for chances in self.chance.values())
+
+
+def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
+    """Each promise that is made, and whether it is kept."""
+    kept = {}
+    if guarantee.name == "public":
+        kept["public"] = adversary.epsilon() == 0.0
+    if guarantee.name == "steady":
+        kept["steady"] = adversary.largest_rise() <= ROUNDING
+    if guarantee.name in ("steady", "average", "public"):
+        kept["success"] = adversary.success() <= adversary.scores_only() + ROUNDING
+    if guarantee.epsilon is not None:
+        kept["epsilon"] = adversary.epsilon() <= guarantee.epsilon + ROUNDING
+    if guarantee.multiplier is not None:
+        kept["multiplier"] = adversary.multiplier() <= guarantee.multiplier + ROUNDING
+    if guarantee.posterior_cap is not None:
+        kept["cap"] = adversary.cap_excess(guarantee.posterior_cap) <= ROUNDING
+    return kept
+
+
+def solvable(case: PaperCase, guarantee: Guarantee) -> bool:
+    cap = guarantee.posterior_cap
+    return cap is None or Enumerator(case, np.ones(len(case.tuples))).cap_excess(cap) <= 0
+
+
+class Oracle:
+    """Section 5 of the theory with fractions and dictionaries: no integers on one exponent, no arrays.
+
+    A label below 0 is nobody: it may take mass, and is no guess.
+    """
+
+    def __init__(self, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None) -> None:
+        n = belief.weight.size
+        raw = [Fraction(float(w)) * (1 if factor is None else factor[r]) for r, w in enumerate(belief.weight)]
+        self.accept = [policy.probability(r) for r in range(n)]
+        self.factor = factor or [1] * n
+        labels = np.arange(n)[None] if belief.labels is None else belief.labels
+        total = sum(raw)
+        # The few long denominators come last: a sum of dyadic numbers stays short.
+        order = sorted(range(n), key=lambda r: self.accept[r].denominator)
+        self.p = {True: Fraction(0), False: Fraction(0)}
+        self.slots: list[dict[bool | None, dict[int, Fraction]]] = []
+        for slot in labels:
+            mass: dict[bool | None, dict[int, Fraction]] = {None: {}, True: {}, False: {}}
+            names = slot.tolist()
+            for r in order:
+                accepted = raw[r] * self.accept[r]
+                for outcome, part in ((None, raw[r]), (True, accepted), (False, raw[r] - accepted)):
+                    mass[outcome][names[r]] = mass[outcome].get(names[r], Fraction(0)) + part
+            self.slots.append(
+                {
+                    outcome: {name: part / total for name, part in parts.items()}
+                    for outcome, parts in mass.items()
+                }
+            )
+        for outcome in (True, False):
+            self.p[outcome] = sum(self.slots[0][outcome].values(), Fraction(0))
+        for slot in self.slots:
+            for parts in slot.values():
+                parts.pop(-1, None)
+                parts[-2] = Fraction(0)
+
+    @property
+    def scores_only(self) -> Fraction:
+        return sum((max(s[None].values()) for s in self.slots), Fraction(0))
+
+    @property
+    def success(self) -> Fraction:
+        return sum((max(s[d].values()) for s in self.slots for d in (True, False)), Fraction(0))
+
+    @property
+    def posteriors(self) -> list[tuple[Fraction, Fraction]]:
+        """(the top posterior after an outcome, the top one before it) for each slot and outcome."""
+        return [
+            (max(s[d].values()) / self.p[d], max(s[None].values()))
+            for s in self.slots
+            for d in (True, False)
+            if self.p[d] > 0
+        ]
+
+    @property
+    def ratio(self) -> Fraction | None:
+        worst = Fraction(1)
+        for side in (self.accept, [1 - a for a in self.accept]):
+            chances = [f * a for f, a in zip(self.factor, side, strict=True)]
+            if max(chances) > 0 and min(chances) == 0:
+                return None
+            if max(chances) > 0:
+                worst = max(worst, max(chances) / min(chances))
+        return worst
+
+    @property
+    def multiplier(self) -> Fraction:
+        return max(self.accept) + 1 - min(self.accept)
+
+
+def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
+    """Nothing is stated better than it is, and nothing worse by more than the last digit."""
+    alone = alone or true
+    tops = [before for slot in alone.slots for before in [max(slot[None].values())]]
+    rises = [
+        max(slot[d].values()) / true.p[d] - top
+        for slot, top in zip(true.slots, tops, strict=True)
+        for d in (True, False)
+        if true.p[d] > 0
+    ]
+    for said, exact in (
+        (stated.success, true.success),
+        (stated.success_scores_only, alone.scores_only),
+        (stated.added, true.success - true.scores_only),
+    ):
+        assert exact <= said <= exact + Fraction(1, FINE)
+    floats = (
+        (stated.largest_rise, max(0, *rises)),
+        (stated.largest_posterior, max(after for after, _ in true.posteriors)),
+        (stated.multiplier, true.multiplier),
+    )
+    for said, exact in floats:
+        assert exact <= Fraction(said)
+        assert float(exact) >= said - 2.3e-16
+    ratio = true.ratio
+    if ratio is None:
+        assert stated.epsilon == math.inf
+    else:
+        exact_log = math.log(ratio) if ratio < 1 + Fraction(1, 10**6) else math.log(float(ratio))
+        assert abs(stated.epsilon - exact_log) <= 1e-9 * max(1.0, exact_log)
+        assert Fraction(stated.epsilon) >= Fraction(math.log1p(float(ratio - 1))) - Fraction(1, 10**14)
+
+
+def keeps(
+    guarantee: Guarantee, belief: Belief, policy: ExactPolicy, factor: list[int] | None = None
+) -> Oracle:
+    """Every limit, exactly; the adversary that says so."""
+    true = Oracle(belief, policy, factor)
+    if guarantee.name == "steady":
+        assert all(after <= before for after, before in true.posteriors)
+    if guarantee.name in ("steady", "public") or (guarantee.name == "average" and not guarantee.spends):
+        assert true.success == true.scores_only
+    if guarantee.name == "public":
+        assert len(set(true.accept)) == 1
+    if guarantee.epsilon is not None:
+        alone = (true if factor is None else Oracle(belief, policy)).ratio
+        assert alone is not None
+        assert alone <= Fraction(Context(prec=90).exp(Decimal(guarantee.epsilon)))
+    if guarantee.multiplier is not None:
+        assert true.multiplier <= Fraction(guarantee.multiplier)
+    if guarantee.posterior_cap is not None:
+        assert all(after <= Fraction(guarantee.posterior_cap) for after, _ in true.posteriors)
+    return true
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One decision as the adversary saw it: each review's score then, the table, and the outcome."""
+
+    case: PaperCase
+    scores: tuple[float, ...]
+    plan: PaperPlan
+    accepted: bool
+
+    def chance(self, authors: Sequence[str]) -> Fraction:
+        """P(outcome | who wrote each review): the order of equal scores is drawn, each one as likely."""
+        names = [
+            [a for a, s in zip(authors, self.scores, strict=True) if s == v] for v in sorted(set(self.scores))
+        ]
+        orders = list(product(*(permutations(group) for group in names)))
+        total = Fraction(0)
+        for order in orders:
+            tuple_ = [name for group in order for name in group]
+            total += self.plan.policy.probability(secret_of(self.case, tuple_))
+        mean = total / len(orders)
+        return mean if self.accepted else 1 - mean
+
+
+class RememberingAdversary:
+    """Weighs every tuple of authors, one for each review, by the scores of now and all decisions."""
+
+    def __init__(self, case: PaperCase, scores: Sequence[float], seen: Sequence[Decided]) -> None:
+        place = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
+        self.authors = [tuple(case.candidates[row[slot]] for slot in place) for row in case.tuples]
+        self.alone = case.scores_belief.weight
+        after = self.alone * [
+            float(np.prod([float(one.chance(who)) for one in seen])) for who in self.authors
+        ]
+        self.after = after / after.sum() if after.sum() > 0 else None
+
+    def tops(self, weight: np.ndarray) -> np.ndarray:
+        """For each review the mass of its likeliest author; somebody outside the pool is nobody."""
+        found = []
+        for slot in zip(*self.authors, strict=True):
+            names = set(slot) - {"*"}
+            found.append(max(weight[[author == who for author in slot]].sum() for who in names))
+        return np.array(found)
+
+
+class NamingAdversary:
+    """Lists every tuple, adds up in whole numbers, and names people only: `*` is not a name.
+
+    Nothing of the belief is used but its weights, in the order of the tuples.
+    """
+
+    def __init__(self, case: PaperCase, policy: ExactPolicy, entry: list[int] | None = None) -> None:
+        named = [name for name in case.candidates if name != "*"]
+        every = product(case.candidates, repeat=len(case.scores))
+        self.tuples = [who for who in every if all(who.count(name) <= 1 for name in named)]
+        self.slots = range(len(case.scores))
+        weight = case.belief.weight.tolist() if entry is None else entry
+        assert len(weight) == len(self.tuples)
+        self.weight = [int(Fraction(w) * 2**1074) for w in weight]
+        chance = [policy.probability(r) for r in range(len(weight))]
+        unit = lcm(*{p.denominator for p in chance})
+        self.unit, self.total = unit, sum(self.weight)
+        accept = [p.numerator * (unit // p.denominator) for p in chance]
+        self.chance = {"accept": accept, "reject": [unit - p for p in accept]}
+
+    def named(self, slot: int, outcome: str | None) -> dict[str, Fraction]:
+        """P(this person wrote the slot, and the outcome), people only."""
+        mass: dict[str, int] = defaultdict(int)
+        for r, who in enumerate(self.tuples):
+            if who[slot] != "*":
+                mass[who[slot]] += self.weight[r] * (
+                    self.unit if outcome is None else self.chance[outcome][r]
+                )
+        return {name: Fraction(part, self.total * self.unit) for name, part in mass.items()}
+
+    def top(self, slot: int, outcome: str | None) -> Fraction:
+        return max(self.named(slot, outcome).values(), default=Fraction(0))
+
+    def outcome(self, outcome: str) -> Fraction:
+        whole = sum(w * p for w, p in zip(self.weight, self.chance[outcome], strict=True))
+        return Fraction(whole, self.total * self.unit)
+
+    def epsilon_factor(self) -> Fraction | None:
+        """The largest ratio between two tuples' chances of one outcome; None if it has no bound."""
+        worst = Fraction(1)
+        for chances in self.chance.values():
+            if max(chances) > 0:
+                if min(chances) == 0:
+                    return None
+                worst = max(worst, Fraction(max(chances), min(chances)))
+        return worst
+
+    def check(self, guarantee: Guarantee, stated: Claim) -> float:
+        """No claim below the truth, every limit kept; returns the largest rise."""
+        before = [self.top(slot, None) for slot in self.slots]
+        after = {d: [self.top(slot, d) for slot in self.slots] for d in self.chance}
+        success = sum(map(sum, after.values()), Fraction(0))
+        seen = {d: self.outcome(d) for d in self.chance if self.outcome(d) > 0}
+        posteriors = [(after[d][slot] / seen[d], before[slot]) for d in seen for slot in self.slots]
+        rise = max(0, *(new - old for new, old in posteriors))
+        assert stated.reviews == len(self.slots)
+        tiny = Fraction(1, 2**79)
+        assert success <= stated.success <= success + tiny
+        assert sum(before) <= stated.success_scores_only <= sum(before) + tiny
+        assert success - sum(before) <= stated.added
+        assert rise <= Fraction(stated.largest_rise)
+        assert float(rise) >= stated.largest_rise - 1e-15
+        assert max(new for new, _ in posteriors) <= Fraction(stated.largest_posterior)
+        factor = self.epsilon_factor()
+        assert factor is None or factor <= Fraction(Context(prec=60).exp(Decimal(stated.epsilon + 1e-15)))
+        assert (factor is None) == (stated.epsilon == float("inf"))
+        if guarantee.name in ("steady", "public"):
+            assert rise == 0
+        if guarantee.name in ("steady", "public") or (guarantee.name == "average" and not guarantee.spends):
+            assert success == sum(before)
+        if guarantee.posterior_cap is not None:
+            assert all(new <= Fraction(guarantee.posterior_cap) for new, _ in posteriors)
+        if guarantee.epsilon is not None:
+            assert factor is not None
+            assert factor <= Fraction(Context(prec=60).exp(Decimal(guarantee.epsilon)))
+        return float(rise)

@@ -1,0 +1,236 @@
+"""Certificates against an oracle of plain fractions, on tables from the general program and on hard cases."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.beliefs.belief import Belief
+from blindcal.errors import CertificateError
+from blindcal.plans.certificates import certify, claim
+from blindcal.plans.certificates import keeps as kept
+from blindcal.plans.exact import UNIT, ExactPolicy, integers
+from blindcal.policies.guarantees import Guarantee
+from oracles import Oracle, agree, keeps
+from papers import random_paper, solved
+from sizes import count
+
+MENU = (
+    Guarantee(),
+    Guarantee("steady", epsilon=None),
+    Guarantee("steady", epsilon=1.0, multiplier=1.3),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", epsilon=2.0),
+    Guarantee("average", epsilon=3.0, multiplier=1.5),
+    Guarantee("public", epsilon=None),
+    Guarantee("average", added_success=0.01, epsilon=1.5),
+)
+
+
+STEADY_ALONE = Guarantee("steady", epsilon=None)
+PARTS = (0.0, 1e-308, 1e-301, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0)
+
+
+@pytest.mark.parametrize("guarantee", MENU, ids=str)
+def test_every_promise_holds_exactly_for_tables_of_the_program(guarantee: Guarantee) -> None:
+    rng = np.random.default_rng(6)
+    for trial in range(count(12, 200)):
+        candidates = int(rng.integers(2, 9))
+        reviews = int(rng.integers(1, min(candidates, 4 if candidates < 7 else 3) + 1))
+        belief = random_paper(rng, candidates, reviews, twins=trial % 4 == 0)
+        table = solved(belief, guarantee)
+        policy, stated = certify(belief, table, guarantee)
+        agree(stated, keeps(guarantee, belief, policy))
+        lost = float(belief.weight @ ((policy.accept - table) * (1 - 2 * belief.favor)))
+        assert lost < 1e-6, "the repair must cost next to nothing"
+
+
+def test_steady_needs_an_exact_rational_and_gets_it() -> None:
+    """The likeliest author's share may not move by either outcome: no multiple of 2^-53 does that here."""
+    rng = np.random.default_rng(2)
+    guarantee, table = Guarantee("steady", epsilon=None), np.zeros(1)
+    while np.ptp(table) < 0.1:
+        belief = random_paper(rng, 6, 2)
+        table = solved(belief, guarantee)
+    rounded = ExactPolicy(np.rint(table * UNIT).astype(np.int64))
+    assert max(after - before for after, before in Oracle(belief, rounded).posteriors) > 0
+    policy, stated = certify(belief, table, guarantee)
+    assert policy.exact
+    assert stated.largest_rise == 0.0
+    assert np.ptp(policy.accept) > 0.1, "the table must still use the secret"
+
+
+@st.composite
+def beliefs(draw: st.DrawFn) -> tuple[Belief, np.ndarray]:
+    """Skewed, tied and zero weights, favors of 1/2, shared labels, and any table."""
+    n = draw(st.integers(2, 8))
+    raw = draw(st.lists(st.sampled_from(PARTS), min_size=n, max_size=n))
+    raw[0] = 1.0
+    chance = st.one_of(st.sampled_from([0.0, 5e-324, 1e-9, 0.5, 1.0]), st.floats(0, 1))
+    favor = draw(st.lists(chance, min_size=n, max_size=n))
+    table = draw(st.lists(chance, min_size=n, max_size=n))
+    labels = draw(st.lists(st.lists(st.integers(-1, 3), min_size=n, max_size=n), min_size=1, max_size=3))
+    weight = np.array(raw) / np.sum(raw)
+    return Belief(weight, favor, np.array(labels)), np.array(table)
+
+
+@given(beliefs(), st.sampled_from(MENU))
+def test_any_table_is_made_to_keep_its_promise(case: tuple[Belief, np.ndarray], guarantee: Guarantee) -> None:
+    belief, table = case
+    policy, stated = certify(belief, table, guarantee)
+    keeps(guarantee, belief, policy)
+    agree(stated, Oracle(belief, policy))
+
+
+def test_entries_with_next_to_no_weight_are_not_asked_to_mend_the_rest() -> None:
+    """All the weight is decided for sure: only entries of 1e-301 and less have room, far too little."""
+    weight = [0.8333333333333333, 8.3e-309, 0.08333333333333333, 0.08333333333333333, 8.3e-309, 8.3e-302]
+    labels = [[2, 4, 2, 1, 0, 2], [1, 1, 0, 2, 4, 3], [0, 1, 4, 4, 4, 0]]
+    belief = Belief(weight, [0.3, 0.9, 1.0, 0.0, 0.5, 0.5], labels)
+    table = np.array([1.0, 1e-9, 0.0, 1.0, 1e-9, 5e-324])
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=3.0), STEADY_ALONE):
+        policy, stated = certify(belief, table, guarantee)
+        agree(stated, keeps(guarantee, belief, policy))
+
+
+@given(beliefs())
+def test_claims_agree_with_fractions_on_any_table(case: tuple[Belief, np.ndarray]) -> None:
+    belief, table = case
+    policy = ExactPolicy(np.rint(table * UNIT).astype(np.int64), ((0, Fraction(1, 3)),))
+    agree(claim(belief, policy), Oracle(belief, policy))
+
+
+def test_stated_epsilon_never_exceeds_a_limit_that_was_met() -> None:
+    """The limit's exponential is rounded down with fewer digits than the logarithm is rounded up."""
+    rng = np.random.default_rng(3)
+    for epsilon in (0.0, 0.1, 1.0, 2.0, math.log(2), 5.0, 40.0):
+        for name in ("steady", "average"):
+            belief = random_paper(rng, 5, 2)
+            guarantee = Guarantee(name, epsilon=epsilon)
+            _, stated = certify(belief, solved(belief, guarantee), guarantee)
+            assert stated.epsilon <= epsilon
+
+
+def test_a_deterministic_table_that_breaks_the_promise_is_repaired() -> None:
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.1, 0.2])
+    policy, stated = certify(belief, np.array([1.0, 0.0, 0.0]), Guarantee("average", epsilon=None))
+    keeps(Guarantee("average", epsilon=None), belief, policy)
+    assert stated.mixed > 0
+
+
+def test_tied_heaviest_weights_fall_back_to_the_public_decision() -> None:
+    """Two equally likely secrets that disagree: zero added success leaves only a constant decision."""
+    belief = Belief([0.5, 0.5], [0.9, 0.2])
+    for guarantee in (Guarantee("average", epsilon=None), Guarantee("steady", epsilon=None)):
+        policy, stated = certify(belief, np.array([1.0, 0.0]), guarantee)
+        keeps(guarantee, belief, policy)
+        assert len({policy.probability(0), policy.probability(1)}) == 1
+    assert stated.added == 0
+
+
+def test_nearly_tied_authors_cost_next_to_nothing() -> None:
+    """Reviewers that differ in the last digit: the constant alone would have to take over the table."""
+    rng = np.random.default_rng(11)
+    guarantee = Guarantee("steady", epsilon=None)
+    for _ in range(count(10, 100)):
+        belief = random_paper(rng, 5, 2, twins=True)
+        weight = belief.weight * (1 + 1e-15 * rng.normal(size=belief.weight.size))
+        shaken = Belief(weight / weight.sum(), belief.favor, belief.labels)
+        table = solved(belief, guarantee)
+        policy, _ = certify(shaken, table, guarantee)
+        keeps(guarantee, shaken, policy)
+        assert float(shaken.weight @ ((policy.accept - table) * (1 - 2 * belief.favor))) < 1e-6
+
+
+def test_a_posterior_cap_below_the_scores_alone_is_refused() -> None:
+    belief = Belief([0.9, 0.1], [0.9, 0.2])
+    with pytest.raises(CertificateError, match="not even a constant"):
+        certify(belief, np.array([1.0, 0.0]), Guarantee("none", epsilon=None, posterior_cap=0.5))
+
+
+def test_a_posterior_cap_above_it_is_kept() -> None:
+    belief = Belief([0.6, 0.4], [0.9, 0.2])
+    guarantee = Guarantee("none", epsilon=None, posterior_cap=0.8)
+    policy, _ = certify(belief, np.array([1.0, 0.0]), guarantee)
+    keeps(guarantee, belief, policy)
+
+
+def test_never_against_stays_exact_through_the_repair() -> None:
+    rng = np.random.default_rng(4)
+    guarantee = Guarantee("average", added_success=0.05, epsilon=None, never_against=0.95)
+    belief = random_paper(rng, 6, 2)
+    policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=0.001)
+    assert all(policy.probability(int(r)) == 1 for r in np.flatnonzero(belief.favor >= 0.95))
+    assert all(policy.probability(int(r)) == 0 for r in np.flatnonzero(belief.favor <= 0.05))
+
+
+def both_decisions(belief: Belief, first: ExactPolicy, second: dict[bool, ExactPolicy]) -> Fraction:
+    """The adversary's success after two decisions; the second table follows the first decision."""
+    weight = [Fraction(float(w)) for w in belief.weight]
+    success = Fraction(0)
+    for accepted, policy in second.items():
+        for again in (True, False):
+            chances = []
+            for r, w in enumerate(weight):
+                one, two = first.probability(r), policy.probability(r)
+                chances.append(w * (one if accepted else 1 - one) * (two if again else 1 - two))
+            success += max(chances)
+    return success / sum(weight)
+
+
+def test_amendments_guesses_add_up_and_the_pair_is_certified() -> None:
+    """Two releases with zero added success each take .60 to .73; from the posterior they stay at .60."""
+    belief, guarantee = Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None)
+    table = np.array([1 / 3, 0.0])
+    first, stated = certify(belief, table, guarantee)
+    assert float(stated.success) == pytest.approx(0.6)
+    assert float(both_decisions(belief, first, {True: first, False: first})) == pytest.approx(0.6 + 0.4 / 3)
+    second = {}
+    for accepted in (True, False):
+        factor = first.outcome(accepted)
+        policy, stated = certify(belief, table, guarantee, factor=factor)
+        keeps(guarantee, belief, policy, factor.tolist())
+        agree(stated, Oracle(belief, policy, factor.tolist()), Oracle(belief, policy))
+        assert stated.added == 0
+        second[accepted] = policy
+    assert both_decisions(belief, first, second) == Oracle(belief, first).success
+
+
+def test_weights_are_read_exactly() -> None:
+    rng = np.random.default_rng(5)
+    weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)
+    weight[3] = 0.0
+    exact = integers(weight)
+    share = [Fraction(int(w), int(exact.sum())) for w in exact]
+    total = sum(Fraction(float(w)) for w in weight)
+    assert share == [Fraction(float(w)) / total for w in weight]
+
+
+def test_what_is_never_decided_against_is_decided_for_sure() -> None:
+    """By the evidence from .8 on, either way, whatever the rest is mixed with; and `keeps` says so."""
+    rng, sure = np.random.default_rng(21), Guarantee("none", epsilon=None, never_against=0.8)
+    for _ in range(20):
+        belief = random_paper(rng, 5, 2)
+        for mixed in (0.0, 0.25):
+            policy, _ = certify(belief, np.full(belief.weight.size, 0.4), sure, mixed=mixed)
+            held = (belief.favor >= 0.8) | (1 - belief.favor >= 0.8)
+            assert (policy.accept[held] == (belief.favor[held] > 0.5)).all()
+            assert mixed or policy.accept[~held] == pytest.approx(0.4)
+            assert kept(belief, policy, sure)
+            for secret in np.flatnonzero(held):
+                numerator = policy.numerator.copy()
+                numerator[secret] = UNIT // 2
+                assert not kept(belief, ExactPolicy(numerator), sure)
+
+
+def test_a_cap_is_checked_after_both_outcomes() -> None:
+    """Accepting leaves .6 and .4 as they are; rejecting names the first secret."""
+    belief, cap = Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("none", epsilon=None, posterior_cap=0.8)
+    for table in ((UNIT // 2, UNIT), (UNIT // 2, 0)):
+        assert not kept(belief, ExactPolicy(np.array(table)), cap)
+    assert kept(belief, ExactPolicy(np.array([UNIT // 2, UNIT // 2])), cap)

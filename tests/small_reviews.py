@@ -1,0 +1,40 @@
+"""Small tables of reviews for calibrators."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+import blindcal as bc
+
+GRID = st.integers(1, 6).map(float)
+
+
+@st.composite
+def tables(draw: st.DrawFn, scores: st.SearchStrategy[float] = GRID) -> dict[str, list[object]]:
+    """Small uneven tables: 1-6 papers, 1-4 reviewers, each paper with at least one review."""
+    papers, reviewers = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    rows = [
+        (f"p{i}", f"r{j}", draw(scores))
+        for i in range(papers)
+        for j in sorted(draw(st.sets(st.integers(0, reviewers - 1), min_size=1)))
+    ]
+    paper, reviewer, score = zip(*rows, strict=True)
+    return {"paper": list(paper), "reviewer": list(reviewer), "score": list(score)}
+
+
+def conference(seed: int, papers: int = 30, reviewers: int = 15, per_paper: int = 4) -> bc.Reviews:
+    """Uneven loads, slopes and offsets that differ, moderate noise, scores around 5."""
+    rng = np.random.default_rng(seed)
+    popular = rng.uniform(0.7, 1.4, reviewers)
+    chosen = np.argsort(rng.random((papers, reviewers)) ** popular, axis=1)[:, :per_paper]
+    quality, slope = rng.standard_normal(papers), rng.uniform(0.4, 1.6, reviewers)
+    offset = rng.normal(5, 1, reviewers)
+    score = slope[chosen] * quality[:, None] + offset[chosen] + 0.4 * rng.standard_normal(chosen.shape)
+    return bc.Reviews.from_table(
+        {
+            "paper": np.repeat([f"p{i:02d}" for i in range(papers)], per_paper),
+            "reviewer": [f"r{j:02d}" for j in chosen.ravel()],
+            "score": score.ravel(),
+        }
+    )

@@ -1,0 +1,47 @@
+"""Work shared out: results in order, few threads, and a problem in one process ends all."""
+
+from __future__ import annotations
+
+import os
+from time import sleep
+
+import pytest
+
+from blindcal import workers
+from blindcal.workers import each
+
+
+def test_workers_give_results_in_order_and_count_them():
+    done: list[int] = []
+    items = list(range(-60, 60))
+    assert each(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
+    assert sum(done) == len(items)
+
+
+def _slow(item: int) -> tuple[int, int]:
+    sleep(0.2)
+    return item, os.getpid()
+
+
+def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
+    pytest.importorskip("joblib")
+    monkeypatch.setattr(workers, "_PATIENCE", 0.3)
+    found = each(_slow, list(range(8)), workers=2)
+    assert [item for item, _ in found] == list(range(8))
+    here = [pid == os.getpid() for _, pid in found]
+    assert here[0]
+    assert not here[-1]
+    assert all(pid == os.getpid() for _, pid in each(_slow, [1, 2, 3], workers=1))
+
+
+def _threads(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkeypatch):
+    pytest.importorskip("joblib")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    assert set(each(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
+    assert dict(os.environ) == before
