@@ -6,6 +6,10 @@ import contextlib
 import io
 from collections.abc import Callable
 
+import pytest
+
+pytest.importorskip("typer")
+
 import typer
 
 from blindcal.cli import console, run

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from math import perm
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.policies.guarantees import Guarantee
+from sizes import count
 
 Row = tuple[float, ...]
 GUARANTEES = [
@@ -66,3 +69,48 @@ def random_cases(seed: int, papers: int, most: int) -> list[PaperCase]:
 def row_of(slope: float, offset: float, noise: float, *rest: float) -> Row:
     """Parameters of a reviewer, known exactly if nothing else is said."""
     return (slope, offset, noise, *(rest or (0.0, 0.0, 0.0, 0.0)))
+
+
+def crowded(case: PaperCase) -> PaperCase:
+    """The same paper with nothing listed: even the smallest pool is summed up."""
+    return replace(case, most_listed=0)
+
+
+def odd_cases() -> Iterator[PaperCase]:
+    """Papers whose tuples can be listed: what is summed up is compared with them."""
+    yield from random_cases(41, count(40, 300), 1320)
+    case = random_case(np.random.default_rng(42), 6, 3)
+    yield replace(case, inclusion=(1.0, 0.4, 0.4, 0.4, 0.4, 0.4))
+    yield replace(case, inclusion=(1.0, 0.25, 0.25, 0.25, 0.25, 1.0))
+    yield replace(case, grid=tuple(np.arange(-4.0, 4.5, 0.5)), scores=(-0.5, 0.5, 1.5))
+    unsure = tuple((*row[:3], 0.2, 0.3, 0.5, 0.1) for row in case.parameters)
+    yield replace(case, parameters=unsure)
+    tied = random_case(np.random.default_rng(43), 7, 4)
+    yield replace(tied, scores=(0.0, 0.0, 1.0, 1.0))
+    yield from nasty_cases()
+
+
+def nasty_cases() -> Iterator[PaperCase]:
+    """Somebody certain who fits badly or who would have written everything, pools as small as the reviews,
+    scores far out, many who look alike."""
+    rng = np.random.default_rng(53)
+    plain = tuple((1.0, float(b), 0.1, 0.0, 0.0, 0.0, 0.0) for b in rng.normal(0, 0.1, 12))
+    misfit = ((1.0, 2.0, 0.05, 0.0, 0.0, 0.0, 0.0), *plain[1:])
+    case = PaperCase(
+        "p", (-1.1, -1.0, -0.9), tuple(f"r{j:02d}" for j in range(12)), (0.25,) * 12, plain, -1.2
+    )
+    yield replace(case, parameters=misfit, inclusion=(1.0, *(2 / 11,) * 11))
+    yield replace(case, parameters=misfit, inclusion=(0.999, *(2.001 / 11,) * 11))
+    sole = (
+        (1.0, -1.0, 0.05, 0.0, 0.0, 0.0, 0.0),
+        *((1.0, 4.0 + j, 0.3, 0.0, 0.0, 0.0, 0.0) for j in range(11)),
+    )
+    yield replace(case, parameters=sole)
+    yield replace(case, parameters=sole, inclusion=(0.99, *(2.01 / 11,) * 11))
+    yield replace(case, scores=(8.0, 9.0, 30.0))
+    twins = tuple(plain[j // 4] for j in range(12))
+    yield replace(case, parameters=twins)
+    yield replace(case, parameters=(plain[0],) * 12, scores=(0.0, 0.0, 0.0))
+    for size in (3, 4):
+        small = random_case(rng, size, 3)
+        yield replace(small, inclusion=(3 / size,) * size)

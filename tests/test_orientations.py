@@ -9,8 +9,6 @@ from blindcal.errors import InputError
 from blindcal.orientations import as_given, upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
 
-pytestmark = pytest.mark.edge
-
 
 def test_upright_reviews_and_reviewers_have_the_likelihood_of_those_given() -> None:
     """`score = offset - slope * quality`, negated, is affine with the correlation of its errors turned."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from blindcal.assignments.strangers import Directory, strangers
-
-pytestmark = pytest.mark.edge
 
 
 def test_close_ids_are_shown_and_not_taken_for_misspelled() -> None:

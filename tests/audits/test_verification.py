@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.audits.verification import _ALWAYS, Check, _close, _same_text, report, verify
+from blindcal.audits.verification import _ALWAYS, Check, _close, _same_text, checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import Draft, draft, with_texts
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger
-from blindcal.decisions.releases import decide
+from blindcal.decisions.releases import release
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
@@ -39,7 +39,7 @@ def honest() -> tuple[Conference, Truth]:
 
 
 def checked(ledger: Ledger, conference: Conference, truth: Truth, request: Request) -> list[Check]:
-    return verify(conference, truth, request, ledger, plan_conference, assemble)
+    return checks_of(conference, truth, request, ledger, plan_conference, assemble)
 
 
 def forged(
@@ -171,7 +171,7 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
         return plans, price
 
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        decide(conference, truth, REQUEST, ledger, by_truth)
+        release(conference, truth, REQUEST, ledger, by_truth)
         sealed = replace(ledger, releases=())
         made = draft(conference, truth, REQUEST, Past(sealed), plan_conference, "")
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
@@ -275,7 +275,7 @@ def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]
         return plan_conference(part, guarantee, 3.0)
 
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        decide(conference, truth, BUDGET, ledger, dearer)
+        release(conference, truth, BUDGET, ledger, dearer)
     with (
         open_ledger(tmp_path / "key.bin", KEY) as ledger,
         pytest.raises(VerificationError, match="bar and price"),

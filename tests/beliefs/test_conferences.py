@@ -16,8 +16,6 @@ from blindcal.beliefs.conferences import (
     secret_of,
     true_reviewers,
 )
-from blindcal.decisions.records import PaperRecord
-from blindcal.decisions.statements import decisions_text
 from blindcal.errors import InputError
 from blindcal.plans.planning import figures
 from blindcal.reviews import Reviews
@@ -83,22 +81,6 @@ def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
         for chosen in range(3)
     ]
     assert tied == pytest.approx(sum(ways) / 3, abs=1e-15)
-
-
-def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
-    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
-        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, "", {})
-
-    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
-    papers += [record("e", False, 1.0), record("f", False, 0.0)]
-    assert decisions_text(papers).splitlines()[1:] == [
-        "a,accept,tie,accept",
-        "b,reject,tie,reject",
-        "c,accept,accept,leave",
-        "d,accept,reject,raise",
-        "e,reject,accept,lower",
-        "f,reject,reject,leave",
-    ]
 
 
 def test_the_public_side_is_the_same_for_every_true_assignment():

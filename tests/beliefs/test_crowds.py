@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +10,12 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import workers
 from blindcal.assignments.pools import everyone
-from blindcal.audits.verification import report, verify
+from blindcal.audits.verification import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
 from blindcal.decisions.records import open_ledger
-from blindcal.decisions.releases import decide
+from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
 from blindcal.plans.amendments import Earlier, SettledCase, amended_case
@@ -30,75 +29,13 @@ from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram, program
 from blindcal.reviews import Reviews
 from oracles import Enumerator, promises, solvable
-from random_cases import GUARANTEES, random_case, random_cases
+from random_cases import GUARANTEES, crowded, odd_cases, random_case
 from sizes import count
 from small_conferences import drawn
 
 
-def crowded(case: PaperCase) -> PaperCase:
-    """The same paper with nothing listed: even the smallest pool is summed up."""
-    return replace(case, most_listed=0)
-
-
 def crowded_conference(conference: Conference) -> Conference:
     return replace(conference, cases=tuple(map(crowded, conference.cases)))
-
-
-def odd_cases() -> Iterator[PaperCase]:
-    """Papers whose tuples can be listed: what is summed up is compared with them."""
-    yield from random_cases(41, count(40, 300), 1320)
-    case = random_case(np.random.default_rng(42), 6, 3)
-    yield replace(case, inclusion=(1.0, 0.4, 0.4, 0.4, 0.4, 0.4))
-    yield replace(case, inclusion=(1.0, 0.25, 0.25, 0.25, 0.25, 1.0))
-    yield replace(case, grid=tuple(np.arange(-4.0, 4.5, 0.5)), scores=(-0.5, 0.5, 1.5))
-    unsure = tuple((*row[:3], 0.2, 0.3, 0.5, 0.1) for row in case.parameters)
-    yield replace(case, parameters=unsure)
-    tied = random_case(np.random.default_rng(43), 7, 4)
-    yield replace(tied, scores=(0.0, 0.0, 1.0, 1.0))
-    yield from nasty_cases()
-
-
-def nasty_cases() -> Iterator[PaperCase]:
-    """Somebody certain who fits badly or who would have written everything, pools as small as the reviews,
-    scores far out, many who look alike."""
-    rng = np.random.default_rng(53)
-    plain = tuple((1.0, float(b), 0.1, 0.0, 0.0, 0.0, 0.0) for b in rng.normal(0, 0.1, 12))
-    misfit = ((1.0, 2.0, 0.05, 0.0, 0.0, 0.0, 0.0), *plain[1:])
-    case = PaperCase(
-        "p", (-1.1, -1.0, -0.9), tuple(f"r{j:02d}" for j in range(12)), (0.25,) * 12, plain, -1.2
-    )
-    yield replace(case, parameters=misfit, inclusion=(1.0, *(2 / 11,) * 11))
-    yield replace(case, parameters=misfit, inclusion=(0.999, *(2.001 / 11,) * 11))
-    sole = (
-        (1.0, -1.0, 0.05, 0.0, 0.0, 0.0, 0.0),
-        *((1.0, 4.0 + j, 0.3, 0.0, 0.0, 0.0, 0.0) for j in range(11)),
-    )
-    yield replace(case, parameters=sole)
-    yield replace(case, parameters=sole, inclusion=(0.99, *(2.01 / 11,) * 11))
-    yield replace(case, scores=(8.0, 9.0, 30.0))
-    twins = tuple(plain[j // 4] for j in range(12))
-    yield replace(case, parameters=twins)
-    yield replace(case, parameters=(plain[0],) * 12, scores=(0.0, 0.0, 0.0))
-    for size in (3, 4):
-        small = random_case(rng, size, 3)
-        yield replace(small, inclusion=(3 / size,) * size)
-
-
-def test_sums_over_all_tuples_agree_with_enumeration():
-    for listed in odd_cases():
-        case, belief, rows = crowded(listed), listed.belief, listed.tuples
-        one, pool = case.crowd, len(case.candidates)
-        entry, size = case.layout.entries(rows), one.weight.size
-        assert one.belief.weight.sum() == pytest.approx(1.0)
-        np.testing.assert_allclose(np.bincount(entry, belief.weight, size), one.weight, atol=1e-9)
-        right = np.bincount(entry, belief.weight * belief.favor, size)
-        np.testing.assert_allclose(right, one.weight * one.favor, atol=1e-9)
-        kind = case.look_alikes[1]
-        assert one.belief.alike.tolist() == np.bincount(kind).tolist()
-        for slot, author in enumerate(rows.T):
-            exact = np.bincount(entry * pool + kind[author], belief.weight, size * pool)
-            parts = one.belief.entry * pool + one.belief.labels[slot]
-            np.testing.assert_allclose(np.bincount(parts, one.belief.weight, size * pool), exact, atol=1e-9)
 
 
 def test_a_sample_of_tuples_has_the_law_of_the_belief():
@@ -240,10 +177,10 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         Key(bytes(32)),
     )
     with open_ledger(tmp_path / "key.bin", key) as ledger:
-        outcome = decide(conference, truth, request, ledger, plan_conference)
+        outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
-        again = decide(conference, truth, request, ledger, plan_conference)
-        checks = verify(conference, truth, request, ledger, plan_conference, assemble)
+        again = release(conference, truth, request, ledger, plan_conference)
+        checks = checks_of(conference, truth, request, ledger, plan_conference, assemble)
     report(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -277,17 +214,17 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         conference, truth = _prepared(table, parameters, pools)
         assert not any(case.listed for case in conference.cases)
-        first = decide(conference, truth, request, ledger, plan_conference)
+        first = release(conference, truth, request, ledger, plan_conference)
     before = claim_of(first.record.papers[0])
     for number, changed in enumerate((corrected, other), start=2):
         conference, truth = _prepared(changed, parameters, pools)
         with open_ledger(tmp_path / "key.bin", key) as ledger:
-            again = decide(
+            again = release(
                 conference, truth, request, ledger, plan_conference, amend=True, reason="a mistake"
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            report(verify(conference, truth, request, ledger, plan_conference, assemble))
+            report(checks_of(conference, truth, request, ledger, plan_conference, assemble))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -16,8 +16,8 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cli import decide as decide_command
 from blindcal.cli import run
+from blindcal.decisions import deciding
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.records import open_ledger
 from blindcal.errors import RefusedError
@@ -622,7 +622,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
     small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs into one folder would otherwise refuse each other's files."""
-    key, real = tmp_path / "key.bin", decide_command.publish
+    key, real = tmp_path / "key.bin", deciding.publish
     held: list[bool] = []
 
     def publish(*arguments_: Any) -> list[Path]:
@@ -631,19 +631,20 @@ def test_public_files_are_written_while_no_other_run_can_be(
         held.append(True)
         return real(*arguments_)
 
-    monkeypatch.setattr(decide_command, "publish", publish)
+    monkeypatch.setattr(deciding, "publish", publish)
     decided(small.write(tmp_path / "in"), key, tmp_path / "out")
     assert held == [True]
 
 
 INTERRUPTED = """
 import os, signal, sys
-from blindcal.cli import decide, run
-real = decide.plan_conference
+from blindcal.cli import run
+from blindcal.decisions import deciding
+real = deciding.plan_conference
 def plan_conference(*arguments, **more):
     os.kill(os.getpid(), signal.SIGINT)
     return real(*arguments, **more)
-decide.plan_conference = plan_conference
+deciding.plan_conference = plan_conference
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(run(sys.argv[1:]))
 """

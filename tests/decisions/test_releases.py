@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from blindcal.audits.verification import report, verify
+from blindcal.audits.verification import checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble, secret_of
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import true_secret
 from blindcal.decisions.records import open_ledger
-from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.plans.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
@@ -146,7 +146,7 @@ def decided(
 ) -> Outcome:
     key = Key(path.read_bytes()) if path.exists() else make_key(path)
     with open_ledger(path, key) as ledger:
-        return decide(conference, truth, REQUEST, ledger, plan_conference, amend=amend, reason=reason)
+        return release(conference, truth, REQUEST, ledger, plan_conference, amend=amend, reason=reason)
 
 
 def swapped(truth: Truth, paper: str) -> Truth:
@@ -166,7 +166,7 @@ def test_a_steady_paper_decided_many_times_stays_steady(tmp_path: Path) -> None:
     found = next(p for p in outcome.record.papers if p.paper == paper)
     assert found.earlier == tuple(("conference", number, paper) for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        report(verify(conference, truth, REQUEST, ledger, plan_conference, assemble))
+        report(checks_of(conference, truth, REQUEST, ledger, plan_conference, assemble))
 
 
 def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:

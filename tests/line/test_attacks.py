@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.verification import Check, report, verify
+from blindcal.audits.verification import Check, checks_of, report
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
-from blindcal.decisions.releases import Outcome, decide
+from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.plans.certificates import claim, keeps, table_epsilon
@@ -44,7 +44,7 @@ def key(tmp_path: Path) -> Path:
 
 
 def verified(conference: Conference, truth: Truth, request: Request, key: Path) -> list[Check]:
-    return verify(conference, truth, request, ledger_of(key), plan_conference, assemble)
+    return checks_of(conference, truth, request, ledger_of(key), plan_conference, assemble)
 
 
 def ledger_of(key: Path) -> Ledger:
@@ -55,7 +55,7 @@ def decided(
     key: Path, conference: Conference, truth: Truth, request: Request = REQUEST, *, amend: bool = False
 ) -> Outcome:
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        return decide(conference, truth, request, ledger, plan_conference, amend=amend, reason="attack")
+        return release(conference, truth, request, ledger, plan_conference, amend=amend, reason="attack")
 
 
 def only(conference: Conference, *indices: int) -> Conference:
@@ -271,7 +271,7 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
         return plan_conference(part, Guarantee("none", epsilon=None), price)
 
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        decide(conference, truth, REQUEST, ledger, loose)
+        release(conference, truth, REQUEST, ledger, loose)
     checks = verified(conference, truth, REQUEST, key)
     assert "release 1: tables" in [check.name for check in checks if check.failed]
     with pytest.raises(VerificationError, match="release 1: tables"):
@@ -368,18 +368,18 @@ def test_whoever_spends_half_of_what_full_calibration_reveals_says_so(key: Path)
         request = Request(Guarantee("average", budget, None), accept_rate=0.4)
         with open_ledger(key, Key(key.read_bytes())) as ledger:
             if said:
-                outcome = decide(conference, truth, request, ledger, plan_conference, may_leak=True)
+                outcome = release(conference, truth, request, ledger, plan_conference, yes_leak=True)
                 assert outcome.certificate["added_share_of_full"] == pytest.approx(1.0, abs=1e-6)
             else:
                 with pytest.raises(InputError, match="100 % of what full calibration would reveal"):
-                    decide(conference, truth, request, ledger, plan_conference)
+                    release(conference, truth, request, ledger, plan_conference)
                 assert not ledger_of(key).releases
     none = Request(Guarantee("none", epsilon=None), "full", accept_rate=0.4)
     with (
         open_ledger(key, Key(key.read_bytes())) as ledger,
         pytest.raises(InputError, match="without a guarantee"),
     ):
-        decide(*loaded(small_conference(seed=2)), none, ledger, plan_conference)
+        release(*loaded(small_conference(seed=2)), none, ledger, plan_conference)
 
 
 def test_a_small_budget_needs_no_word_and_shows_its_share(key: Path) -> None:

@@ -22,12 +22,14 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cli import console, inputs, run
-from blindcal.decisions import coins, drafts, records, releases, requests, statements
+from blindcal.beliefs import inputs
+from blindcal.cli import console, run
+from blindcal.decisions import coins, drafts, records, releases, statements
 from blindcal.decisions.coins import Key, toss
 from blindcal.plans import certificates, exact
 from blindcal.plans import planning as plans
 from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
@@ -155,13 +157,13 @@ def public_decisions_follow_the_evidence(folder: Path) -> None:
 
 
 def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None) -> tuple[Any, Any]:
-    files = inputs.Files(folder / "reviews.csv", folder / "reviewers.csv", folder / "pools.csv", None)
-    return files.load(inputs.request_of(Guarantee(), "conference", rate, bar))
+    files = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
+    return inputs.read_inputs(*files).prepared(accept_rate=rate, bar=bar)
 
 
 def coins_of_different_facts_differ(folder: Path) -> None:
     """Papers equal but for their id, a corrected reviewer, a next release: each has a coin of its own."""
-    request = requests.Request(Guarantee(), bar=0.5)
+    request = Request(Guarantee(), bar=0.5)
     public = {"scores": [1.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]]}
     parts: list[tuple[int, str, tuple[str, ...]]] = [
         (1, "p", ("a",)),
@@ -410,9 +412,9 @@ def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
 @caught_by(tables_do_not_depend_on_the_truth)
 def tables_that_move_with_the_truth(patch: pytest.MonkeyPatch) -> None:
     """The pool listed with the true reviewers first."""
-    real = inputs.Files.load
+    real = inputs.Inputs.prepared
 
-    def truth_first(files: inputs.Files, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
+    def truth_first(files: inputs.Inputs, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
         conference, truth = real(files, *arguments_, **more)
 
         def listed(case: Any) -> Any:
@@ -427,7 +429,7 @@ def tables_that_move_with_the_truth(patch: pytest.MonkeyPatch) -> None:
 
         return replace(conference, cases=tuple(map(listed, conference.cases))), truth
 
-    patch.setattr(inputs.Files, "load", truth_first)
+    patch.setattr(inputs.Inputs, "prepared", truth_first)
 
 
 @caught_by(claims_agree_with_fractions)
@@ -462,17 +464,17 @@ def amendment_from_the_scores_alone(patch: pytest.MonkeyPatch) -> None:
 @caught_by(formatting_does_not_toss_again)
 def number_format_tosses_again(patch: pytest.MonkeyPatch) -> None:
     """Scores as the text of the file instead of by value."""
-    real = inputs.Files.load
+    real = inputs.Inputs.prepared
 
-    def by_text(files: inputs.Files, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
-        text = files.reviews.read_text(encoding="utf-8")
+    def by_text(files: inputs.Inputs, *arguments_: Any, **more: Any) -> tuple[Any, Any]:
+        text = Path(files.sources.reviews).read_text(encoding="utf-8")
         conference, truth = real(files, *arguments_, **more)
         cases = tuple(
             replace(case, scores=tuple(_WithText(s, text) for s in case.scores)) for case in conference.cases
         )
         return replace(conference, cases=cases), truth
 
-    patch.setattr(inputs.Files, "load", by_text)
+    patch.setattr(inputs.Inputs, "prepared", by_text)
 
 
 class _WithText(float):

@@ -1,0 +1,54 @@
+"""What is said of a release: decisions and advice, epsilons rounded up, claims that come back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.decisions.records import PaperRecord
+from blindcal.decisions.statements import claim_json, claim_of, decisions_text, stated_epsilon
+from blindcal.plans.certificates import Claim
+from blindcal.plans.rounding import FINE
+from sealed_releases import PAPER
+
+
+def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
+    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
+        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, "", {})
+
+    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
+    papers += [record("e", False, 1.0), record("f", False, 0.0)]
+    assert decisions_text(papers).splitlines()[1:] == [
+        "a,accept,tie,accept",
+        "b,reject,tie,reject",
+        "c,accept,accept,leave",
+        "d,accept,reject,raise",
+        "e,reject,accept,lower",
+        "f,reject,reject,leave",
+    ]
+
+
+@given(st.floats(0.0, 50.0), st.none() | st.floats(0.0, 50.0))
+def test_an_epsilon_is_stated_above_what_it_is_and_not_past_a_limit_that_it_keeps(
+    exact: float, limit: float | None
+) -> None:
+    stated = stated_epsilon(exact, limit)
+    assert exact <= stated <= exact + 1.000001e-6
+    assert limit is None or exact > limit or stated <= limit
+    assert stated == limit or stated == float(f"{stated:.6f}")
+
+
+UNITS = st.integers(0, 4 * FINE).map(lambda units: Fraction(units, FINE))
+
+
+@given(UNITS, UNITS, UNITS, st.floats(0.0))
+def test_a_claim_comes_back_from_a_record_as_it_was(
+    before: Fraction, success: Fraction, added: Fraction, epsilon: float
+) -> None:
+    claim = Claim(3, before, success, added, 0.25, epsilon, 1.5, 0.1, 0.0)
+    written = json.loads(json.dumps({"claim": claim_json(claim)}, allow_nan=False))
+    assert claim_of(replace(PAPER, figures=written)) == claim

@@ -1,0 +1,65 @@
+"""Weights and tables in integers, against the fractions that the floats are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.beliefs.belief import unchecked_belief
+from blindcal.plans.exact import UNIT, ExactPolicy, exact_case, integers
+
+WEIGHTS = st.lists(st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-308, 1e-300]), min_size=1, max_size=8)
+
+
+@given(WEIGHTS.filter(any))
+def test_integers_are_the_weights_times_one_power_of_two(weights: list[float]) -> None:
+    whole = integers(np.array(weights)).tolist()
+    (factor,) = {Fraction(w) / n for w, n in zip(weights, whole, strict=True) if n}
+    assert factor.numerator == 1 or factor.denominator == 1
+    assert bin(max(factor.numerator, factor.denominator)).count("1") == 1
+    assert [n == 0 for n in whole] == [w == 0 for w in weights]
+    assert any(n % 2 for n in whole), "no smaller integers would do"
+
+
+@given(st.data(), st.integers(1, 6))
+def test_a_table_on_one_denominator_is_the_table(data: st.DataObject, size: int) -> None:
+    numerator = data.draw(st.lists(st.integers(0, UNIT), min_size=size, max_size=size))
+    odd = data.draw(st.dictionaries(st.integers(0, size - 1), st.fractions(0, 1, max_denominator=99)))
+    policy = ExactPolicy(np.array(numerator), tuple(odd.items()))
+    right = [odd.get(row, Fraction(number, UNIT)) for row, number in enumerate(numerator)]
+    assert [policy.probability(row) for row in range(size)] == right
+    for accepted, chances in ((True, right), (False, [1 - chance for chance in right])):
+        whole = policy.outcome(accepted).tolist()
+        assert [Fraction(number, policy.denominator) for number in whole] == chances
+    assert policy.accept.tolist() == [float(chance) for chance in right]
+
+
+def test_masses_by_label_are_those_added_up_one_by_one() -> None:
+    """Somebody who is nobody, entries that secrets share, and guesses that share a label."""
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        n, entries = int(rng.integers(3, 12)), 3
+        weight = rng.dirichlet(np.ones(n))
+        labels, entry = rng.integers(-1, 4, (2, n)), rng.integers(0, entries, n)
+        labels[:, 0] = 0, 1
+        alike = rng.integers(1, 4, 4)
+        case = exact_case(unchecked_belief(weight, np.zeros(n), labels, entry, alike), None)
+        table = rng.integers(0, UNIT, entries).astype(object)
+        outcomes = case.outcomes(table, UNIT)
+        for accepted, (total, parts) in zip((True, False), outcomes, strict=True):
+            chance = [Fraction(int(table[e]), UNIT) for e in entry]
+            mass = [
+                Fraction(w) * (c if accepted else 1 - c) for w, c in zip(weight.tolist(), chance, strict=True)
+            ]
+            whole = sum(map(Fraction, weight.tolist()))
+            assert Fraction(total, case.total * UNIT) == sum(mass) / whole
+            for slot, found in zip(labels, parts, strict=True):
+                names = sorted(set(slot.tolist()) - {-1})
+                right = [
+                    sum(m for m, label in zip(mass, slot, strict=True) if label == name) / int(alike[name])
+                    for name in names
+                ]
+                assert [Fraction(part, case.total * UNIT) * whole for part in found] == right
