@@ -137,7 +137,7 @@ def test_several_scores_are_asked_about() -> None:
         (b"{}", "must be an export that is recognized"),
         (b"[]", "must be an export that is recognized"),
         (b"[1, [2], \"x\"]", "must be an export that is recognized"),
-        (b"%PDF-1.7", "must be an export with one row a review, found a PDF file"),
+        (b"%PDF-1.7", "must be an export with one row per review, found a PDF file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "must be saved again as .xlsx or CSV"),
         (b"<!DOCTYPE html><html>", "must be an export and not a web page"),
         (b"{\"a\": 1, \"a\": 2}", "must not repeat a key"),

@@ -76,7 +76,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: one case a paper, sorted by paper id, and the bar.
+    """The public side of a conference: one case per paper, sorted by paper id, and the bar.
 
     `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
     at the line have the share of them that fits.

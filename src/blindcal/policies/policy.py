@@ -67,7 +67,7 @@ class Policy:
         object.__setattr__(self, "accept", array)
 
     def conference_error(self, belief: Belief) -> Array:
-        """`sum_r weight * (accept*(1-favor) + (1-accept)*favor)`, one number an instance."""
+        """`sum_r weight * (accept*(1-favor) + (1-accept)*favor)`, one number per instance."""
         weight, favor, accept = _aligned(belief, self)
         wrong = accept * (1.0 - favor) + (1.0 - accept) * favor
         return np.asarray((weight * wrong).sum(axis=-1))
