@@ -108,7 +108,7 @@ def _explain_return(back: int, papers: int, released: bool) -> str:
     )
     return (
         f"{back} of {papers} papers look like papers that were decided with this key under another "
-        f"conference name. {way}. Different papers that only look alike need a key of their own"
+        f"name for the conference. {way}. Different papers that only look alike need a key of their own"
     )
 
 
