@@ -108,7 +108,7 @@ def tables(results: dict[str, Sweep]) -> dict[str, str]:
     built["standardization"] = _comparisons(results, "standardized", "raw")
     built["hierarchical"] = _comparisons(results, "hierarchical", "raw")
     built["known"] = _ratios(results, shown)
-    built["trials"] = f"{next(iter(results.values())).errors.shape[-1]} conferences a point."
+    built["trials"] = f"{next(iter(results.values())).errors.shape[-1]} conferences per point."
     return built
 
 

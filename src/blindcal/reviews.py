@@ -45,7 +45,7 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """One row a review, sorted by paper and reviewer.
+    """One row per review, sorted by paper and reviewer.
 
     Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`.
     `papers` and `reviewers` are sorted ids, kept as text; papers in natural order, 2 before 10. `grid` holds

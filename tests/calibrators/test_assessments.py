@@ -62,8 +62,8 @@ def test_without_repeated_reviewers_nothing_can_be_told() -> None:
     rng = np.random.default_rng(4)
     table = {"paper": np.repeat(range(20), 2), "reviewer": range(40), "score": rng.integers(1, 7, 40)}
     result = bc.assess(bc.Reviews.from_table(table))
-    assert result.verdict == "cannot be told"
-    assert any("cannot be told from noise" in note for note in result.notes)
+    assert result.verdict == "unclear"
+    assert any("cannot be separated from noise" in note for note in result.notes)
 
 
 def test_settings_are_checked() -> None:

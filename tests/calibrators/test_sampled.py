@@ -55,7 +55,7 @@ def test_sampled_methods_say_what_they_leave_to_the_model() -> None:
     assert "2 sets without a common reviewer" in notes
     lonely = {"paper": [1, 1, 2, 2], "reviewer": ["a", "b", "c", "d"], "score": [1, 2, 5, 4]}
     result = offsets(bc.Reviews.from_table(lonely))
-    assert any("cannot be told from noise" in note for note in result.notes)
+    assert any("cannot be separated from noise" in note for note in result.notes)
     assert np.isfinite(result.quality).all()
 
 

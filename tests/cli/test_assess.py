@@ -24,7 +24,7 @@ def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.Captur
     assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
     assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
     assert report["accept_rate"] == 0.3
-    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "cannot be told")
+    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")
 
 
 def test_assess_refuses_single_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

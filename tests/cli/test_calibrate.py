@@ -68,7 +68,7 @@ def test_output_says_that_it_is_confidential_and_names_no_reviewer(
     report = json.loads(capsys.readouterr().out)
     assert report["accepted"] == 6
     assert 0 <= report["gray_zone"] <= report["papers"] == 20
-    assert "assignments away" in report["warning"]
+    assert "reveal assignments" in report["warning"]
     for reviewer in range(8):
         assert f"r{reviewer}" not in text.replace(str(tmp_path), "")
 

@@ -68,7 +68,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     key.parent.mkdir()
     table, certificate = decided(small.write(tmp_path / "in"), key, out)
     said = capsys.readouterr().out
-    assert f"CONFIDENTIAL, never send on: {key}, {key}.sealed" in said
+    assert f"CONFIDENTIAL, never share: {key}, {key}.sealed" in said
     rows = [line.split(",") for line in table.decode().splitlines()]
     assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
     assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
@@ -784,7 +784,7 @@ def test_public_files_and_secrets_lie_apart(
     given = tmp_path / "links" / "key.bin" if out == "links" else key
     before = everything(tmp_path)
     assert run(arguments(folder, given, tmp_path / out)) == 2
-    assert "sent on" in capsys.readouterr().err
+    assert "shared" in capsys.readouterr().err
     assert everything(tmp_path) == before
     assert not (tmp_path / "key.bin.sealed").exists()
 

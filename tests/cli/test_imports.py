@@ -29,7 +29,7 @@ def test_every_export_becomes_a_table_that_check_reads(export: Export, tmp_path:
     code, told, err = call(*export.arguments, "--out", str(out))
     assert (code, err) == (0, "")
     assert told.startswith(f"recognized: {export.recognized}")
-    assert "dropped: the order of rows: it can tell who wrote a review\n" in told
+    assert "dropped: the order of rows: it can reveal who wrote a review\n" in told
     assert len(table(out)) == len(export.expected)
     assert call("check", str(out))[0] == 0
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
@@ -58,7 +58,7 @@ def test_json_says_the_same(tmp_path: Path) -> None:
     assert (report["format"], report["reviews"], report["papers"], report["reviewers"]) == ("hotcrp", 5, 3, 3)
     assert (report["score_field"], report["confidence_field"]) == ("OveMer", "RevExp")
     assert report["scale"]["levels"] == [1, 2, 3, 4, 5]
-    assert {"what": "the order of rows", "why": "it can tell who wrote a review"} in report["dropped"]
+    assert {"what": "the order of rows", "why": "it can reveal who wrote a review"} in report["dropped"]
     assert report["warnings"] == ["1 review without a score left out (row 6)"]
     wrote = [str(tmp_path / name) for name in ("r.csv", "r.titles.csv", "r.committee.csv")]
     assert report["wrote"] == wrote

@@ -117,7 +117,7 @@ def test_the_seed_decides_everything(capsys):
 
 def test_people_get_a_table_with_standard_errors(capsys):
     lines = printed(capsys, *QUICK, "--trials", "8", "--noise", "0.1").splitlines()
-    assert lines[0] == "8 conferences a line: 50 papers, 50 reviewers, 3 reviews a paper"
+    assert lines[0] == "8 conferences per line: 50 papers, 50 reviewers, 3 reviews per paper"
     assert lines[1].startswith("noise is a variance")
     assert lines[2].split() == ["noise", "method", "kendall_tau", "messy_middle"]
     assert [line.split()[1] for line in lines[3:]] == ["raw", "standardized", "posterior"]

@@ -79,7 +79,7 @@ def test_every_cause_has_its_message_and_blames_the_right_file(
     first, last = said.splitlines()
     assert first.startswith(f"blindcal: {start}")
     assert first.endswith(f"for paper '{row[0]}' (reviews.csv, row 2)")
-    assert last.startswith(f"blindcal: who they are, and the nearest names that are known: {NAME}")
+    assert last.startswith(f"blindcal: their names, and the closest known names: {NAME}")
     assert not any(name in said for name in (*NAMES, row[1]))
     assert _rows(file) == [["paper", "reviewer", "cause", "nearest"], row]
 
@@ -99,7 +99,7 @@ def test_a_list_of_ours_is_replaced_and_a_file_of_yours_is_left(
     assert [row[1] for row in _rows(file)] == ["reviewer", "Zzz"]
     file.write_text("mine", encoding="utf-8")
     said, _ = _refused(small.with_review(1, reviewer="Xyq"), tmp_path, capsys)
-    assert said.splitlines()[-1].endswith("is there already")
+    assert said.splitlines()[-1].endswith("already exists")
     assert file.read_text(encoding="utf-8") == "mine"
 
 
@@ -108,7 +108,7 @@ def test_names_never_go_into_the_folder_that_is_sent_on(
 ) -> None:
     folder = small.with_review(1, reviewer="Xyq").write(tmp_path / "in")
     assert run(arguments(folder, with_key(tmp_path / "key.bin"), folder)) == 2
-    assert "who they are is not written down" in capsys.readouterr().err
+    assert "their names are not written down" in capsys.readouterr().err
     assert not list(tmp_path.rglob(f"*{NAME}*"))
 
 

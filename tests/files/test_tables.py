@@ -155,7 +155,9 @@ def test_limits_are_the_last_values_allowed() -> None:
     assert parse_table(b"n\n0\n1\n", "r.csv", unit).number("n").tolist() == [0, 1]
     for lines, ending in ((50_000, b""), (49_999, b"xx")):
         assert len(parse_table(b't\n"' + b"x\n" * lines + ending + b'"\n', "r.csv", [Column("t")])) == 1
-    with pytest.raises(InputError, match="row 2: must have at most 100,000 characters a cell, found 100,001"):
+    with pytest.raises(
+        InputError, match="row 2: must have at most 100,000 characters per cell, found 100,001"
+    ):
         parse_table(b't\n"' + b"x\n" * 50_000 + b'x"\n', "r.csv", [Column("t")])
     names = ",".join(f"c{i}" for i in range(1_000))
     wide = [Column(name) for name in names.split(",")]

@@ -63,17 +63,19 @@ def test_what_else_an_export_tells() -> None:
 
 def test_what_is_dropped_is_said_with_the_reason() -> None:
     told = {name: "\n".join(map(str, BY_NAME[name].read().dropped)) for name in BY_NAME}
-    assert "review: numbers and letters of reviews can tell who wrote them" in told["hotcrp/scores-2026.csv"]
-    assert "Created, Last Modified: times can tell who wrote a review" in told["cmt/two-tracks.xls"]
+    assert (
+        "review: numbers and letters of reviews can reveal who wrote them" in told["hotcrp/scores-2026.csv"]
+    )
+    assert "Created, Last Modified: times can reveal who wrote a review" in told["cmt/two-tracks.xls"]
     assert "Reviewer Number: numbers and letters" in told["cmt/two-tracks.xls"]
-    assert "date, time: times can tell" in told["easychair/review-2024.csv"]
+    assert "date, time: times can reveal" in told["easychair/review-2024.csv"]
     assert "1 older version of reviews: only the latest counts" in told["easychair/review-2024.csv"]
     assert "cdate, mdate, tcdate, tmdate: times" in told["openreview/api2-replies.json"]
     assert "1 Decision, 1 Meta_Review: no reviews" in told["openreview/api2-replies.json"]
     assert "1 deleted note" in told["openreview/api2-replies.json"]
     assert "1 unfinished review" in told["hotcrp/api-2026.json"]
     assert "Paper summary, Comments for authors: review texts" in told["hotcrp/reviews-2019.csv"]
-    assert all("the order of rows: it can tell who wrote a review" in text for text in told.values())
+    assert all("the order of rows: it can reveal who wrote a review" in text for text in told.values())
 
 
 def test_nothing_that_must_not_go_on_is_in_the_table() -> None:
@@ -135,7 +137,7 @@ def test_several_scores_are_asked_about() -> None:
         (b"{}", "must be an export that is recognized"),
         (b"[]", "must be an export that is recognized"),
         (b"[1, [2], \"x\"]", "must be an export that is recognized"),
-        (b"%PDF-1.7", "must be an export with one row a review, found a PDF file"),
+        (b"%PDF-1.7", "must be an export with one row per review, found a PDF file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "must be saved again as .xlsx or CSV"),
         (b"<!DOCTYPE html><html>", "must be an export and not a web page"),
         (b"{\"a\": 1, \"a\": 2}", "must not repeat a key"),

@@ -78,7 +78,7 @@ def test_cells_and_rows_stand_where_the_sheet_says() -> None:
         ('<Row><Cell ss:Index="5000000"/></Row>', "must number its cells upward"),
         ("<Row>" * 200, "must not nest more than 100 elements"),
         ("<Row><Cell>", "must be well-formed XML"),
-        (f"<Row>{cell('', value='y' * 100_001)}</Row>", "must have at most 100,000 characters a cell"),
+        (f"<Row>{cell('', value='y' * 100_001)}</Row>", "must have at most 100,000 characters per cell"),
     ],
 )
 def test_sheets_beyond_their_limits_are_refused(body: str, rule: str) -> None:

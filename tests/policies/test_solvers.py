@@ -303,5 +303,5 @@ def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_i
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
         run_solver(StubbornSolver(["kUnknown"] * 4))
     impossible = StubbornSolver(["kInfeasible"])
-    with pytest.raises(CertificateError, match="no table keeps the asked limits"):
+    with pytest.raises(CertificateError, match="no table keeps the requested limits"):
         run_solver(impossible)

@@ -6,7 +6,7 @@ the product of its members' odds, and every order of writing them into the slots
 products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate
 would be too good.
 
-`*` is anybody not listed by name, and may have written several of the reviews. It counts as one more
+`*` is anyone not listed by name, and may have written several of the reviews. It counts as one more
 candidate for each review, all of them alike; its number is how many reviews they are expected to have
 written together.
 """
@@ -28,7 +28,7 @@ from blindcal.files.tables import refuse
 
 OUTSIDER = "*"
 NOBODY = -1
-"""The label of `*`, who is nobody to be named: never a right guess."""
+"""The label of `*`, who is never named: never a correct guess."""
 EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their chances, before scaling."""
@@ -184,7 +184,7 @@ def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4096)
 def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
-    """Each candidate's log odds o in the maximum-entropy law: P(set) ~ product of o over its members.
+    """Candidates' log odds o in the maximum-entropy distribution: P(set) ~ product of o over its members.
 
     Fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A
     candidate with chance 1 has `inf`, with chance 0 `-inf`.
@@ -223,7 +223,9 @@ def _fit(p: Array, size: int) -> Array:
             best, gap, stale = odds, gaps[closer], 0
     # Chances written with nine digits need not sum to a whole number exactly.
     if (missed := float(np.abs(realized(best, size) - p).max())) > 10 * _CLOSE:
-        raise InputError(f"no law has these inclusion probabilities: the closest one misses by {missed:.3g}")
+        raise InputError(
+            f"no distribution has these inclusion probabilities: the closest one misses by {missed:.3g}"
+        )
     return best
 
 

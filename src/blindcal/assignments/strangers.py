@@ -20,7 +20,7 @@ _MOST_COMPARED = 200
 _CLOSE, _SURE = 0.6, 0.8
 
 BEFOREHAND = (
-    "(adding only those missing would tell who they are: see docs/limitations.md, pools fixed beforehand)"
+    "(adding only those missing would reveal who they are: see docs/limitations.md, pools fixed beforehand)"
 )
 CAUSES = {
     "spelling": (

@@ -1,4 +1,4 @@
-"""Adversaries: what a decision tells about the secret, exactly and by playing the game.
+"""Adversaries: what a decision reveals about the secret, exactly and by playing the game.
 
 The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
 (with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never
@@ -25,8 +25,8 @@ _TINY = 1e-290
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What a policy costs and tells, one number an instance. `bits` is the information in the decision about
-    the adversary's question, mean over its slots; `scores_only_error` its error before the decision."""
+    """What a policy costs and reveals, one number per instance. `bits` is the information in the decision
+    about the adversary's question, mean over its slots; `scores_only_error` its error before the decision."""
 
     conference_error: Array
     adversary_error: Array
@@ -139,7 +139,7 @@ class Games:
 
     @property
     def success(self) -> Array:
-        """The share of right guesses, mean over the slots."""
+        """The share of correct guesses, mean over the slots."""
         return np.asarray(self.wins.mean(axis=-1) / self.played)
 
 

@@ -74,7 +74,7 @@ def verify(
 ) -> Verification:
     """Derive everything again with the key: input, commitment, coins, tables, claims and public files.
 
-    `inputs` are those that were decided; what was asked for is in the sealed record. `out` is the folder of
+    `inputs` are those that were decided; what was requested is in the sealed record. `out` is the folder of
     the public files, if they are to be compared too.
     """
     if out is not None and not Path(out).is_dir():

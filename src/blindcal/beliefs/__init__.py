@@ -1,4 +1,4 @@
-"""Public scores, reviewers and pools -> `Belief`, the waist of the house: what anybody can think about the
+"""Public scores, reviewers and pools -> `Belief`, the waist of the house: what anyone can think about the
 secret before a decision, and which decision each secret favors.
 
 In: reviews, calibration, pools. Out: the belief of a pair (`pairs`), of a paper (`cases`; large pools in

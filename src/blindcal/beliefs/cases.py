@@ -71,7 +71,7 @@ class PaperCase:
     """Everything public about one paper; the same whatever the true assignment.
 
     `scores` are sorted: slot l is the l-th lowest score. `candidates` are the sorted ids of the pool
-    (`*`: anybody not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
+    (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
     expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
     noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
     where scores are not rounded. `most_listed` is no fact about the paper: where there are more tuples than

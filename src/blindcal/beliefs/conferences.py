@@ -50,7 +50,7 @@ __all__ = [
 MOST_REVIEWS = 6
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
-"""For each reviewer (and `*`, anybody without a row) the numbers of `FIELDS`."""
+"""For each reviewer (and `*`, anyone without a row) the numbers of `FIELDS`."""
 
 Truth = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
@@ -76,7 +76,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: one case a paper, sorted by paper id, and the bar.
+    """The public side of a conference: one case per paper, sorted by paper id, and the bar.
 
     `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
     at the line have the share of them that fits.
@@ -191,7 +191,7 @@ def _places(case: PaperCase) -> tuple[Integers, Array]:
 def _bar(
     weighed: Sequence[tuple[Integers, Array]], accept_rate: float | None, bar: float | None
 ) -> tuple[float, float]:
-    """The bar, and the share that is asked or that full calibration accepts on average over the belief."""
+    """The bar, and the share requested or that full calibration accepts on average over the belief."""
     mass = np.zeros(_BAR_BINS)
     for place, weight in weighed:
         mass += np.bincount(place, weight, _BAR_BINS)
@@ -294,7 +294,7 @@ def _unknown_candidates(
     found = f"{len(without)} missing"
     if sources is not None and (row := first_row(sources.pools, without)) is not None:
         found += f", the first in {sources.pools}, row {row}"
-    found += " (among them *, anybody not listed)" if OUTSIDER in without else ""
+    found += " (among them *, anyone not listed)" if OUTSIDER in without else ""
     rule = "must have a row for every candidate of the pools, or a row * for those without one"
     return [Problem("reviewers" if sources is None else sources.reviewers, None, None, rule, found)]
 
@@ -353,7 +353,7 @@ def _first_rows(reviews: Reviews) -> dict[str, int]:
 def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
     """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
 
-    One row a reviewer, and optionally `*`, for anybody without a row of their own.
+    One row per reviewer, and optionally `*`, for anyone without a row of their own.
     """
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]

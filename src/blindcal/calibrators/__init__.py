@@ -1,4 +1,4 @@
-"""Reviews (+ Reviewers) -> one quality a paper, by a grid of methods.
+"""Reviews (+ Reviewers) -> one quality per paper, by a grid of methods.
 
     raw(reviews)                             mean score
     standardized(reviews)                    each reviewer's scores to mean 0, sd 1, then the mean
@@ -11,12 +11,12 @@
 Each returns a `Calibration`: `.quality`, `.standard_error`, `.predict`, `.probability_accepted`, ...
 
 One conference or thousands at once: side by side in a `Batch` of flat arrays, then a method's array
-function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry a paper of the batch:
+function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry per paper of the batch:
 
     batch = Batch(paper, reviewer, score, paper_group, reviewer_group)    # numbered through the batch
     raw_quality(batch)
     standardized_quality(batch)
-    maximum_likelihood_quality(batch, slope, offset, noise)               # one a reviewer, or scalars
+    maximum_likelihood_quality(batch, slope, offset, noise)               # one per reviewer, or scalars
     posterior_quality(batch, slope, offset, noise)
     isotonic_quality(batch)
     offsets_quality(batch)

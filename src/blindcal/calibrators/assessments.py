@@ -25,7 +25,7 @@ from blindcal.checks import Array, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.reviews import Reviews
 
-Verdict = Literal["worth it", "worth it with history", "not worth it", "cannot be told"]
+Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]
 
 LEVEL = 0.9  # of every interval
 WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
@@ -158,7 +158,7 @@ def _borne_out(predictions: dict[str, Change]) -> bool:
 
 
 def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Generator) -> Array:
-    """Slopes [conference, reviewer] from the fitted positive normal laws."""
+    """Slopes [conference, reviewer] from the fitted positive normal distributions."""
     m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
     z = rng.standard_normal((mean.size, reviewers))
     return from_normal_score(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
@@ -179,7 +179,7 @@ def _mean(value: Array) -> Estimate:
 
 def _verdict(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
     if batch.per_reviewer().max() < 2:
-        return "cannot be told"
+        return "unclear"
     if now.low > 0 and now.value >= least:
         return "worth it"
     if known.low > 0 and known.value >= least:

@@ -25,8 +25,8 @@ GRAY = (0.1, 0.9)
 class Calibration:
     """One quality and standard error a paper, in the order of `reviews.papers`; CONFIDENTIAL.
 
-    Calibrated numbers depend on who reviewed what: published beside the scores they can give assignments
-    away. `notes` says in words what the data could not tell. `fitted` holds the reviewers known or
+    Calibrated numbers depend on who reviewed what: published beside the scores they can reveal
+    assignments. `notes` says in words what the data could not show. `fitted` holds the reviewers known or
     estimated, in the order of `reviews.reviewers`, and `fit` the whole posterior of the sampled methods.
     """
 

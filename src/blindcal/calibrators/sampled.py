@@ -1,4 +1,4 @@
-"""From Reviews to a Calibration by sampling, and what the data cannot tell, in words."""
+"""From Reviews to a Calibration by sampling, and what the data cannot show, in words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def calibrate(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int)
 
 def _enough(batch: Batch) -> None:
     if batch.per_paper().max() < 2:
-        raise InputError("no paper has two reviews: quality cannot be told from noise")
+        raise InputError("no paper has two reviews: quality cannot be separated from noise")
     if np.ptp(batch.score) == 0:
         raise InputError(f"all scores are {batch.score[0]:g}: there is nothing to calibrate")
 
@@ -47,13 +47,13 @@ def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
     notes = []
     single = int((batch.per_reviewer() == 1).sum())
     if single == batch.reviewers:
-        notes.append("no reviewer has two reviews: a reviewer's habits cannot be told from noise")
+        notes.append("no reviewer has two reviews: a reviewer's habits cannot be separated from noise")
     elif single:
         notes.append(
-            f"{single} of {batch.reviewers} reviewers have one review: little is known of their habits"
+            f"{single} of {batch.reviewers} reviewers have one review: little is known about their habits"
         )
     if batch.reviewers < 5:
-        notes.append(f"only {batch.reviewers} reviewers: how much reviewers differ is known poorly")
+        notes.append(f"only {batch.reviewers} reviewers: how much reviewers differ is poorly known")
     parts = reviews.components.count
     if parts > 1:
         notes.append(

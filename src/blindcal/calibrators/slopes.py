@@ -1,4 +1,4 @@
-"""The law of reviewers' slopes: a normal law cut to positive values, its scale and spread learned."""
+"""Reviewers' slopes: a normal distribution cut to positive values, its scale and spread learned."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from blindcal.checks import Array
 
-# cv = standard deviation / mean of a positive normal law, as a function of rho = location / scale: from
-# 0.9 (nearly exponential) to 0.01 (reviewers hardly differ); interpolation in log cv is good to 1e-5.
+# cv = standard deviation / mean of a positive normal distribution, as a function of rho = location / scale:
+# from 0.9 (nearly exponential) to 0.01 (reviewers hardly differ); interpolation in log cv is good to 1e-5.
 _RHO = np.concatenate([np.linspace(-4.0, 6.0, 401), np.geomspace(6.05, 100.0, 200)])
 
 
 def _lift(rho: Array) -> Array:
-    """mean / scale of the positive normal law: `rho + phi(rho)/Phi(rho)`."""
+    """mean / scale of the positive normal distribution: `rho + phi(rho)/Phi(rho)`."""
     lifted: Array = rho + np.exp(-0.5 * rho**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(rho))
     return lifted
 
@@ -34,7 +34,7 @@ def variation_law(spread: Array) -> Array:
 
 
 def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Array]:
-    """(m, t, rho) of the positive normal law with this mean and this standard deviation / mean.
+    """(m, t, rho) of the positive normal distribution with this mean and this standard deviation / mean.
 
     >>> m, t, rho = location_and_scale(np.log([2.0]), np.array([0.05]))
     >>> m.round(3), t.round(3), rho.round(2)

@@ -95,7 +95,7 @@ Noise = Annotated[
     typer.Option(
         parser=decimal,
         metavar="NUMBER",
-        help="Standard deviation of the noise of a reviewer given without its own.",
+        help="Standard deviation of the noise, for a reviewer given without one.",
     ),
 ]
 Prior = Annotated[

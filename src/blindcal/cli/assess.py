@@ -15,17 +15,17 @@ from blindcal.reviews import Reviews
 
 _MEANING = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
-    "worth it with history": "these reviews alone say too little of the reviewers; known ones would help",
+    "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
     "not worth it": "too little would change, or the data do not bear it out: use the raw means",
-    "cannot be told": "no reviewer has two reviews, so reviewers' habits cannot be told from noise",
+    "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
 }
 _METHODS = {
     "raw": "raw means",
     "hierarchical": "hierarchical, from these reviews alone",
-    "known": "reviewers known (the most any history can give)",
+    "known": "reviewers known (the most that past reviews can give)",
 }
 _PREDICTORS = {
-    "shrunk": "raw means drawn to the overall mean",
+    "shrunk": "raw means shrunk toward the overall mean",
     "offsets": "offsets learned",
     "hierarchical": "offsets and slopes learned (hierarchical)",
 }
@@ -37,15 +37,15 @@ def assess(
         float, typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept.")
     ] = 0.25,
     least_gain: Annotated[
-        float, typer.Option(help="The least share of papers decided better that is worth the trouble.")
+        float, typer.Option(help="Smallest share of papers decided better that makes calibration worthwhile.")
     ] = WORTH,
     as_json: Json = False,
 ) -> None:
-    """Say how much reviewers differ, and how much calibrating would change.
+    """Estimate how much reviewers differ, and how much calibration would change.
 
-    Shares of the variance of a score with 90 % intervals; papers on the wrong side of the acceptance line by
-    method, on conferences simulated with this assignment and these shares; how well a left-out score of each
-    paper is predicted, which needs no model; a verdict.
+    Prints each source's share of the variance of a score, with 90 % intervals; how many papers each method
+    puts on the wrong side of the acceptance line, on conferences simulated with this assignment and these
+    shares; how well a left-out score of each paper is predicted, which needs no model; and a verdict.
 
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
@@ -72,7 +72,7 @@ def _print(result: Assessment) -> None:
         _print_predictions(result)
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
     say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
-    say(f"(least gain that is worth it: {100 * result.least_gain:g} in 100)")
+    say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for note in result.notes:
         say(f"note: {note}")
 

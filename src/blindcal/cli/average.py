@@ -24,16 +24,16 @@ def average(
         typer.Option(
             parser=probability,
             metavar="NUMBER",
-            help="Largest average chance allowed of accepting the worse paper: adds the best rule.",
+            help="Largest average chance of accepting the worse paper that you allow; adds the best rule.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Average errors of two papers reviewed by two reviewers, over all the scores they may give.
 
-    The conference error is the chance of accepting the worse paper, the adversary error the chance that its
-    best guess of the assignment is wrong. The best rule spends error on privacy at all scores where that is
-    cheap: where its price is at most a threshold.
+    The conference error is the chance of accepting the worse paper; the adversary error is the chance that
+    the adversary's best guess of the assignment is wrong. The best rule trades error for privacy at all
+    scores where privacy is cheap: where its price is at most a threshold.
 
     Example: blindcal average --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --max-error 0.16
     """
@@ -68,7 +68,7 @@ def _print(front: AverageFrontier, rule: AverageRule | None) -> None:
         return
     rows = [
         ("always by the evidence", front.least_error, front.least_adversary_error),
-        ("beyond this spending buys nothing", front.largest_error, front.largest_adversary_error),
+        ("beyond this, more error buys no privacy", front.largest_error, front.largest_adversary_error),
     ]
     if rule is not None:
         rows.append(("the best rule within the error allowed", rule.conference_error, rule.adversary_error))
@@ -78,7 +78,7 @@ def _print(front: AverageFrontier, rule: AverageRule | None) -> None:
         tie = (
             ""
             if rule.fraction >= 1.0
-            else f", {number(100 * rule.fraction, 1)} % of it where it is just that"
+            else f", {number(100 * rule.fraction, 1)} % of it where it is exactly that"
         )
         say(f"Rule: spend wherever the price of privacy is at most {number(rule.price)}{tie}.")
         say()

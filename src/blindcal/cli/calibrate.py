@@ -1,4 +1,4 @@
-"""`blindcal calibrate`: one calibrated quality a paper, beside its raw mean."""
+"""`blindcal calibrate`: one calibrated quality per paper, beside its raw mean."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from blindcal.reviews import Reviews
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
 _ANYONE = "*"
 WARNING = (
-    "CONFIDENTIAL: calibrated scores depend on who reviewed what; beside the scores they can give "
-    "assignments away."
+    "CONFIDENTIAL: calibrated scores depend on who reviewed what; together with the scores they can reveal "
+    "assignments."
 )
 
 
 def calibrate(
     reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
-    out: Annotated[Path, typer.Option(help="The table to write; never overwrites.")],
+    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
     accept_rate: Annotated[
         float | None,
         typer.Option(
             parser=share,
             metavar="NUMBER",
-            help="Add each paper's probability of being among this share.",
+            help="Add each paper's probability of being in this top share.",
         ),
     ] = None,
     reviewers: Annotated[
@@ -53,10 +53,10 @@ def calibrate(
     better: Better = "high",
     as_json: Json = False,
 ) -> None:
-    """Calibrate the scores of one conference (no privacy: for the chairs' eyes).
+    """Calibrate the scores of one conference (no privacy: for chairs only).
 
     Writes paper, quality, standard_error, raw_mean, reviews, rank, raw_rank and, with --accept-rate,
-    probability_accepted; one line a paper, readable by you only.
+    probability_accepted; one line per paper, readable only by you.
 
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
@@ -141,7 +141,7 @@ def _print(report: dict[str, Any]) -> None:
         say(f"accepted: {report['accepted']}")
         gray = count(report["gray_zone"], "paper")
         say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
-        say(f"decided otherwise than by raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
+        say(f"decided differently from raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
     for note in report["notes"]:
         say(f"note: {note}")
     say(f"wrote {report['out']}")

@@ -20,7 +20,7 @@ _BETTER = {
 
 
 def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_json: Json = False) -> None:
-    """Read a table of reviews and say what is in it, or everything that is wrong with it.
+    """Read a table of reviews and report what it holds, or all that is wrong with it.
 
     Prints counts only: no paper or reviewer is named.
 

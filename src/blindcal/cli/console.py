@@ -117,8 +117,8 @@ def say_gap(gap: float) -> None:
     """What large pools cost: by how much the share of wrong decisions may exceed the least possible one."""
     if gap > _NOTICEABLE:
         say(
-            "pools are large, so like tuples of reviewers share one probability: with the best tables up to "
-            f"{number(100 * gap, 2)} % fewer decisions would be wrong"
+            "large pools are approximated: "
+            f"up to {number(100 * gap, 2)} percentage points more errors than the best possible policy"
         )
 
 

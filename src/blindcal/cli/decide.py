@@ -37,11 +37,11 @@ from blindcal.decisions.releases import Outcome
 from blindcal.plans.requests import Request
 from blindcal.workers import cores
 
-# Of papers that changed, so many are named; all of them with --json.
+# How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
 
 KeyFile = Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")]
-Out = Annotated[Path, typer.Option(help="Folder for the public files; never overwrites another result.")]
+Out = Annotated[Path, typer.Option(help="Folder for the public files; another result is never overwritten.")]
 
 
 def decide(
@@ -61,23 +61,25 @@ def decide(
     posterior_cap: Cap = None,
     never_against: Never = None,
     conference: ConferenceName = "conference",
-    amend: Annotated[bool, typer.Option("--amend", help="Decide again the papers that changed.")] = False,
-    reason: Annotated[str, typer.Option(help="Why, for the sealed record; with --amend.")] = "",
+    amend: Annotated[bool, typer.Option("--amend", help="Decide only the changed papers again.")] = False,
+    reason: Annotated[
+        str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
+    ] = "",
     published: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A folder published before with this key, to make sure of key and ledger; repeatable."
+            help="A folder published earlier with this key, to check key and ledger against; repeatable."
         ),
     ] = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
-    """Decide every paper, privately: accept or reject, and advice relative to the raw decision.
+    """Decide every paper privately, once, and write the decisions with their certificate.
 
     Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
     and a sealed record beside the key, which `blindcal key` makes. The same input always returns the same
-    decisions; a changed input is refused unless --amend, which decides again only the papers that changed.
+    decisions; a changed input is refused without --amend, which decides only the changed papers again.
 
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
@@ -128,7 +130,7 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
 def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     told = {
         "new": "decided",
-        "stored": "decided before: the stored decisions are returned, nothing was tossed",
+        "stored": "already decided: the stored decisions are returned, no coin was tossed",
         "amended": "amended",
     }
     certificate = facts["certificate"]
@@ -139,23 +141,23 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(_promise(certificate))
     say(
-        f"naming a review's author: {_percent(certificate['success_scores_only'])} from the scores alone, "
-        f"{_percent(certificate['success'])} with the decisions"
+        f"chance of naming a review's author: {_percent(certificate['success_scores_only'])} "
+        f"from the scores alone, {_percent(certificate['success'])} with the decisions"
     )
     if certificate["limits"]["added_success"]:
         say(budget_line(certificate["added_share_of_full"]))
     say(
-        f"wrong decisions expected: {_percent(certificate['expected_wrong'])} "
+        f"expected wrong decisions: {_percent(certificate['expected_wrong'])} "
         f"(raw {_percent(certificate['expected_wrong_raw'])}, "
         f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
     )
     say_gap(certificate["gap"])
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
-    say(f"CONFIDENTIAL, never send on: {facts['key']}, {facts['sealed']}")
+    say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 
 
 def _promise(certificate: dict[str, Any]) -> str:
-    """The guarantee in a line; what decisions on one paper add up to stands apart from what each keeps."""
+    """The guarantee in one line; what several decisions on a paper add up to is stated apart from each."""
     twice = certificate["decided_again"]
     if not twice["papers"]:
         return f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}"
@@ -175,9 +177,9 @@ def _print_changes(changes: Changes, papers: int) -> None:
         ("pools or calibration changed", changes.pools),
         ("the grid of scores changed", changes.grid),
         ("reviewers changed", changes.reviewers),
-        ("back as they were, decision kept", changes.returned),
+        ("returned unchanged, decision kept", changes.returned),
         ("withdrawn", changes.withdrawn),
-        ("like papers decided under another name: decided by public information alone", changes.alike),
+        ("look like papers decided under another name: decided by public information alone", changes.alike),
     )
     say(
         f"{count(len(changes.decided), 'paper')} decided now, {papers - len(changes.decided)} kept their "

@@ -1,4 +1,4 @@
-"""`blindcal demo`: the whole line on a made-up conference of 200 papers, in a folder to look at."""
+"""`blindcal demo`: every step on a made-up conference of 200 papers, in a folder to look at."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to leave behind.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
-    """Run the whole line on a made-up conference of 200 papers and leave a folder to look at.
+    """Run every step on a made-up conference of 200 papers and leave a folder to look at.
 
-    OUT/inputs holds what a chair has, OUT/public what may be sent on, OUT/secret the key and the sealed
-    record. Run again, it returns the stored decisions.
+    OUT/inputs holds what a chair has, OUT/public what may be shared, OUT/secret the key and the sealed
+    record. Running it again returns the stored decisions.
 
     Example: blindcal demo
     """
@@ -104,30 +104,28 @@ def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int
 
 
 def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str, int]) -> None:
-    say(
-        f"A made-up conference: {_PAPERS} papers, {_REVIEWS} reviews each by one of {_POOL} known candidates."
-    )
+    say(f"A made-up conference: {_PAPERS} papers, each reviewed by {_REVIEWS} of {_POOL} known candidates.")
     say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
     say(
         "The decisions were stored by an earlier run." if how == "stored" else "Every paper was decided once."
     )
     say()
     names = {
-        "success_scores_only": "chance to name a review's author from the scores alone",
+        "success_scores_only": "chance of naming a review's author from the scores alone",
         "success": "... with the decisions too",
-        "largest_rise": "most that any decision can raise it for a review",
-        "epsilon": "log of the most that one decision can change anyone's odds",
-        "expected_wrong_raw": "share of wrong decisions expected: by raw mean scores",
+        "largest_rise": "largest rise of that chance by one decision, for any review",
+        "epsilon": "largest change of anyone's odds by one decision (natural log)",
+        "expected_wrong_raw": "expected share of wrong decisions: by raw mean scores",
         "expected_wrong": "... decided by blindcal",
-        "expected_wrong_fully_calibrated": "... fully calibrated, which would give reviewers away",
+        "expected_wrong_fully_calibrated": "... fully calibrated, which would reveal reviewers",
     }
     table(["from certificate.json", ""], [(text, certificate[name]) for name, text in names.items()])
     say()
     say(
-        f"Qualities are known here: {counts['raw']} raw decisions were wrong, and {counts['private']} of "
-        "blindcal's."
+        f"True qualities are known here: {counts['raw']} raw decisions were wrong, and "
+        f"{counts['private']} of blindcal's."
     )
     say()
-    say(f"{out}/public   decisions.csv and certificate.json: may be sent on")
+    say(f"{out}/public   decisions.csv and certificate.json: may be shared")
     say(f"{out}/inputs   what a chair has; reviews.csv is confidential")
-    say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never sent on")
+    say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never share")

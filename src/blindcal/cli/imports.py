@@ -27,7 +27,8 @@ from blindcal.importers.panels import columns_of
 
 WARNING = "CONFIDENTIAL: the table says who reviewed what; only you can read it."
 CODES_WARNING = (
-    "The codes name everyone: keep that file apart from the reviews, and delete it when it has served."
+    "The codes name everyone: keep that file apart from the reviews, and delete it when it is no longer "
+    "needed."
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
 Table = Mapping[str, Sequence[object]]
@@ -35,45 +36,51 @@ Table = Mapping[str, Sequence[object]]
 
 def import_(
     export: Annotated[
-        Path, typer.Argument(help="The file as it was downloaded, packed with gzip or zip or not.")
+        Path, typer.Argument(help="The file as downloaded, compressed with gzip or zip or not.")
     ],
-    out: Annotated[Path, typer.Option(help="The table of reviews to write; never overwrites.")],
+    out: Annotated[
+        Path, typer.Option(help="The table of reviews to write; an existing file is never overwritten.")
+    ],
     system: Annotated[
-        str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}, where it is not recognized.")
+        str | None,
+        typer.Option("--format", help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
     ] = None,
     score_field: Annotated[
-        str | None, typer.Option(help="The field that is the score, where there are several.")
+        str | None, typer.Option(help="The field to use as the score, if there are several.")
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns of any table, like paper=item_id,reviewer=rater_id,score=points."),
+        typer.Option(
+            help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
+        ),
     ] = None,
     best_first: Annotated[
         str | None,
-        typer.Option(help="The order of letters or words, like A,B,C,D; also of numbers if 1 is best."),
+        typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
     ] = None,
     unit: Annotated[
         str,
         typer.Option(
-            help="Whose severity counts on EasyChair: reviewer (who wrote) or member (who answers for it)."
+            help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
+            "responsible for it)."
         ),
     ] = "reviewer",
     people: Annotated[
-        Path | None, typer.Option("--map", help="Who is behind the ids: a table with signature, profile_id.")
+        Path | None, typer.Option("--map", help="A table of who is behind the ids: signature, profile_id.")
     ] = None,
     codes: Annotated[
-        Path | None, typer.Option(help="Write codes in place of reviewers, and this file with who has which.")
+        Path | None, typer.Option(help="Replace reviewers with codes, and write who has which to this file.")
     ] = None,
     known_codes: Annotated[
-        Path | None, typer.Option(help="The codes of an earlier import, for people to keep theirs.")
+        Path | None, typer.Option(help="The codes of an earlier import, so that people keep theirs.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Turn an export of HotCRP, OpenReview, CMT, EasyChair or pretalx, or any table, into a table of reviews.
 
-    The format is recognized from the content. Says what was recognized and what was dropped and why; times,
-    numbers of reviews and the order of rows never go further. Titles, the committee, conflicts and tracks are
-    written beside the table where the export has them (reviews.titles.csv and so on).
+    The format is recognized from the content. Reports what was recognized, what was dropped, and why. Times,
+    review numbers and the order of rows are always dropped. Titles, the committee, conflicts and tracks are
+    written beside the table if the export has them (reviews.titles.csv and so on).
 
     Example: blindcal import conf-scores.csv --out reviews.csv
     """

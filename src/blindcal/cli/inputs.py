@@ -27,47 +27,64 @@ ReviewsFile = Annotated[Path, typer.Argument(help="Table with columns paper, rev
 ReviewersFile = Annotated[
     Path,
     typer.Option(
-        help="Reviewers' calibration: reviewer, slope, offset, noise, optionally slope_se, offset_se, "
-        "correlation, noise_se; a row * for anyone outside the pools. Never fitted on these reviews."
+        help="Reviewers' calibration: columns reviewer, slope, offset, noise; optionally slope_se, "
+        "offset_se, correlation, noise_se; a row * for anyone without a row. Never fitted on these reviews."
     ),
 ]
 PoolsFile = Annotated[
     Path,
     typer.Option(
-        help="Who may have reviewed each paper: paper, reviewer, optionally probability. Or sampled "
-        "assignments: draw, paper, reviewer. Or everyone but some: paper, conflict. Or the word everyone."
+        help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
+        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
+        "Or the word everyone."
     ),
 ]
 Rate = Annotated[
     float | None,
-    typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; sets the bar."),
+    typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; this sets the bar."),
 ]
 Bar = Annotated[
     float | None,
-    typer.Option(parser=decimal, metavar="NUMBER", help="The bar itself, in units of quality (N(0,1))."),
+    typer.Option(
+        parser=decimal, metavar="NUMBER", help="The acceptance bar, as a quality (N(0,1) over papers)."
+    ),
 ]
 Better = Annotated[
-    str, typer.Option(help="Which scores are the better ones, high or low; nothing public can tell.")
+    str, typer.Option(help="Which scores are better, high or low; public data cannot show it.")
 ]
-Grid = Annotated[str | None, typer.Option(help="The scores that can be given: 1..10 or a list 1,3,5.")]
-Name = Annotated[str, typer.Option("--guarantee", help="steady, public or average; none needs --yes-leak.")]
+Grid = Annotated[
+    str | None, typer.Option(help="The scores reviewers can give: 1..10, or a list such as 1,3,5.")
+]
+Name = Annotated[
+    str, typer.Option("--guarantee", help="steady, public or average; none also needs --yes-leak.")
+]
 Added = Annotated[
     float,
     typer.Option(
         parser=probability,
         metavar="NUMBER",
-        help="With average: more success, on average over reviews, spent by price.",
+        help="Extra chance of naming an author that you allow: 0.01 = one more in 100 reviews. Only with "
+        "--guarantee average.",
     ),
 ]
-Epsilon = Annotated[str, typer.Option(help="Largest change of odds for any prior, as its log; or none.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(help="No decision changes anyone's odds by more than e^EPSILON; none removes the limit."),
+]
 Multiplier = Annotated[
     float | None,
-    typer.Option(parser=decimal, metavar="NUMBER", help="Largest growth of a right guess, in [1, 2]."),
+    typer.Option(
+        parser=decimal,
+        metavar="NUMBER",
+        help="Largest factor by which a correct guess may become more likely. Between 1 and 2.",
+    ),
 ]
 Cap = Annotated[
     float | None,
     typer.Option(
-        parser=probability, metavar="NUMBER", help="Largest posterior of any author after any outcome."
+        parser=probability,
+        metavar="NUMBER",
+        help="No decision may leave one author of a review more likely than this.",
     ),
 ]
 Never = Annotated[
@@ -75,15 +92,24 @@ Never = Annotated[
     typer.Option(
         parser=evidence,
         metavar="NUMBER",
-        help="Never decide against evidence at least this strong, in (0.5, 1).",
+        help="Never decide against evidence at least this strong. Between 0.5 and 1.",
     ),
 ]
-ConferenceName = Annotated[str, typer.Option(help="A name for the ledger, if one key serves several.")]
+ConferenceName = Annotated[
+    str, typer.Option(help="This conference's name in the ledger, if one key serves several.")
+]
 Misfit = Annotated[
     bool,
-    typer.Option("--despite-misfit", help="Go on though the calibration does not fit the scores at all."),
+    typer.Option("--despite-misfit", help="Continue even if the calibration does not fit the scores at all."),
 ]
-Leak = Annotated[bool, typer.Option("--yes-leak", help="Allow --guarantee none: full calibration.")]
+Leak = Annotated[
+    bool,
+    typer.Option(
+        "--yes-leak",
+        help="Allow decisions to reveal reviewers: --guarantee none, or a budget that reveals at least half "
+        "of what full calibration would.",
+    ),
+]
 
 
 @contextmanager
@@ -105,10 +131,10 @@ def guarantee_of(
     never_against: float | None,
     yes_leak: bool,
 ) -> Guarantee:
-    """The guarantee that the options ask for."""
+    """The guarantee that the options request."""
     if name == "none" and not yes_leak:
         raise InputError(
-            "--guarantee none lets every decision tell who reviewed the paper: it needs --yes-leak"
+            "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
         )
     if name in _UNLIMITED and epsilon not in (_EPSILON, "none"):
         raise InputError(f"--epsilon has no effect with --guarantee {name}: leave it out")

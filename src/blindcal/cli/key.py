@@ -14,20 +14,20 @@ from blindcal.decisions.records import sealed_folder
 from blindcal.errors import RefusedError
 
 ADVICE = (
-    "Only you can read it. It stays secret forever: whoever holds it can work out the coins, and with the",
-    "decisions much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
+    "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",
+    "decisions, much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
     "with the folder {sealed}, which remembers what was decided. If the key is lost, the decisions",
     "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
 )
 
 
 def key(
-    path: Annotated[Path, typer.Argument(help="The file to write; an existing one is never overwritten.")],
+    path: Annotated[Path, typer.Argument(help="The file to write; an existing file is never overwritten.")],
     as_json: Json = False,
 ) -> None:
     """Make a secret key of 32 random bytes in a new file that only you can read.
 
-    Its fingerprint tells it from other keys and nothing more: every certificate names it.
+    The fingerprint identifies the key and reveals nothing else about it; every certificate includes it.
 
     Example: blindcal key key.bin
     """
@@ -45,7 +45,7 @@ def new_key(path: Path) -> Key:
     sealed = sealed_folder(path)
     if os.path.lexists(sealed) and not os.path.lexists(path):
         raise RefusedError(
-            f"{sealed} holds decisions of a key that is not there: restore that key from its backup, or "
-            "give the new key of other conferences another name"
+            f"{sealed} holds decisions of a key that is missing: restore that key from its backup, or "
+            "use another name for a new key for other conferences"
         )
     return make_key(path)

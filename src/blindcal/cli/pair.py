@@ -28,7 +28,7 @@ def pair(
         typer.Option(
             parser=probability,
             metavar="NUMBER",
-            help="Largest chance allowed of accepting the worse paper: adds the best policy.",
+            help="Largest chance of accepting the worse paper that you allow; adds the best policy.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -36,7 +36,7 @@ def pair(
         typer.Option(
             parser=decimal,
             metavar="NUMBER",
-            help="Instead: the best policy whose decision changes no odds by more than e^EPSILON.",
+            help="Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON.",
         ),
     ] = None,
     as_json: Json = False,
@@ -44,7 +44,8 @@ def pair(
     """The belief, the frontier and a policy for two papers reviewed by two reviewers, one review each.
 
     Assignment A1 is reviewer 1 on paper 1, A2 is reviewer 2 on paper 1. The conference error is the chance of
-    accepting the worse paper, the adversary error the chance that its best guess of the assignment is wrong.
+    accepting the worse paper; the adversary error is the chance that the adversary's best guess of the
+    assignment is wrong.
 
     Example: blindcal pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
     """
@@ -89,7 +90,7 @@ def _report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str,
 
 def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
     rows: list[tuple[object, ...]] = [
-        ("weight: what the scores alone say of the assignment", *belief.weight.tolist()),
+        ("weight: what the scores alone say about the assignment", *belief.weight.tolist()),
         ("favor: chance that paper 1 is the better one", *belief.favor.tolist()),
         ("price: cost of deciding against that, per unit of weight", *np.abs(2 * belief.favor - 1).tolist()),
     ]
@@ -100,7 +101,7 @@ def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
     least, most = ((float(front.conference_error[k]), float(front.adversary_error[k])) for k in (0, -1))
     if least == most:
         say(f"One point: conference error {number(least[0])}, adversary error {number(least[1])}.")
-        say("Deciding by the evidence adds nothing to what the scores tell.")
+        say("Deciding by the evidence adds nothing to what the scores reveal.")
     else:
         say(f"Frontier: conference error {number(least[0])} to {number(most[0])},")
         say(f"          adversary error  {number(least[1])} to {number(most[1])}.")
@@ -116,8 +117,11 @@ def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
                 ("conference error", float(found.conference_error)),
                 ("adversary error", max(float(found.adversary_error), 0.0)),
                 ("adversary error from the scores alone", float(found.scores_only_error)),
-                ("epsilon: odds change at most by e^", float(found.epsilon)),
-                ("multiplier: a right guess at most so many times likelier", float(found.multiplier)),
+                ("epsilon: odds change by at most e^", float(found.epsilon)),
+                (
+                    "multiplier: a correct guess becomes at most this many times likelier",
+                    float(found.multiplier),
+                ),
                 ("largest posterior after any decision", float(found.largest_posterior)),
             ],
         )

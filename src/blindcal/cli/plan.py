@@ -51,15 +51,16 @@ from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import cores
 
 _WORDS = {
-    "public": "public: decisions tell nothing new",
+    "public": "public: decisions reveal nothing new",
     "steady": "steady: no decision makes the best guess likelier",
     "average": "average: the best guess is no likelier on average",
     "none": "none: full calibration",
 }
 
 _COLUMNS = """\
-wrong: papers on the wrong side of the bar; benefit kept: of what full calibration gains over raw;
-against evidence: decided against their reviewers' scores; author named: chance for a review. All expected."""
+wrong: papers on the wrong side of the bar; benefit kept: share of what full calibration gains over raw;
+against evidence: papers decided against their reviewers' scores; author named: chance per review.
+All numbers are expected values."""
 
 
 def plan(
@@ -79,20 +80,21 @@ def plan(
     conference: ConferenceName = "conference",
     key: Annotated[
         Path | None,
-        typer.Option(help="Also print the commitment to publish before the draw, under this key."),
+        typer.Option(help="Also print the commitment under this key, to publish before the draw."),
     ] = None,
     only: Annotated[
-        bool, typer.Option("--only", help="Leave the menu out: only what was asked for.")
+        bool, typer.Option("--only", help="Skip the menu: show only the requested guarantee.")
     ] = False,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     as_json: Json = False,
 ) -> None:
-    """Everything but the toss: what the asked guarantee promises, and the menu for this conference.
+    """Show what each guarantee would cost this conference, without tossing a coin.
 
-    For each guarantee the expected share of wrong decisions, how much of full calibration's benefit it keeps,
-    how many papers would be decided against the evidence, and the chance to name a review's author. Nothing
-    is written and no coin is tossed: every number is an expectation over public information.
+    Prints what the requested guarantee promises, then the menu: for each guarantee the expected share of
+    wrong decisions, how much of full calibration's benefit it keeps, how many papers would be decided against
+    the evidence, and the chance of naming a review's author. Nothing is written; every number is an
+    expectation over public information.
 
     Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     """
@@ -134,13 +136,13 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     request = planned.request
     say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; no coin was tossed")
     bar = f"bar: quality {planned.conference.bar:g}"
-    say(f"{bar}, in standard deviations of papers (quality is N(0,1) over papers)")
+    say(f"{bar} (quality is N(0,1) over papers)")
     say(f"better: {request.better} scores")
     say(fit_line(planned.fit))
     say(
-        f"asked: {shown(request.guarantee)}. Wrong decisions expected {percent(facts['expected_wrong'])}, "
-        f"naming a review's author {percent(facts['success'])} "
-        f"(scores alone {percent(facts['success_scores_only'])})"
+        f"requested: {shown(request.guarantee)}. Expected: {percent(facts['expected_wrong'])} of decisions "
+        f"wrong, {percent(facts['success'])} of authors named "
+        f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
     if request.guarantee.spends:
         say(budget_line(facts["added_share_of_full"]))
@@ -169,26 +171,29 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
 
 
 def _at_stake(papers: int) -> str:
-    """The sentence on papers that all likely reviewers decide alike.
+    """The sentence on papers for which all likely reviewers lead to the same decision.
 
-    >>> _at_stake(0)
-    'In every paper something is at stake: likely reviewers can lead to different decisions.'
+    >>> print(_at_stake(85))
+    For 85 papers the decision does not depend on who reviewed them.
+    >>> print(_at_stake(0))
+    For every paper the decision can depend on who reviewed it.
     """
     if not papers:
-        return "In every paper something is at stake: likely reviewers can lead to different decisions."
-    return f"In {count(papers, 'paper')} nothing is at stake: all likely reviewers lead to the same decision."
+        return "For every paper the decision can depend on who reviewed it."
+    whom = "it" if papers == 1 else "them"
+    return f"For {count(papers, 'paper')} the decision does not depend on who reviewed {whom}."
 
 
 def _secret(papers: int) -> str:
-    """The sentence on papers whose authors the scores alone give away.
+    """The sentence on papers whose reviewers the scores alone reveal.
 
     >>> print(_secret(1))
-    In 1 paper the scores alone name every author with 95 % certainty: nothing is secret there.
+    For 1 paper the scores alone name every author with 95 % certainty, so nothing is left to protect.
     """
     named = f"the scores alone name every author with {100 * KNOWN:.0f} % certainty"
     if not papers:
-        return f"In no paper do {named}."
-    return f"In {count(papers, 'paper')} {named}: nothing is secret there."
+        return f"For no paper do {named}."
+    return f"For {count(papers, 'paper')} {named}, so nothing is left to protect."
 
 
 def fit_line(fit: Agreement) -> str:

@@ -27,9 +27,9 @@ _READINGS = {
 def simulate(
     papers: Annotated[int, typer.Option(help="Papers in a conference.")] = 100,
     reviewers: Annotated[
-        int, typer.Option(help="Reviewers in a conference; loads as even as possible.")
+        int, typer.Option(help="Reviewers in a conference, with loads as even as possible.")
     ] = 100,
-    per_paper: Annotated[int, typer.Option(help="Reviews of each paper.")] = 3,
+    per_paper: Annotated[int, typer.Option(help="Reviews per paper.")] = 3,
     noise: Annotated[str, typer.Option(help="Noise levels, separated by commas.")] = "0,0.25,0.5",
     trials: Annotated[int, typer.Option(help="Simulated conferences at each noise level.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
@@ -41,7 +41,7 @@ def simulate(
         ),
     ] = "text",
     methods: Annotated[
-        str, typer.Option(help=f"Among {', '.join(METHODS)}; separated by commas.")
+        str, typer.Option(help=f"One or more of {', '.join(METHODS)}, separated by commas.")
     ] = _METHODS,
     workers: Annotated[
         int | None, typer.Option(help="Processes on this machine.  [default: all cores]")
@@ -51,7 +51,7 @@ def simulate(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="Keep finished parts here; the same command then goes on with the rest."),
+        typer.Option(help="Keep finished parts here; the same command then resumes."),
     ] = None,
     intervals: Annotated[bool, typer.Option(help="Add standard errors to the JSON.")] = False,
     as_json: Json = False,
@@ -84,8 +84,8 @@ def simulate(
     if as_json:
         emit_json(_report(levels, result, intervals))
     else:
-        size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews a paper"
-        say(f"{trials} conferences a line: {size}")
+        size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
+        say(f"{trials} conferences per line: {size}")
         say(f"{_READINGS[reading]}; standard errors after +-")
         _print(levels, result)
 

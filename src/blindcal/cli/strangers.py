@@ -28,15 +28,15 @@ def strangers_listed(reviews: Path, out: Path | None) -> Iterator[None]:
 def _listed(error: InputError, path: Path, out: Path | None) -> str:
     """Write the file; what is said of it."""
     if out is not None and out.resolve() in path.resolve().parents:
-        return f"who they are is not written down: {path.parent} is in the --out folder, which is sent on"
+        return f"their names are not written down: {path.parent} is in the --out folder, which you will share"
     if path.exists() and not _ours(path):
-        return f"who they are is not written down: {path} is there already"
+        return f"their names are not written down: {path} already exists"
     columns = dict(zip(_COLUMNS, zip(*error.confidential, strict=True), strict=True))
     try:
         write_table(path, columns, confidential=True, replace=True)
     except OSError as problem:
-        return f"who they are cannot be written to {path}: {problem.strerror}"
-    return f"who they are, and the nearest names that are known: {path} (CONFIDENTIAL, never send on)"
+        return f"their names cannot be written to {path}: {problem.strerror}"
+    return f"their names, and the closest known names: {path} (CONFIDENTIAL, never share)"
 
 
 def _ours(path: Path) -> bool:

@@ -20,15 +20,15 @@ def verify(
     reviews: ReviewsFile,
     reviewers: ReviewersFile,
     pools: PoolsFile,
-    key: Annotated[Path, typer.Option(help="The secret key; the sealed folder must lie beside it.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the public files, to compare them too.")] = None,
+    key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     conference: ConferenceName = "conference",
     as_json: Json = False,
 ) -> None:
     """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
 
-    Give the files that were given to decide; the options are taken from the sealed record and shown. For a
-    confidential auditor: the files say who reviewed what. Ends with code 4 if anything does not agree.
+    Give the same files as for decide; the options are taken from the sealed record and shown. For an auditor
+    who may know who reviewed what, since the files say so. Exits with code 4 if anything does not agree.
 
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """

@@ -48,7 +48,7 @@ class Key:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that may be published: they tell keys apart, and nothing of the key.
+        """16 hexadecimal digits that may be published: they identify the key and reveal nothing else of it.
 
         >>> Key(bytes(32)).fingerprint
         'bf82c30b3a215fa2'
@@ -106,7 +106,7 @@ def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
 
 
 def commitment(key: Key, content: object) -> str:
-    """A number to publish before the draw: it fixes key and content, and tells nothing of either.
+    """A number to publish before the draw: it fixes key and content, and reveals nothing about either.
 
     >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
     True

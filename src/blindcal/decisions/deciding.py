@@ -54,8 +54,8 @@ def decide(
 
     The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
     `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` are
-    folders published before with this key, to make sure of key and ledger. `yes_leak` is the word of a chair
-    who lets decisions reveal half or more of what full calibration would.
+    folders published earlier with this key, to check key and ledger against. `yes_leak` is the consent of
+    a chair who lets decisions reveal half or more of what full calibration would.
     """
     if reason.strip() and not amend:
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
@@ -104,19 +104,19 @@ def _frozen_bar(ledger: Ledger, request: Request) -> float | None:
 
 
 def _key(path: Path, out: Path) -> Key:
-    """The key, once it is certain that it and its sealed folder lie apart from what is sent on."""
+    """The key, once it is certain that it and its sealed folder lie apart from what is shared."""
     check_apart(path, out)
     check_writable(out)
     sealed = sealed_folder(path)
     if not path.exists():
         if sealed.exists():
             raise RefusedError(
-                f"{sealed} holds decisions of a key that is not there, {path}: restore the key from its "
+                f"{sealed} holds decisions of a missing key, {path}: restore the key from its "
                 "backup; a new one would draw new coins"
             )
         raise InputError(
-            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. If "
-            "they were, give the key they were decided with: another one would draw new coins"
+            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. "
+            "If they were, give the key they were decided with: another one would draw new coins"
         )
     for folder in (path.parent, out):
         clear_stale(folder)

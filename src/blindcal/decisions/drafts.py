@@ -163,7 +163,7 @@ def _to_decide(
 
 
 def _left(past: Past, request: Request, part: Conference) -> Fraction | None:
-    """What is left of a shared budget, in right guesses: reviews bring their share, decisions used theirs.
+    """What is left of a shared budget, in correct guesses: reviews bring their share, decisions used theirs.
 
     None for the first release, which has it all.
     """

@@ -44,7 +44,7 @@ def coin_facts(
 
 
 def input_stamp(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
-    """What tells one input from another, whatever the order of its rows; it tells nothing without the key."""
+    """What identifies an input, whatever the order of its rows; it reveals nothing without the key."""
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
     return key.stamp("input", {"settings": request.settings, "papers": papers}).hex()
 

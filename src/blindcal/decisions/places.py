@@ -14,15 +14,15 @@ _MOST_LINKS = 40
 
 
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be sent on."""
+    """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be shared."""
     public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
     if any(_within(place, folder) for place in public for folder in sealed):
-        raise InputError("`out` must not lie in the sealed folder, which is never sent on")
+        raise InputError("`out` must not lie in the sealed folder, which must never be shared")
     sent = [_real(out), *map(_real, Path(out).iterdir() if Path(out).is_dir() else ())]
     if any(_within(place, folder) for place in (*_places(Path(key_path)), *sealed) for folder in sent):
         raise InputError(
             "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
-            "it is there to be sent on"
+            "that folder is meant to be shared"
         )
 
 

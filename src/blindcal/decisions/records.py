@@ -101,7 +101,7 @@ class Record:
 
     @property
     def request(self) -> Request:
-        """What was asked for when it was made."""
+        """What was requested when it was made."""
         return recorded_request(self.conference, self.settings)
 
 
@@ -116,7 +116,7 @@ class Ledger:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key from another, in every sealed file and every certificate."""
+        """What identifies this key, in every sealed file and every certificate."""
         return self.key.fingerprint
 
     @property

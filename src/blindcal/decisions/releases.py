@@ -90,7 +90,7 @@ def _refuse_unsaid(
     if other is not None:
         raise RefusedError(
             f"these are the scores of conference {other!r}, which was decided with this key, with other "
-            "reviewers' ids: under new names they would be tossed again. Give the ids that were given then, "
+            "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
             "or use another key if these are other papers"
         )
     if amend and not released and not back:
@@ -107,8 +107,8 @@ def _explain_return(back: int, papers: int, released: bool) -> str:
         "counted in, give `amend` `reason`"
     )
     return (
-        f"{back} of {papers} papers look like papers that were decided with this key under another name of "
-        f"the conference. {way}. Other papers that only look alike need a key of their own"
+        f"{back} of {papers} papers look like papers that were decided with this key under another "
+        f"name for the conference. {way}. Different papers that only look alike need a key of their own"
     )
 
 
@@ -124,7 +124,7 @@ def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
     if guarantee.spends and share >= MOST_SPENT_UNSAID:
         raise InputError(
             f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
-            "reveal here: choose a smaller one, or say so with `yes_leak`"
+            "reveal here: choose a smaller one, or allow it with `yes_leak`"
         )
 
 

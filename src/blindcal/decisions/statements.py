@@ -1,4 +1,4 @@
-"""What is said of a release: the public table of decisions, the public certificate, claims in a record."""
+"""What is said about a release: the public table of decisions, the public certificate, claims in a record."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> I
         else:
             cells, position = line.rstrip("\r").split(separator), position + len(line) + 1
         if log.torn is None and len(line) > MAX_CELL and (longest := max(map(len, cells))) > MAX_CELL:
-            log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters a cell")
+            log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters per cell")
         if log.torn is None:
             yield cells
 
@@ -328,7 +328,7 @@ def _quoted_record(
         if len(cells) > MAX_COLUMNS:
             log.torn = _beyond(log.file, row, len(cells), MAX_COLUMNS, "columns")
         elif len(cells[-1]) > MAX_CELL:
-            log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters a cell")
+            log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters per cell")
         if log.torn or ending != separator:
             return cells, position
     place = f"the cell that starts at byte {start + len(text[:position].encode())}"

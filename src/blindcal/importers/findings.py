@@ -84,8 +84,8 @@ class Found:
 
 
 TIMES, ORDINALS, TEXTS, UNUSED = (
-    "times can tell who wrote a review",
-    "numbers and letters of reviews can tell who wrote them",
+    "times can reveal who wrote a review",
+    "numbers and letters of reviews can reveal who wrote them",
     "review texts are not needed",
     "not needed",
 )
@@ -102,7 +102,7 @@ def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dr
     """The columns that go no further, by reason.
 
     >>> [str(item) for item in dropped_columns(["Created", "Reviewer Number", "country"], ["Comments"])]
-    ['Created: times can tell who wrote a review', 'Reviewer Number: numbers and letters of reviews can tell
+    ['Created: times can reveal who wrote a review', 'Reviewer Number: numbers and letters of reviews can tell
     who wrote them', 'Comments: review texts are not needed', 'country: not needed']
     """
     texts = list(dict.fromkeys(texts))

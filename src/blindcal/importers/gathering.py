@@ -35,7 +35,7 @@ NO_ORDER = (
 class Imported:
     """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
 
-    `rounds` has one entry a review, in the order of `reviews`, or none at all. `titles` and `tracks` are by
+    `rounds` has one entry per review, in the order of `reviews`, or none at all. `titles` and `tracks` are by
     paper, `committee` has each known person's name (empty where there is only the id), `conflicts` are pairs
     of paper and reviewer. `recognized`, `dropped` and `warnings` are for the chair; they name nobody.
     """
@@ -111,7 +111,7 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         committee=committee,
         conflicts=_conflicts(found, people),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
-        dropped=(*found.dropped, Dropped("the order of rows", "it can tell who wrote a review")),
+        dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
             *found.warnings,
             *_left_out(found.rows, scored),

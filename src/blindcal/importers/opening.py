@@ -23,7 +23,7 @@ _MAX_PARTS = 2_000
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
 _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
-    (b"%PDF", "a PDF file", "must be an export with one row a review"),
+    (b"%PDF", "a PDF file", "must be an export with one row per review"),
 )
 
 
@@ -153,7 +153,7 @@ def _json_line(line: str, number: int, file: str) -> object:
         return parse_json(line, file)
     except InputError as error:
         found = error.problems[0].found
-        raise refuse([Problem(file, number, None, "must be one JSON value a line", found)]) from None
+        raise refuse([Problem(file, number, None, "must be one JSON value per line", found)]) from None
 
 
 def _refused(file: str, rule: str, found: str) -> InputError:

@@ -237,7 +237,7 @@ def _dropped(
     return (
         *dropped_columns([*times, *others], texts),
         *(
-            [Dropped("the numbers of notes", "they tell in which order reviews were written")]
+            [Dropped("the numbers of notes", "they reveal in which order reviews were written")]
             if "number" in keys
             else []
         ),

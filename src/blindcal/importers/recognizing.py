@@ -90,7 +90,7 @@ def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
         if name not in FORMATS:
             raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
         module = FORMATS[name]
-        return module, module.recognize(opened, choices) or f"{name}, as asked"
+        return module, module.recognize(opened, choices) or f"{name}, as requested"
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what

@@ -97,7 +97,7 @@ class _Rows(_Walk):
             rule = f"must number its cells upward, at most {MAX_COLUMNS:,}"
             raise self.bad(rule, f"{column}", self.row)
         if len(text) > MAX_CELL:
-            rule = f"must have at most {MAX_CELL:,} characters a cell"
+            rule = f"must have at most {MAX_CELL:,} characters per cell"
             raise self.bad(rule, f"{len(text):,}", self.row)
         self.cells.extend([""] * (column - 1 - len(self.cells)))
         self.cells.append(text)

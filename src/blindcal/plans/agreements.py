@@ -132,7 +132,7 @@ def refuse_misfit(fit: Agreement, *, despite_misfit: bool) -> None:
         found = "; ".join(fit.notes)
         raise InputError(
             f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
-            "about these scores; to go on all the same, give `despite_misfit`"
+            "about these scores; to continue anyway, give `despite_misfit`"
         )
 
 
@@ -258,7 +258,7 @@ def _gross(world: World) -> bool:
 
 
 def _middle_half(values: Array) -> float:
-    """The standard deviation that a normal law with these quartiles has."""
+    """The standard deviation that a normal distribution with these quartiles has."""
     low, high = np.quantile(values, (0.25, 0.75))
     return float(high - low) / 1.349
 

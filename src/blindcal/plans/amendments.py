@@ -9,7 +9,7 @@ with equal scores have no order of their own, so tuples that differ by it share 
 A tuple of reviewers that the earlier table did not know takes the probability of the outcome itself, which
 tells nothing; a review without a partner is averaged over. Where tuples are too many to be listed, or scores
 changed over more than two releases (which review is which would have to be followed through all of them), a
-paper is decided again by public information alone, which adds nothing to what was told.
+paper is decided again by public information alone, which adds nothing to what was revealed.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _reduced(case: PaperCase, parts: Sequence[Exact]) -> Exact:
     for part in parts:
         factor = factor * part
     if not (integers(case.scores_belief.weight) * factor).any():
-        # No tuple of the corrected pool could have led to what was seen: the earlier decisions tell nothing.
+        # No tuple of the corrected pool can have led to what was seen: the earlier decisions reveal nothing.
         factor = np.ones(len(case.tuples), dtype=object)
     lowest: Exact = factor // gcd(*factor.tolist())
     return lowest

@@ -93,7 +93,9 @@ def certify(
         else:
             mixed = _more(mixed, missed)
     if _missed(case, public(), guarantee).size:
-        raise CertificateError("no table keeps the asked limits for these public data, not even a constant")
+        raise CertificateError(
+            "no table keeps the requested limits for these public data, not even a constant"
+        )
     return public(), _claim(belief, case, public(), factor, 1.0)
 
 
@@ -174,7 +176,7 @@ def _more(weight: float, missed: Array | None) -> float:
 
 
 def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
-    """The same decision for every secret, by the evidence that is public: it tells nothing to anyone."""
+    """The same decision for every secret, by the evidence that is public: it reveals nothing to anyone."""
     favor = float((case.weight / case.total).astype(np.float64) @ belief.favor)
     table = np.full(fixed.shape, UNIT if favor > 0.5 else 0)
     return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
@@ -222,7 +224,7 @@ def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[E
 
 
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
-    """What a table promises, whatever was asked of it; exact numbers rounded outwards."""
+    """What a table promises, whatever was requested of it; exact numbers rounded outwards."""
     return _claim(belief, exact_case(belief, factor), policy, factor, mixed)
 
 
@@ -258,7 +260,7 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
 
 
 def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:
-    """Whether a table keeps, exactly, every limit that is asked of one paper.
+    """Whether a table keeps, exactly, every limit that is requested of one paper.
 
     >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))
     >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())

@@ -19,7 +19,7 @@ from blindcal.policies.solvers import Solved
 from blindcal.workers import each
 
 _SAME_VERTEX = 1e-9
-# Prices at which every frontier is looked at first: wrong decisions per right guess about a review.
+# Prices at which every frontier is looked at first: wrong decisions per correct guess about a review.
 _PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
 # A budget row exactly at the least success is met by a rounding or not at all.
 _ROOM = 1e-12
@@ -27,7 +27,7 @@ _ROOM = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """One table a paper. `price`: wrong decisions per added right guess about a review, at which a shared
+    """One table per paper. `price`: wrong decisions per added correct guess about a review, at which a shared
     budget was spent (None: no budget). `bounds`: a share of wrong decisions that no table of each paper
     can beat; proved, or from a sample of tuples where they are not listed."""
 

@@ -53,7 +53,7 @@ _NOTHING = 1e-9
 class Figures:
     """What one paper's table does on average over the public belief, beside full and public calibration.
 
-    Errors are chances of a wrong decision; `against` is the chance to decide against the evidence;
+    Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
     `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
     `gap`.
     """
@@ -88,7 +88,7 @@ def plan_paper(
     sample: Sample | None = None,
     bound: float = inf,
 ) -> PaperPlan:
-    """Certify one paper's table and work out its figures; `factor` is what earlier decisions told."""
+    """Certify one paper's table and work out its figures; `factor` is what earlier decisions revealed."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
     told = figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
     return PaperPlan(policy, stated, told, weights_digest(belief))
@@ -184,7 +184,7 @@ def worst(claims: Sequence[Claim]) -> Claim:
 
 
 def at_most(stated: Claim, told: float) -> Claim:
-    """The claim of a public decision for somebody who has seen decisions that moved odds by up to e^told.
+    """The claim of a public decision for someone who has seen decisions that moved odds by up to e^told.
 
     >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), np.ones(2), Guarantee("public"))
     >>> after = at_most(stated, 0.25)
@@ -215,7 +215,7 @@ def figures(
     sample: Sample | None = None,
     bound: float = inf,
 ) -> Figures:
-    """The errors of a table and of its alternatives; what single tuples tell comes from a `sample` of them
+    """The errors of a table and of its alternatives; what single tuples reveal comes from a `sample` of them
     where they are not listed. `bound` is an error that no table can beat. `raw_accept` is 1 or 0, or at a tie
     of mean scores the share of the tied papers that fits.
 
@@ -257,7 +257,7 @@ def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
 
 
 def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
-    """The adversary's chance to name the author of each slot, given `chance[secret]` to be accepted.
+    """The adversary's chance of naming the author of each slot, given `chance[secret]` to be accepted.
 
     >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
     array([0.4])
@@ -298,7 +298,7 @@ def weights_digest(belief: Belief) -> str:
 
 
 def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
-    """Whether the added success, mean over reviews, is at most what was asked, exactly."""
+    """Whether the added success, mean over reviews, is at most what was requested, exactly."""
     if not guarantee.spends:
         return True
     reviews = sum(c.reviews for c in claims)
@@ -310,7 +310,7 @@ def paired(first: Sequence[Claim], second: Claim, policy: ExactPolicy, same_publ
 
     Success is that given the earlier decisions or, where the public data are the same, what the second one
     adds on top of the success of the first; whichever is more. Epsilons and multipliers of the tables
-    compose: they must hold for somebody who knows that the reviewers were corrected in between.
+    compose: they must hold for someone who knows that the reviewers were corrected in between.
     """
     before = second.success_scores_only
     on_top = [one.success + second.added for one in first if same_public_data]

@@ -24,8 +24,8 @@ class Plan:
     """What a request leads to, before any coin is tossed: for each paper (in the order of `conference.cases`)
     its exact policy, what that promises and what it costs.
 
-    `price`: wrong decisions per added right guess, where a budget is shared. `fit`: how well the calibration
-    predicts the scores. `remarks`: what the chair should know, in words.
+    `price`: wrong decisions per added correct guess, where a budget is shared. `fit`: how well the
+    calibration predicts the scores. `remarks`: what the chair should know, in words.
     """
 
     conference: Conference

@@ -1,4 +1,4 @@
-"""What a chair should know beside the figures: plain sentences that say what was probably meant.
+"""What a chair should know besides the figures: plain sentences that say what was probably meant.
 
 Pure functions of public information; the command line prints what they return.
 """
@@ -23,15 +23,15 @@ _WHOM = "everyone who might have reviewed the paper as an outsider sees it"
 
 
 def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
-    """Whether nobody or everybody is expected to pass a bar that was given."""
+    """Whether no paper or every paper is expected to pass a bar that was given."""
     if bar is None or 0 < sum(conference.raw_accept) < len(conference.raw_accept):
         return []
     who = "every" if all(conference.raw_accept) else "no"
     score = ", not a score" if abs(bar) > _FAR_BAR else ""
     return [
         f"{who} paper is expected to pass `bar` {number_text(bar)}: the bar is a quality{score}, in standard "
-        "deviations over papers (0 is the average paper, 1 better than five in six). To accept the best "
-        "quarter give `accept_rate` 0.25 instead"
+        "deviations over papers (0 is the average paper; 1 is better than five in six). To accept the best "
+        "quarter, give `accept_rate` 0.25 instead"
     ]
 
 
@@ -61,7 +61,7 @@ def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> lis
     if (named := figures["success_scores_only"]) > NAMED:
         remarks.append(
             f"the pools and scores already name {100 * named:.1f} % of the authors: nothing here can hide "
-            f"them. A pool should list {_WHOM}; was it made from those who did?"
+            f"them. A pool should list {_WHOM}; does it list only those who did?"
         )
     wrong, raw = figures["expected_wrong"], figures["expected_wrong_raw"]
     if never_against is not None and wrong > raw:
@@ -74,14 +74,14 @@ def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> lis
 
 
 def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> list[str]:
-    """What the chair should know of the files before anything is planned."""
+    """What the chair should know about the files before anything is planned."""
     reviews = inputs.reviews
     sources = inputs.sources
     remarks = stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(
             f"the scores look rounded to {_listed(reviews.grid.tolist())}, and no `grid` says so: they are "
-            "taken as exact numbers, and the certificate is for that"
+            "taken as exact numbers, and the certificate assumes that"
         )
     return [*remarks, *pool_remarks(conference), *bar_remarks(conference, bar)]
 
@@ -101,7 +101,8 @@ def stray_remarks(
 
     Candidates without calibration are no remark but an error, found where the conference is prepared.
     """
-    if str(source) == EVERYONE:
+    # `everyone` is a word and no file; `Inputs` calls it by the argument's name.
+    if str(source) in (EVERYONE, f"`pools` {EVERYONE}"):
         return []
     columns = [Column("paper", "id"), Column("conflict", "id", required=False, secret=True)]
     table = read_table(source, columns, extra=True)
@@ -122,8 +123,8 @@ def stray_remarks(
     if strangers := len(barred - set(people) - {OUTSIDER}):
         whom = "a person" if strangers == 1 else f"{strangers:,} people"
         remarks.append(
-            f"{table.file} has conflicts of {whom} without calibration: they bar nobody. Is a name spelled "
-            "differently than in the reviewers' calibration?"
+            f"{table.file} has conflicts of {whom} without calibration: they exclude no one. Is a name "
+            "spelled differently from the reviewers' calibration?"
         )
     return remarks
 

@@ -1,4 +1,4 @@
-"""What the chair asked for: the guarantee, how many papers, which end of the scale is better."""
+"""What the chair requested: the guarantee, how many papers, which end of the scale is better."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIRE = {
 
 @dataclass(frozen=True)
 class Request:
-    """What the chair asked for. It is frozen with the first release: later ones may only change data."""
+    """What the chair requested. It is frozen with the first release: later ones may only change data."""
 
     guarantee: Guarantee
     conference: str = "conference"

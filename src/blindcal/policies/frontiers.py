@@ -145,7 +145,7 @@ def _one_accept(lean: Array, weight: Array, lowered: Array, disagree: Flags) -> 
 
 
 def _follow(other_lean: Array, other_weight: Array) -> Array:
-    """At a favor of exactly 1/2: decide like the other secret, which tells nothing."""
+    """At a favor of exactly 1/2: decide like the other secret, which reveals nothing."""
     return 0.5 + 0.5 * np.sign(other_lean) * (other_weight > 0.0)
 
 

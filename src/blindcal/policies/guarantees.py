@@ -16,7 +16,7 @@ NAMES = ("public", "steady", "average", "none")
 class Guarantee:
     """What every table of a conference must keep.
 
-    `public`: decide by public information alone; decisions tell nobody anything new, whatever they know.
+    `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
     `steady`: no decision makes the best guess about a review's author likelier.
     `average`: the best guess is no likelier on average over the two outcomes: zero added success for
     every paper; with `added_success` above 0, so much more on average over reviews, spent by price.

@@ -16,7 +16,7 @@ from blindcal.errors import InputError
 class Limits:
     """What a policy must keep, all optional and combinable.
 
-    `success`: the adversary's chance of a right guess, mean over slots, at most this.
+    `success`: the adversary's chance of a correct guess, mean over slots, at most this.
     `steady`: no outcome raises any slot's top posterior above its value from the scores alone.
     `epsilon`: no odds between secrets change by more than a factor e^epsilon.
     `multiplier`: max accept + max reject over the secrets, in [1, 2].
@@ -67,7 +67,7 @@ class Policy:
         object.__setattr__(self, "accept", array)
 
     def conference_error(self, belief: Belief) -> Array:
-        """`sum_r weight * (accept*(1-favor) + (1-accept)*favor)`, one number an instance."""
+        """`sum_r weight * (accept*(1-favor) + (1-accept)*favor)`, one number per instance."""
         weight, favor, accept = _aligned(belief, self)
         wrong = accept * (1.0 - favor) + (1.0 - accept) * favor
         return np.asarray((weight * wrong).sum(axis=-1))
@@ -205,7 +205,7 @@ def proposition_strategy(belief: Belief, g: Policy) -> Policy:
 
     The h family decides by the evidence of the true or of the wrong secret. Where the two secrets disagree
     that is every strategy, so `g` itself is returned; where they agree it is the one decision both favor,
-    which errs least and tells nothing. (With a favor of 1/2 the other secret's evidence decides.)
+    which errs least and reveals nothing. (With a favor of 1/2 the other secret's evidence decides.)
 
     >>> belief = Belief([[0.6, 0.4], [0.6, 0.4]], [[0.9, 0.8], [0.9, 0.2]])
     >>> proposition_strategy(belief, Policy([0.7, 0.1])).accept
@@ -244,7 +244,7 @@ class LabelSums:
 
     @property
     def guesses(self) -> Array:
-        """The chance that each label is a right guess: a label below 0 is nobody."""
+        """The chance that each label is a correct guess: a label below 0 is nobody."""
         return np.where(self.label < 0, 0.0, self.mass)
 
 

@@ -48,7 +48,7 @@ def private_policy(
     array([0.9375, 0.4375])
     >>> private_policy(belief, success=0.7).accept  # the lighter secret decides one time in four
     array([1.  , 0.75])
-    >>> private_policy(belief, steady=True).accept  # here no decision may tell anything at all
+    >>> private_policy(belief, steady=True).accept  # here no decision may reveal anything at all
     array([1., 1.])
     """
     limits = Limits(success, steady, epsilon, multiplier, posterior_cap)
@@ -161,7 +161,7 @@ def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
 
 
 def _check_achievable(belief: Belief, limits: Limits) -> None:
-    """The scores alone already tell so much: no policy keeps a lower limit."""
+    """The scores alone already reveal so much: no policy keeps a lower limit."""
     if limits.success is None and limits.posterior_cap is None:
         return
     tops = label_tops(belief.weight, belief.labels)

@@ -37,7 +37,7 @@ _LIGHTEST = 1e-11
 class Solved:
     """A paper's table, its expected share of wrong decisions, and a bound that no table can beat.
 
-    `success` is the mean over the paper's reviews of the adversary's chance to name the author.
+    `success` is the mean over the paper's reviews of the adversary's chance of naming the author.
     """
 
     accept: Array
@@ -368,5 +368,5 @@ def run_solver(solver: Any) -> None:
         if status == highspy.HighsModelStatus.kOptimal:
             return
         if status == highspy.HighsModelStatus.kInfeasible:
-            raise CertificateError("no table keeps the asked limits")
+            raise CertificateError("no table keeps the requested limits")
     raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")

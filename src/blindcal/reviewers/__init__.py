@@ -1,8 +1,8 @@
-"""A paper's quality -> the score that somebody gives it, and back: affine, curved, rounded reviewers.
+"""A paper's quality -> the score that someone gives it, and back: affine, curved, rounded reviewers.
 
-In: parameters of a reviewer or of a whole pool. Out: likelihoods of scores, and what scores say of quality,
-which is N(0, 1). A new kind of reviewer derives from `Reviewer` (protocol) and lives here. Imports: files
-and below.
+In: parameters of a reviewer or of a whole pool. Out: likelihoods of scores, and what scores say about
+quality, which is N(0, 1). A new kind of reviewer derives from `Reviewer` (protocol) and lives here. Imports:
+files and below.
 """
 
 from blindcal.reviewers.affine import Affine

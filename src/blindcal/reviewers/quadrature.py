@@ -223,7 +223,7 @@ def _normalized(log_value: Array, half: Array) -> Array:
 
 
 def chunks(count: int, width: int = 512) -> Iterator[slice]:
-    """Slices of rows small enough that `width` nodes a row stay within memory."""
+    """Slices of rows small enough that `width` nodes per row stay within memory."""
     step = max(1, _CHUNK_NODES // width)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 

@@ -1,4 +1,4 @@
-"""What scores say of quality: moments, tails, and which of two papers is the better one."""
+"""What scores say about quality: moments, tails, and which of two papers is the better one."""
 
 from __future__ import annotations
 

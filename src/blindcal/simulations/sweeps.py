@@ -52,7 +52,7 @@ MEASURES: Mapping[str, Callable[[Array, Array], Array]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """The size of a conference and the law of its reviewers."""
+    """The size of a conference and the distribution of its reviewers."""
 
     law: Law
     papers: int = 100
