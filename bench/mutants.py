@@ -45,7 +45,7 @@ TESTS = {
     "records": "records seals attacks verification histories cli/decide",
     "drafts": "histories attacks verification releases planted_bugs cli/decide",
     "releases": "histories attacks verification cli/decide",
-    "facts": "coins attacks verification planted_bugs cli/decide",
+    "facts": "facts coins attacks verification planted_bugs cli/decide",
     "rounding": "rounding certificates amendments attacks planning",
     "solvers": "solvers decks lumps planning outsiders crowds certificates",
     "statements": "statements releases attacks verification planted_bugs cli/decide",

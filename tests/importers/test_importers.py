@@ -113,13 +113,13 @@ def test_averages_cannot_be_calibrated() -> None:
 
 def test_several_scores_are_asked_about() -> None:
     export = BY_NAME["hotcrp/reviews-2019.csv"]
-    told = str(refused(export.data, "say which with --score-field"))
+    told = str(refused(export.data, "say which with `score_field`"))
     assert "Pre-Response Overall Merit, Post-Rebuttal Overall Merit" in told
-    refused(export.data, "must have the field 'Merit' that --score-field names, found", score_field="Merit")
+    refused(export.data, "must have the field 'Merit' that `score_field` names, found", score_field="Merit")
     before = import_reviews(export.data, "x", Choices(score_field="pre-response overall merit"))
     assert [row["score"] for row in rows(before)] == ["3", "5", "2", "3"]
     table = b"paper,reviewer,score,points\n1,a,1,2\n2,a,3,4\n"
-    refused(table, "row 1, column score: must have one column for it: say which with --columns score=")
+    refused(table, "row 1, column score: must have one column for it: say which with `columns` score=")
     assert rows(import_reviews(table, "x", Choices(score_field="points")))[0]["score"] == "2"
     assert rows(import_reviews(table, "x", Choices(columns={"score": "points"})))[0]["score"] == "2"
 
@@ -212,7 +212,7 @@ def test_the_unit_of_calibration_is_chosen() -> None:
         "cy@example.org",
     }
     assert [row["reviewer"] for row in rows(by_member) if row["paper"] == "14"] == ["Ada Byron (member 9)"]
-    assert "2 reviews by sub-reviewers count for them (--unit member: for the member)" in by_writer.recognized
+    assert "2 reviews by sub-reviewers count for them (`unit` member: for the member)" in by_writer.recognized
 
 
 def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:
@@ -236,4 +236,4 @@ def test_more_that_cannot_be_used_is_refused() -> None:
     tracks = BY_NAME["cmt/two-tracks.xls"].data.decode()
     start = tracks.index("Industry")
     other = tracks[:start] + tracks[start:].replace("Overall score", "Merit")
-    refused(other.encode(), "must have one score in all tracks: say which with --score-field")
+    refused(other.encode(), "must have one score in all tracks: say which with `score_field`")

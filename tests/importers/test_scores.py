@@ -79,7 +79,7 @@ def test_letters_have_the_order_that_was_given() -> None:
     export = BY_NAME["hotcrp/letters.csv"]
     refused(
         export.data,
-        "column OveMer: must be a number: letters and words need their order. Give it with --best-first",
+        "column OveMer: must be a number: letters and words need their order. Give it with `best_first`",
     )
     turned = import_reviews(export.data, "x", Choices(best_first=("D", "C", "B", "A")))
     assert [row["score"] for row in rows(turned)] == ["1", "3", "4", "2"]
@@ -88,7 +88,7 @@ def test_letters_have_the_order_that_was_given() -> None:
 
 def test_words_and_reversed_numbers_have_the_order_that_was_given() -> None:
     words = b"paper,reviewer,score\n1,a,Accept\n1,b,Weak Accept\n2,a,reject\n"
-    refused(words, "letters and words need their order. Give it with --best-first")
+    refused(words, "letters and words need their order. Give it with `best_first`")
     found = import_reviews(words, "x", Choices(best_first=("Accept", "Weak accept", "Reject")))
     assert [row["score"] for row in rows(found)] == ["3", "2", "1"]
     numbers = b"paper,reviewer,score\n1,a,1: best\n1,b,3\n2,a,5\n"

@@ -185,7 +185,7 @@ def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None
 
 def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None) -> None:
     reviews = imported.reviews
-    say(f"recognized: {'; '.join(imported.recognized)}")
+    say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
     say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
     if imported.confidence_field is not None:
         say(f"confidence: {imported.confidence_field}")

@@ -35,7 +35,7 @@ def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
 
     The processes that a command starts have its `sys.argv`, but not its `sys.orig_argv`.
 
-    >>> loading(["-m", "check"], ["python", "-m", "blindcal", "check"])
+    >>> loading(["blindcal/__main__.py", "check"], ["python", "-m", "blindcal", "check"])
     True
     >>> loading(["bin/blindcal"], ["python", "bin/blindcal"])
     True
@@ -45,7 +45,7 @@ def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
     False
     """
     program = arguments[0] if arguments else ""
-    if program == "-m":
+    if os.path.basename(program) == "__main__.py":
         return ("-m", "blindcal") in pairwise(original)
     return os.path.basename(program) in ("blindcal", "blindcal.exe") and program in original
 
