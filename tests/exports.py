@@ -53,7 +53,7 @@ class Export(NamedTuple):
     def arguments(self) -> list[str]:
         """The command line that reads it."""
         people = self.path.with_suffix(".map")
-        found = ["`map`", str(people)] if people.exists() else []
+        found = ["--map", str(people)] if people.exists() else []
         for name, value in self.options.items():
             if isinstance(value, dict):
                 value = ",".join(f"{field}={column}" for field, column in value.items())

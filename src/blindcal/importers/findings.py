@@ -102,8 +102,8 @@ def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dr
     """The columns that go no further, by reason.
 
     >>> [str(item) for item in dropped_columns(["Created", "Reviewer Number", "country"], ["Comments"])]
-    ['Created: times can reveal who wrote a review', 'Reviewer Number: numbers and letters of reviews can tell
-    who wrote them', 'Comments: review texts are not needed', 'country: not needed']
+    ['Created: times can reveal who wrote a review', 'Reviewer Number: numbers and letters of reviews can
+    reveal who wrote them', 'Comments: review texts are not needed', 'country: not needed']
     """
     texts = list(dict.fromkeys(texts))
     by_reason: dict[str, list[str]] = {TIMES: [], ORDINALS: [], TEXTS: texts, UNUSED: []}
