@@ -1,4 +1,5 @@
-"""What one cell of a table may hold: ids as written, one grammar for numbers, a reversible escape."""
+"""What one cell of a file may hold, and what is said where it does not ("must be a number"): ids as written,
+one grammar for numbers, a reversible escape."""
 
 from __future__ import annotations
 

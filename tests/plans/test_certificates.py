@@ -15,6 +15,7 @@ from blindcal.errors import CertificateError
 from blindcal.plans.certificates import certify, claim
 from blindcal.plans.certificates import keeps as kept
 from blindcal.plans.exact import UNIT, ExactPolicy, integers
+from blindcal.policies import guarantees
 from blindcal.policies.guarantees import Guarantee
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
@@ -48,6 +49,16 @@ def test_every_promise_holds_exactly_for_tables_of_the_program(guarantee: Guaran
         agree(stated, keeps(guarantee, belief, policy))
         lost = float(belief.weight @ ((policy.accept - table) * (1 - 2 * belief.favor)))
         assert lost < 1e-6, "the repair must cost next to nothing"
+
+
+def test_a_guarantee_that_nothing_compares_is_never_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for somebody who adds a name and forgets what it promises."""
+    monkeypatch.setattr(guarantees, "NAMES", (*guarantees.NAMES, "top three"))
+    belief, accept = Belief([0.6, 0.4], [0.9, 0.2]), np.array([1.0, 0.0])
+    with pytest.raises(CertificateError, match="nothing is known here"):
+        certify(belief, accept, Guarantee("top three", epsilon=None))
+    for name in guarantees.NAMES[:-1]:
+        certify(belief, accept, Guarantee(name, epsilon=None))
 
 
 def test_steady_needs_an_exact_rational_and_gets_it() -> None:

@@ -3,6 +3,9 @@
 The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
 (with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never
 above, its epsilon, multiplier and largest posterior never below, the exact value for the stored numbers.
+
+Each paper is taken by itself. An adversary that knows how papers share reviewers is, so far, in
+studies/matchings.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A confidential audit of a conference: with the key, every release is made again and compared.
+"""A ledger and the inputs -> `Check`s: with the key, every release is made again and compared.
 
 Tables, bar, price, coins, claims, figures and texts are derived from the recorded input as `decide` derives
 them; nothing is taken from a record but what was given to it. A release that was planned by another version,

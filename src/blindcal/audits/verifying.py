@@ -1,4 +1,4 @@
-"""Inputs + key -> every release of a conference made again and compared. For a confidential auditor."""
+"""Inputs + key -> `Verification`: what a confidential auditor runs. `verification` compares the releases."""
 
 from __future__ import annotations
 

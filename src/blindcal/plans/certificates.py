@@ -28,6 +28,8 @@ from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_
 from blindcal.policies.guarantees import Guarantee
 
 _SMALLEST_MIX = 2.0**-48
+# The guarantees whose limits `_slacks` compares: no other is ever certified.
+_COMPARED = ("public", "steady", "average", "none")
 # Programs are solved to 1e-10.
 _TOLERANCE = 1e-9
 
@@ -199,6 +201,8 @@ def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
 
 def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[Exact]:
     """Integers that are at least 0 where the limits are kept; all grow with `unit`."""
+    if guarantee.name not in _COMPARED:
+        raise CertificateError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
     slacks: list[Exact] = []
     for total, parts in case.outcomes(table, unit):
         for part, prior, top in zip(parts, case.prior, case.top, strict=True):

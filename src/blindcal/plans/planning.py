@@ -1,4 +1,4 @@
-"""Tables of a conference -> what will be sampled and what it promises: everything but the toss.
+"""A conference, paper by paper -> the table that will be sampled, what it promises and what it costs.
 
 Every number here is an expectation over the public belief: a plan is the same whatever the true assignment.
 """

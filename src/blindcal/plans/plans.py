@@ -1,4 +1,4 @@
-"""Inputs + Request -> Plan: everything but the toss.
+"""Inputs + Request -> Plan, the whole of a conference: everything but the toss. `planning` does the papers.
 
 Every number is an expectation over public information, or exact for the tables that would be sampled.
 """

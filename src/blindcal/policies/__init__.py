@@ -1,8 +1,9 @@
 """`Belief` + `Guarantee` -> the best policy: accept probabilities for each secret.
 
 In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys. A
-new guarantee starts in `guarantees`; its rows in the program of a paper are in `solvers`. `average_case` is
-for scores that are not seen yet. Imports: beliefs and below.
+new guarantee is a name or a limit in `guarantees`, rows in `solvers` (the program of a paper), an exact check
+in `plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.verification`, and
+words in `cli.plan`. `average_case` is for scores that are not seen yet. Imports: beliefs and below.
 """
 
 from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier

@@ -1,7 +1,8 @@
 """Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
 
-One likelihood serves every kind: given quality t the score is Gaussian around `score(t)` with standard
-deviation `spread(t)`; a rounded reviewer then reports the nearest value of a grid. Qualities are N(0, 1).
+Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a kind of
+its own says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. `rounded`
+and `policies.average_case` take noise as Gaussian. Qualities are N(0, 1).
 """
 
 from __future__ import annotations
