@@ -1,4 +1,4 @@
-"""Checks of numbers and arrays at the door of each type: the bad value is named, nothing is silently repaired.
+"""Checks of numbers and arrays at the door of each type: the bad value is named, nothing silently repaired.
 (Cells of files are checked in `cells`.)"""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
 
 Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a kind of
-its own says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. `rounded`
-and `policies.average_case` take noise as Gaussian. Qualities are N(0, 1).
+its own says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`.
+`rounded` and `policies.average_case` take noise as Gaussian. Qualities are N(0, 1).
 """
 
 from __future__ import annotations
