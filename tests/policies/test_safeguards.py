@@ -144,7 +144,9 @@ def test_a_looser_limit_never_costs_more(weight, favor1, favor2, epsilon, share)
         tight, loose = bc.policies.limit_frontier(
             belief, limit, [low, high], epsilon=None if limit == "epsilon" else 1.5
         )
-        assert loose <= tight + 1e-12
+        # Borders so close to what the scores alone give cross where an outcome is next to impossible: there
+        # rounding decides for the constant decision, which costs no more than the limit is loosened by.
+        assert loose <= tight + (1e-12 if share > 1e-6 else share)
 
 
 def test_limit_frontier_has_one_row_a_value():
