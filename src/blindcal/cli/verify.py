@@ -12,7 +12,6 @@ from blindcal.audits.verifying import verify as verify_conference
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
-from blindcal.errors import InputError
 from blindcal.workers import cores
 
 
@@ -32,8 +31,6 @@ def verify(
 
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """
-    if out is not None and not out.is_dir():
-        raise InputError(f"--out {out} must be the folder of the public files: there is no such folder")
     _, record = latest(key, conference)
     grid = grid_of(record)
     with loaded(reviews, reviewers, pools, grid, out) as inputs:
