@@ -17,9 +17,9 @@ import numpy as np
 from blindcal.beliefs import cases as listing
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
 from blindcal.plans.planning import figures, success_by_slot
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.solvers import solve
 from blindcal.simulations.drawing import prototype_law
 from blindcal.workers import cores, each
 from menu import cases
@@ -33,12 +33,12 @@ GUARANTEES = {
 POOLS = {20: True, 40: True, 60: True, 200: False, 800: False}
 
 
-def solve(case: PaperCase, listed: bool) -> list[float]:
+def timed(case: PaperCase, listed: bool) -> list[float]:
     """Naming the author; wrong decisions: public and full; then error and gap of each guarantee."""
     listing.MOST_LISTED = 2_000_000 if listed else 0
     belief = case.belief
     named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
-    found = [solve_case(case, guarantee) for guarantee in GUARANTEES.values()]
+    found = [solve(case, guarantee) for guarantee in GUARANTEES.values()]
     plain = figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
     solved = [number for one in found for number in (one.error, one.error - one.bound)]
     return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]

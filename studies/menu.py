@@ -19,8 +19,8 @@ from scipy.special import ndtr, ndtri
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.solvers import solve
 from blindcal.simulations.drawing import Law, nips_2014_law, pooled_conference, prototype_law
 from blindcal.workers import cores, each
 from stated import keep
@@ -86,7 +86,7 @@ def solve_all(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> tuple[list[
     right = float(belief.weight @ belief.favor)
     raw = 1 - right if np.mean(case.scores) > BAR else right
     scores_only = np.mean([np.bincount(slot, belief.weight).max() for slot in case.tuples.T])
-    solved = [solve_case(case, guarantee) for guarantee in guarantees]
+    solved = [solve(case, guarantee) for guarantee in guarantees]
     return [raw, *(one.error for one in solved)], [float(scores_only), *(one.success for one in solved)]
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.solvers import solve
 from blindcal.simulations.drawing import prototype_law
 from blindcal.workers import cores, each
 from menu import cases
@@ -64,7 +64,7 @@ def compute(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> list[tuple[fl
     belief = case.belief
     found = []
     for guarantee in guarantees:
-        mass = masses(belief, solve_case(case, guarantee).accept, len(case.candidates))
+        mass = masses(belief, solve(case, guarantee).accept, len(case.candidates))
         found.append((rise_share(mass, RISE), hinted_gain(mass, HINT)))
     return found
 

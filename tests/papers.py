@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.stats import norm
 
 from blindcal.beliefs.belief import Belief
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import solve
+from blindcal.policies.losses import least_loss
 
 
 def random_paper(
@@ -32,15 +33,4 @@ def random_paper(
 
 def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-    alone = float(np.mean([np.bincount(slot, belief.weight).max() for slot in belief.labels]))
-    success = alone + guarantee.added_success if guarantee.name == "average" else None
-    return solve(
-        belief.weight,
-        loss,
-        belief.labels,
-        success=success,
-        steady=guarantee.name == "steady",
-        epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
-        multiplier=guarantee.multiplier,
-        posterior_cap=guarantee.posterior_cap,
-    ).p[:, 0]
+    return least_loss(belief.weight, loss, belief.labels, replace(guarantee, never_against=None)).chance[:, 0]

@@ -26,7 +26,8 @@ from blindcal.plans.menus import menu
 from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.lumps import CrowdProgram, program
+from blindcal.policies.lumps import CrowdProgram
+from blindcal.policies.solvers import program
 from blindcal.reviews import Reviews
 from oracles import Enumerator, promises, solvable
 from random_cases import GUARANTEES, crowded, odd_cases, random_case

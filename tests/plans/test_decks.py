@@ -14,7 +14,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.plans.decks import explore, tables
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import solve
+from blindcal.policies.losses import least_loss
 from oracles import ROUNDING, Enumerator
 from random_cases import random_cases
 from sizes import count
@@ -34,8 +34,8 @@ def test_every_explored_point_is_on_the_frontier_and_success_falls_with_its_pric
         belief = case.belief
         loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
         for e, v in zip(error, success, strict=True):
-            plain = solve(belief.weight, loss, belief.labels, success=min(1.0, v + 1e-12))
-            assert e == pytest.approx(plain.value, abs=1e-7)
+            plain = least_loss(belief.weight, loss, belief.labels, success=min(1.0, v + 1e-12))
+            assert e == pytest.approx(plain.loss, abs=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [None, 2.0])

@@ -14,15 +14,13 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.checks import Array
 from blindcal.policies.budgets import allocate, at_price
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.lumps import program
-from blindcal.policies.solvers import Solved
+from blindcal.policies.programs import Solution
+from blindcal.policies.solvers import program, solve
 from blindcal.workers import each
 
 _SAME_VERTEX = 1e-9
 # Prices at which every frontier is looked at first: wrong decisions per correct guess about a review.
 _PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
-# A budget row exactly at the least success is met by a rounding or not at all.
-_ROOM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +105,10 @@ def limits_of(
     return limits.tolist(), spent
 
 
-def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
-    """The best table of one paper."""
-    return program(case, guarantee).solve()
-
-
-def solve_within(job: tuple[PaperCase, float | None], guarantee: Guarantee) -> Solved:
-    """The best table of one paper; within a success, if one is given."""
+def solve_within(job: tuple[PaperCase, float | None], guarantee: Guarantee) -> Solution:
+    """The best policy of one paper; within a success, if one is given."""
     case, success = job
-    if success is None:
-        return solve_case(case, guarantee)
-    paper = program(case, guarantee)
-    return paper.solve(success=max(success, paper.scores_only) + _ROOM)
+    return solve(case, guarantee, success=success)
 
 
 def explore(
@@ -128,7 +118,7 @@ def explore(
     case, prices = job
     paper, found = program(case, guarantee), []
     for price in prices:
-        limit = paper.scores_only + _ROOM if isinf(price) else None
+        limit = paper.scores_only if isinf(price) else None
         solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
         found.append((price, solved.error, solved.success))
     return found
