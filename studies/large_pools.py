@@ -17,7 +17,7 @@ import numpy as np
 from blindcal.beliefs import cases as listing
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.planning import figures, success_by_slot
+from blindcal.plans.figures import expected_figures, success_by_slot
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.simulations.drawing import prototype_law
@@ -39,7 +39,7 @@ def timed(case: PaperCase, listed: bool) -> list[float]:
     belief = case.belief
     named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
     found = [solve(case, guarantee) for guarantee in GUARANTEES.values()]
-    plain = figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
+    plain = expected_figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
     solved = [number for one in found for number in (one.error, one.error - one.bound)]
     return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]
 

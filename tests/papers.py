@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
 from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.conferences import Conference
+from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.losses import least_loss
+from blindcal.policies.solvers import solve
 
 
 def random_paper(
@@ -34,3 +38,17 @@ def random_paper(
 def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
     return least_loss(belief.weight, loss, belief.labels, replace(guarantee, never_against=None)).chance[:, 0]
+
+
+class Solved(NamedTuple):
+    """The best policies of a conference, in its order, and the price of a budget that they share."""
+
+    accept: tuple[np.ndarray, ...]
+    price: float | None
+
+
+def solve_all(conference: Conference, guarantee: Guarantee, *, price: float | None = None) -> Solved:
+    """Every paper within its share, as a plan solves them."""
+    shares, spent = shares_of(conference, guarantee, price=price)
+    jobs = zip(conference.cases, shares, strict=True)
+    return Solved(tuple(solve(case, guarantee, success=share).accept for case, share in jobs), spent)

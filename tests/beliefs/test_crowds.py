@@ -10,7 +10,7 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import workers
 from blindcal.assignments.pools import everyone
-from blindcal.audits.verification import checks_of, report
+from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
@@ -20,11 +20,11 @@ from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
 from blindcal.plans.amendments import Earlier, SettledCase, amended_case
 from blindcal.plans.certificates import keeps
-from blindcal.plans.decks import explore
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.menus import menu
-from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.requests import Request
+from blindcal.plans.sharing import explore
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.lumps import CrowdProgram
 from blindcal.policies.solvers import program

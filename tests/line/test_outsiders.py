@@ -20,7 +20,7 @@ from blindcal.decisions.drafts import true_secret
 from blindcal.plans.certificates import Claim
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import menu
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.losses import least_loss

@@ -16,7 +16,7 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.errors import InputError
 from blindcal.plans.certificates import certify, keeps
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.policies.guarantees import Guarantee
 from sizes import count
 

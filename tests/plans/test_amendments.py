@@ -15,7 +15,8 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
 from blindcal.plans.certificates import Claim, claim, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.promises import paired
 from blindcal.policies.guarantees import Guarantee
 from oracles import Decided, RememberingAdversary
 from sizes import count

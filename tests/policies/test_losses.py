@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from blindcal import Affine, Belief, Guarantee, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
-from blindcal.policies import Choice, epsilon_policy, least_loss
+from blindcal.policies import Chances, epsilon_policy, least_loss
 from blindcal.policies.frontiers import trace
 from blindcal.policies.policy import label_tops
 from blindcal.simulations import selection
@@ -78,16 +78,16 @@ def random_case(rng: np.random.Generator) -> tuple[Array, Array, Integers]:
 
 
 def kept(
-    choice: Choice, weight: Array, labels: Integers, guarantee: Guarantee, success: float | None
+    found: Chances, weight: Array, labels: Integers, guarantee: Guarantee, success: float | None
 ) -> None:
     """Every promise, checked on the table itself."""
-    p, mass = choice.chance, weight[:, None] * choice.chance
+    p, mass = found.chance, weight[:, None] * found.chance
     np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-15 * p.shape[1])
     assert (p >= 0.0).all()
     tops = np.stack([label_tops(column, labels) for column in mass.T])
-    assert choice.success == pytest.approx(tops.sum(axis=0).mean(), abs=1e-14)
+    assert found.success == pytest.approx(tops.sum(axis=0).mean(), abs=1e-14)
     if success is not None:
-        assert choice.success <= success + 1e-9
+        assert found.success <= success + 1e-9
     if guarantee.name == "steady":
         assert (tops <= label_tops(weight, labels) * mass.sum(axis=0)[:, None] + 1e-9).all()
     if guarantee.posterior_cap is not None:

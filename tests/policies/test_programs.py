@@ -15,7 +15,6 @@ from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import prepare
 from blindcal.errors import CertificateError
-from blindcal.plans.decks import tables
 from blindcal.policies.frontiers import frontier
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.losses import least_loss
@@ -24,6 +23,7 @@ from blindcal.policies.programs import run_solver
 from blindcal.policies.solvers import program, solve
 from blindcal.reviews import Reviews
 from oracles import Enumerator, promises, solvable
+from papers import solve_all
 from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
 
@@ -219,7 +219,7 @@ def test_tables_are_byte_identical_for_every_true_assignment():
             rows = [("p", first[0], 0.5), ("p", first[1], 1.2), ("q", second[0], 0.4), ("q", second[1], 0.4)]
             paper, reviewer, score = zip(*rows, strict=True)
             reviews = Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
-            solved = tables(prepare(reviews, parameters, pools, accept_rate=0.5), guarantee)
+            solved = solve_all(prepare(reviews, parameters, pools, accept_rate=0.5), guarantee)
             seen.add((b"".join(table.tobytes() for table in solved.accept), solved.price))
         assert len(seen) == 1
 

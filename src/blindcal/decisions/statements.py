@@ -14,7 +14,8 @@ from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.certificates import Claim
-from blindcal.plans.planning import ASSUMPTIONS, Figures, summary
+from blindcal.plans.figures import Figures
+from blindcal.plans.promises import ASSUMPTIONS, summary
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 

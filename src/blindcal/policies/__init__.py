@@ -3,7 +3,7 @@
 In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys.
 `solvers` is the door: closed forms, the program of a belief (`programs`), that of large pools (`lumps`). A
 new guarantee is a name or a limit in `guarantees`, rows in `programs`, an exact check in
-`plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.verification`, and
+`plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.comparisons`, and
 words in `cli.plan`. `average_case` is for scores that are not seen yet. Imports: beliefs and below.
 """
 
@@ -12,7 +12,7 @@ from blindcal.policies.bounds import composed_epsilon, composed_success, largest
 from blindcal.policies.budgets import Allocation, Spending, allocate, spend
 from blindcal.policies.frontiers import Frontier, frontier
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import Choice, least_loss
+from blindcal.policies.losses import Chances, least_loss
 from blindcal.policies.policy import (
     Policy,
     epsilon_policy,
@@ -27,7 +27,7 @@ __all__ = [
     "Allocation",
     "AverageFrontier",
     "AverageRule",
-    "Choice",
+    "Chances",
     "Frontier",
     "Guarantee",
     "Policy",

@@ -27,7 +27,7 @@ _LIGHTEST = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Chances:
     """`chance[secret, decision]`, its expected `loss`, the adversary's `success`, mean over the slots."""
 
     chance: Array
@@ -42,15 +42,15 @@ def least_loss(
     guarantee: Guarantee = UNLIMITED,
     *,
     success: float | None = None,
-) -> Choice:
+) -> Chances:
     """The least expected loss under a guarantee, for one instance: `loss[secret, decision]`.
 
     `success`: the adversary's chance of a correct guess, mean over the slots, at most this. For two decisions
     0 is accept and 1 is reject, so the losses of a belief are `[1-favor, favor]`.
 
     >>> favor = np.array([0.9, 0.2])
-    >>> choice = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
-    >>> print(f"{choice.loss:.6f}")
+    >>> found = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
+    >>> print(f"{found.loss:.6f}")
     0.380000
     """
     case = _Case(weight, loss, labels, guarantee, success)
@@ -58,7 +58,7 @@ def least_loss(
     chance = _polished(case, values)
     mass = case.weight[:, None] * chance
     tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
-    return Choice(chance, float((mass * case.loss).sum()), float(tops))
+    return Chances(chance, float((mass * case.loss).sum()), float(tops))
 
 
 class _Case:

@@ -30,7 +30,9 @@ from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, claim, keeps
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import PaperPlan, at_most, figures, weights_digest, worst
+from blindcal.plans.figures import expected_figures
+from blindcal.plans.papers import PaperPlan, weights_digest
+from blindcal.plans.promises import at_most, worst
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
@@ -211,7 +213,7 @@ def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: flo
     stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
     if isinstance(case, SettledCase):
         stated = at_most(stated, case.told)
-    told = figures(belief, policy.accept, raw, factor, sample=case.sample)
+    told = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
     told = replace(told, gap=paper.figures["numbers"]["gap"])
     return PaperPlan(policy, stated, told, weights_digest(belief))
 
