@@ -29,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
     "amendments": "amendments histories attacks comparisons releases",
     "belief": "belief pairs outsiders certificates policy",
-    "cases": "cases outsiders precise_reviewers certificates papers programs crowds conferences releases",
+    "weighing": "weighing outsiders precise_reviewers certificates papers crowds",
+    "cases": "cases weighing outsiders certificates papers programs crowds conferences releases",
     "certificates": "certificates precise_reviewers outsiders amendments papers attacks comparisons",
     "coins": "coins releases planted_bugs cli/decide",
     "conferences": "conferences papers crowds cli/decide comparisons",
