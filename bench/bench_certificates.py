@@ -12,14 +12,14 @@ from blindcal.decisions.coins import Key, toss
 from blindcal.plans.certificates import certify
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import pooled_conference, prototype_law
+from blindcal.simulations.drawing import pooled_conference, prototype_population
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 
 
 def conference(papers: int = PAPERS) -> Conference:
     """Papers with pools of 12 and 3 reviews: 1,320 tuples each."""
-    drawn = pooled_conference(np.random.default_rng(1), papers, POOL, REVIEWS, prototype_law())
+    drawn = pooled_conference(np.random.default_rng(1), papers, POOL, REVIEWS, prototype_population())
     cases = []
     for i in range(papers):
         who = drawn.pool[i].tolist()

@@ -27,7 +27,7 @@ from blindcal.beliefs.conferences import prepare, read_pools, read_reviewers
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.reviews import Reviews
-from blindcal.simulations.drawing import pooled_conference, prototype_law
+from blindcal.simulations.drawing import pooled_conference, prototype_population
 
 BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none")
 DEFAULT: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ SETTINGS = (
 
 def write(folder: Path, papers: int, pool: int, reviews: int, seed: int = 1) -> None:
     """The three input files of a simulated conference with the prototype's reviewers."""
-    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, reviews, prototype_law())
+    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, reviews, prototype_population())
     tables = {
         "reviews": [("paper", "reviewer", "score")],
         "reviewers": [("reviewer", "slope", "offset", "noise")],

@@ -20,7 +20,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import prototype_law
+from blindcal.simulations.drawing import prototype_population
 from blindcal.workers import cores, each
 from menu import cases
 from stated import keep
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
     run = partial(compute, guarantees=tuple(GUARANTEES.values()))
-    drawn = cases(prototype_law(), options.papers, POOL, seed=5)
+    drawn = cases(prototype_population(), options.papers, POOL, seed=5)
     found = np.array(each(run, drawn, workers=options.workers))
     told = sentences(found)
     print(*told["docs/limitations.md"], sep="\n")

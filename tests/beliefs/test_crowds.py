@@ -39,7 +39,7 @@ def crowded_conference(conference: Conference) -> Conference:
     return replace(conference, cases=tuple(map(crowded, conference.cases)))
 
 
-def test_a_sample_of_tuples_has_the_law_of_the_belief():
+def test_a_sample_of_tuples_has_the_distribution_of_the_belief():
     """False alarm 1e-6 a case."""
     for listed in list(odd_cases())[-7:]:
         case, belief, rows = crowded(listed), listed.belief, listed.tuples

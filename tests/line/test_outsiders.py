@@ -158,7 +158,7 @@ def test_the_prior_has_the_given_chances_and_the_expected_number_of_outsiders() 
 
 
 def test_outsiders_count_as_one_more_candidate_for_each_review() -> None:
-    """The law of tuples is that of a pool with k candidates in the place of `*`, merged."""
+    """The distribution of tuples is that of a pool with k candidates in the place of `*`, merged."""
     chances = (0.9, 0.6, 0.8, 0.7)
     rows = tuples_of(4, 3, 0)
     alone = log_prior((0.3, 0.3, 0.3, *chances[1:]), tuples_of(6, 3))

@@ -198,7 +198,7 @@ def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() 
     assert not crowd.listed
     settled = amended_case(with_scores(base, crowd.scores), [Earlier(crowd, table, True)])
     assert isinstance(settled, SettledCase)
-    assert settled.told == table_epsilon(table) > 0
+    assert settled.revealed == table_epsilon(table) > 0
 
 
 def test_too_many_readings_are_not_gone_through() -> None:
@@ -249,4 +249,4 @@ def test_epsilons_of_large_pools_add_up() -> None:
     tables = [ExactPolicy(np.array([UNIT // 4, UNIT // 2])), ExactPolicy(np.array([UNIT // 8, UNIT // 4]))]
     settled = amended_case(crowd, [Earlier(crowd, table, True) for table in tables])
     assert isinstance(settled, SettledCase)
-    assert settled.told == pytest.approx(sum(table_epsilon(table) for table in tables))
+    assert settled.revealed == pytest.approx(sum(table_epsilon(table) for table in tables))

@@ -212,10 +212,10 @@ def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: flo
     readings = case.readings if isinstance(case, AmendedCase) else (None,)
     stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
     if isinstance(case, SettledCase):
-        stated = at_most(stated, case.told)
-    told = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
-    told = replace(told, gap=paper.figures["numbers"]["gap"])
-    return PaperPlan(policy, stated, told, weights_digest(belief))
+        stated = at_most(stated, case.revealed)
+    numbers = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
+    numbers = replace(numbers, gap=paper.figures["numbers"]["gap"])
+    return PaperPlan(policy, stated, numbers, weights_digest(belief))
 
 
 def _compared(
@@ -335,7 +335,7 @@ def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
     belief = case.scores_belief
     readings = case.readings if isinstance(case, AmendedCase) else (None,)
     if guarantee.posterior_cap is not None and isinstance(case, SettledCase):
-        stated = at_most(claim(belief, policy), case.told)
+        stated = at_most(claim(belief, policy), case.revealed)
         if stated.largest_posterior > guarantee.posterior_cap:
             return False
     return all(keeps(belief, policy, guarantee, factor=one) for one in readings)

@@ -130,15 +130,17 @@ def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Seq
     solved = [solve(case, one, success=share) for one, share in zip(guarantees, shares, strict=True)]
     belief = case.belief
     before = success_by_slot(belief, np.ones_like(belief.weight))
-    told = [expected_figures(belief, one.accept, raw, sample=case.sample, bound=one.bound) for one in solved]
+    numbers = [
+        expected_figures(belief, one.accept, raw, sample=case.sample, bound=one.bound) for one in solved
+    ]
     favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
     return _Paper(
-        wrong=tuple(one.wrong for one in told),
-        against=tuple(one.against for one in told),
-        gap=tuple(one.gap for one in told),
+        wrong=tuple(one.wrong for one in numbers),
+        against=tuple(one.against for one in numbers),
+        gap=tuple(one.gap for one in numbers),
         success=tuple(float(success_by_slot(belief, belief.spread(one.accept)).sum()) for one in solved),
-        wrong_raw=told[0].wrong_raw,
-        wrong_fully_calibrated=told[0].wrong_fully_calibrated,
+        wrong_raw=numbers[0].wrong_raw,
+        wrong_fully_calibrated=numbers[0].wrong_fully_calibrated,
         scores_only=float(before.sum()),
         reviews=before.size,
         known=bool((before >= KNOWN).all()),

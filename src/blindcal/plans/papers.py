@@ -52,8 +52,8 @@ def plan_paper(
 ) -> PaperPlan:
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions revealed."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
-    told = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
-    return PaperPlan(policy, stated, told, weights_digest(belief))
+    numbers = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
+    return PaperPlan(policy, stated, numbers, weights_digest(belief))
 
 
 def plan_conference(
@@ -110,7 +110,7 @@ def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee,
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
     if not isinstance(case, SettledCase):
         return plan
-    return replace(plan, claim=_within_cap(at_most(plan.claim, case.told), guarantee))
+    return replace(plan, claim=_within_cap(at_most(plan.claim, case.revealed), guarantee))
 
 
 def _certified_again(
@@ -123,8 +123,8 @@ def _certified_again(
     if not all(keeps(belief, policy, guarantee, factor=one) for one in case.readings[1:]):
         policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=1.0)
     claims = [claim(belief, policy, factor=one, mixed=stated.mixed) for one in case.readings]
-    told = expected_figures(belief, policy.accept, raw, plainest, bound=bound)
-    return PaperPlan(policy, _within_cap(worst(claims), guarantee), told, weights_digest(belief))
+    numbers = expected_figures(belief, policy.accept, raw, plainest, bound=bound)
+    return PaperPlan(policy, _within_cap(worst(claims), guarantee), numbers, weights_digest(belief))
 
 
 def _within_cap(stated: Claim, guarantee: Guarantee) -> Claim:

@@ -16,15 +16,15 @@ from blindcal.policies.guarantees import Guarantee
 
 ASSUMPTIONS = (
     "The adversary knows all scores, all decisions, this method, every reviewer's stated calibration and the "
-    "stated pools; `success` is its chance to name the author of a review in one guess.",
+    "stated pools; `success` is its chance of naming the author of a review in one guess.",
     "success, largest_rise and largest_posterior hold for the stated prior (the pools); epsilon and "
-    "multiplier bound what a single decision tells an adversary with any prior of its own.",
+    "multiplier bound what a single decision reveals to an adversary with any prior of its own.",
     "Papers' reviewers are taken as independent given the scores. A matching couples them, and all decisions "
-    "together tell more to an adversary that knows its constraints: in uniform matchings of 4 to 6 papers "
-    "odds moved up to 80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where each paper "
-    "promised no rise (studies/matchings.py).",
+    "together reveal more to an adversary that knows its constraints: in uniform matchings of 4 to 6 "
+    "papers odds moved up to 80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where "
+    "each paper promised no rise (studies/matchings.py).",
     "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review. Where it is "
-    "uncertain, what one paper's scores tell about a reviewer is not counted on another paper.",
+    "uncertain, what one paper's scores say about a reviewer is not counted on another paper.",
     "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
     "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
 )
@@ -39,15 +39,18 @@ def worst(claims: Sequence[Claim]) -> Claim:
     return replace(claims[0], **{name: max(getattr(one, name) for one in claims) for name in names})
 
 
-def at_most(stated: Claim, told: float) -> Claim:
-    """The claim of a public decision for someone who has seen decisions that moved odds by up to e^told.
+def at_most(stated: Claim, revealed: float) -> Claim:
+    """The claim of a public decision for someone who has seen decisions that moved odds by up to
+    e^revealed.
 
-    >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), np.ones(2), Guarantee("public"))
+    >>> from blindcal import Belief, Policy
+    >>> from blindcal.plans.certificates import certify
+    >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 1.0]).accept, Guarantee("public"))
     >>> after = at_most(stated, 0.25)
     >>> round(after.largest_posterior, 3), round(float(after.success), 3), float(after.added)
     (0.77, 0.77, 0.0)
     """
-    factor = exponential_above(told)
+    factor = exponential_above(revealed)
     if factor is None:
         success, posterior, rise = Fraction(stated.reviews), Fraction(1), Fraction(1)
     else:

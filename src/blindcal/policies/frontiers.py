@@ -270,8 +270,8 @@ def _feasible(name: str, request: Array, bad: Flags, bound: Array, word: str) ->
     """One error for all infeasible instances: how many, and what each could have."""
     if not np.any(bad):
         return
-    asked, bounds = (np.broadcast_to(a, bad.shape)[bad] for a in (request, bound))
+    requests, bounds = (np.broadcast_to(a, bad.shape)[bad] for a in (request, bound))
     low, high = float(bounds.min()), float(bounds.max())
     reach = f"is {low}" if bad.size == 1 else f"there is between {low} and {high}"
     place = "" if bad.size == 1 else f" in {bad.sum()} of {bad.size} instances"
-    raise InputError(f"{name} {float(asked[0])} cannot be achieved{place}: the {word} achievable {reach}")
+    raise InputError(f"{name} {float(requests[0])} cannot be achieved{place}: the {word} achievable {reach}")
