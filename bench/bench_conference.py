@@ -29,7 +29,8 @@ from blindcal.policies.solvers import solve
 from blindcal.reviews import Reviews
 from blindcal.simulations.drawing import pooled_conference, prototype_population
 
-BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none")
+# On few papers a hundredth may be half of what full calibration would reveal: the word is said beforehand.
+BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none", "--yes-leak")
 DEFAULT: tuple[str, ...] = ()
 
 
