@@ -14,7 +14,6 @@ from typing import Any
 import highspy
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
@@ -262,16 +261,17 @@ def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
     if len(corners) == 1:
         heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
         return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
-    at_corners = cuts[:, :2] @ corners.T + cuts[:, 2:]
-    result: Any = linprog(
-        np.concatenate([np.zeros(len(corners)), [1.0]]),
-        A_ub=np.column_stack([at_corners, -np.ones(len(cuts))]),
-        b_ub=np.zeros(len(cuts)),
-        A_eq=np.concatenate([np.ones(len(corners)), [0.0]])[None],
-        b_eq=[1.0],
-        bounds=[(0.0, 1.0)] * len(corners) + [(None, None)],
-    )
-    return float(result.fun), result.x[:-1] @ corners, np.abs(result.ineqlin.marginals)
+    at_corners, n = cuts[:, :2] @ corners.T + cuts[:, 2:], len(corners)
+    # Columns: the corners' parts in the point, then the height; a row for each cut and for the parts' sum.
+    rows = np.column_stack([at_corners, -np.ones(len(cuts))])
+    matrix = sparse.csc_array(np.vstack([rows, np.append(np.ones(n), 0.0)]))
+    columns = np.append(np.zeros(n), -np.inf), np.append(np.ones(n), np.inf)
+    limits = np.append(np.full(len(cuts), -np.inf), 1.0), np.append(np.zeros(len(cuts)), 1.0)
+    solver = passed(matrix, np.append(np.zeros(n), 1.0), columns, limits, _OPTIONS)
+    run_solver(solver)
+    found = solver.getSolution()
+    point = np.asarray(found.col_value)[:n] @ corners
+    return solver.getObjectiveValue(), point, np.abs(np.asarray(found.row_dual)[:-1])
 
 
 def run_solver(solver: Any) -> None:
