@@ -1,7 +1,7 @@
 """Decisions and policies -> what an adversary learns, and whether a release is what it says.
 
 In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (`adversaries`); every check
-of a release made again with the key (`comparisons`). A new adversary lives here. Imports: decisions and
+of a release made again with the key (`verifying` is the door, `comparisons` what is compared). A new adversary lives here. Imports: decisions and
 below.
 """
 

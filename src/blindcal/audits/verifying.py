@@ -1,4 +1,4 @@
-"""Inputs + key -> `Verification`: what a confidential auditor runs. `verification` compares the releases."""
+"""Inputs + key -> `Verification`: what a confidential auditor runs. `comparisons` says what is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conference + Guarantee -> how papers share one budget of added success: at one price for all."""
+"""Conference + Guarantee -> how papers share one budget of added success: at one price for all.
+
+`policies.budgets` does the spending; here each paper's frontier is explored where the price falls.
+"""
 
 from __future__ import annotations
 

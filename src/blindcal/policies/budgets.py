@@ -2,7 +2,8 @@
 
 Each frontier is a chain of segments (price, length). The best use of one budget over many instances
 is a fractional knapsack: buy every segment whose price is at most a threshold, and the same fraction
-of each segment that ties at it.
+of each segment that ties at it. `plans.sharing` explores the frontiers of a conference's papers and spends
+their budget here.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Policy:
     """`accept[..., n] = P(accept | scores, secret)`: public as a function, tossed once with secret coins.
 
     The last axis is the secrets, leading axes are instances; a belief or a policy without instances
-    broadcasts over the other's. A table of chances `[secret, decision]`, as `solve` returns it, is not a
+    broadcasts over the other's. A table of chances `[secret, decision]`, as `least_loss` returns it, is not a
     policy: its column of the decision "accept" is.
 
     >>> belief = Belief([0.6, 0.4], [1.0, 0.0])

@@ -1,4 +1,4 @@
-"""Synthetic conferences, many at once, and the errors of an estimated ranking (rng passed in).
+"""Synthetic conferences, many at once, drawn from a population of reviewers (rng passed in).
 
 Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`.
 """

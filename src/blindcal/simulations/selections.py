@@ -1,6 +1,6 @@
 """Accept k of m papers, each with one review by one of m reviewers: the case of any pair, for small m.
 
-Secrets are the m! assignments, decisions the subsets of k papers; `programs.solve` then finds the policy.
+Secrets are the m! assignments, decisions the subsets of k papers; `losses.least_loss` then finds the policy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FINEST = 1000.0
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """`weight[assignment]` and `loss[assignment, decision]` for `programs.solve`.
+    """`weight[assignment]` and `loss[assignment, decision]` for `policies.least_loss`.
 
     `assignments[a, i]` is the reviewer of paper i, `decisions[d]` the accepted papers. `labels[i, a]` is that
     reviewer again: an adversary that guesses who reviewed each paper rather than the whole assignment.
