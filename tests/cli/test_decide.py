@@ -651,6 +651,23 @@ def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference,
     assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
 
 
+def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, budget = small.write(tmp_path / "in"), ("--guarantee", "average", "--added-success", "0.01")
+    _, certificate = decided(folder, tmp_path / "key.bin", tmp_path / "out", *budget)
+    alone, success, full = (
+        float(str(certificate[name]))
+        for name in ("success_scores_only", "success", "success_fully_calibrated")
+    )
+    share = (success - alone) / (full - alone)
+    assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-9)
+    line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about authors here\n"
+    assert line in capsys.readouterr().out
+    assert run(["plan", *files_of(folder), "--accept-rate", "0.4", *budget, "--only"]) == 0
+    assert line in capsys.readouterr().out
+
+
 KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]
 
 
