@@ -236,6 +236,48 @@ def test_an_amendment_decides_again_only_what_changed(small: SmallConference, tm
     assert run(["verify", *files_of(changed), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
 
 
+def test_an_amendment_names_the_papers_that_changed_and_why(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And says how many were decided again: a grid that was forgotten decides every paper again."""
+    key, amend = tmp_path / "key.bin", ("--amend", "--reason", "x")
+    decided(small.write(tmp_path / "in"), key, tmp_path / "out")
+    changed = swapped(small).with_review(5, score="0.25")
+    corrected = changed.write(tmp_path / "in")
+    capsys.readouterr()
+    _, certificate = decided(corrected, key, tmp_path / "out2", *amend)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:4] == [
+        "2 papers decided now, 4 kept their decisions",
+        f"  scores changed: {small.reviews[5][0]}",
+        f"  reviewers changed: {small.reviews[1][0]}",
+    ]
+    limit = float(certificate["decided_again"]["epsilon"])
+    assert round(limit, 6) == limit
+    scores = ",".join(sorted({row[2] for row in changed.reviews[1:]}, key=float))
+    papers = sorted({row[0] for row in small.reviews[1:]})
+    decided(corrected, key, tmp_path / "out3", f"--grid={scores}", *amend)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "6 papers decided now, 0 kept their decisions"
+    assert lines[2] == f"  the grid of scores changed: {', '.join(papers)}"
+    late = changed.with_review(1, score="0.31").write(tmp_path / "in")
+    decided(late, key, tmp_path / "out4", f"--grid={scores},0.31", *amend, "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["how"] == "amended"
+    assert told["changes"]["scores"] == [small.reviews[1][0]]
+    assert told["certificate"]["decided_again"]["papers"] == 6
+
+
+def test_a_conference_of_one_paper_has_1_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, key = small_conference(papers=1).write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    assert run(["plan", *files_of(folder), "--accept-rate", "0.4", "--only"]) == 0
+    assert run(arguments(folder, key, tmp_path / "out")) == 0
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "out")]) == 0
+    said = "".join(capsys.readouterr())
+    assert said.count("1 paper,") == 2
+    assert "1 papers" not in said
+
+
 def test_an_amendment_killed_while_it_wrote_is_finished_by_the_same_command(
     small: SmallConference, tmp_path: Path
 ) -> None:
@@ -436,6 +478,25 @@ def test_bad_input_is_refused_and_nothing_is_written(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "key.bin"]
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--posterior-cap", "0.2"], 5),
+        (["--never-against", "0.51"], 5),
+        (["--guarantee", "average", "--added-success", "1", "--epsilon", "none"], 2),
+        (["--amend", "--reason", "x"], 2),
+    ],
+    ids=["cap", "never against", "half of full calibration", "nothing to amend"],
+)
+def test_a_run_that_fails_while_it_plans_leaves_nothing(
+    options: list[str], code: int, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    assert run(arguments(folder, key, tmp_path / "out", *options)) == code
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
+
+
 OPTIONS = {
     "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
     "--accept-rate 25%": "'25%' must be a number: for 25 % give 0.25",
@@ -590,6 +651,23 @@ def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference,
     assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
 
 
+def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, budget = small.write(tmp_path / "in"), ("--guarantee", "average", "--added-success", "0.01")
+    _, certificate = decided(folder, tmp_path / "key.bin", tmp_path / "out", *budget)
+    alone, success, full = (
+        float(str(certificate[name]))
+        for name in ("success_scores_only", "success", "success_fully_calibrated")
+    )
+    share = (success - alone) / (full - alone)
+    assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-9)
+    line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about authors here\n"
+    assert line in capsys.readouterr().out
+    assert run(["plan", *files_of(folder), "--accept-rate", "0.4", *budget, "--only"]) == 0
+    assert line in capsys.readouterr().out
+
+
 KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]
 
 
@@ -658,8 +736,7 @@ def test_interrupted_loses_nothing(small: SmallConference, tmp_path: Path) -> No
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines()[-1] == "blindcal: interrupted"
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()
-    assert everything(tmp_path / "key.bin.sealed") == {}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
     decided(folder, key, tmp_path / "out")
 
 

@@ -236,7 +236,7 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
 def test_a_reason_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
     with pytest.raises(InputError, match="must be shorter"):
         sealed(key_path, replace(RECORD, reason="x" * 40_000))
-    assert os.listdir(sealed_folder(key_path)) == []
+    assert not sealed_folder(key_path).exists()
     sealed(key_path, replace(RECORD, reason="\udcff\n" + "é" * 5_000))
     assert len(everything(key_path)) == 1
 
@@ -258,6 +258,15 @@ def test_a_second_run_is_refused_at_once(key_path: Path) -> None:
         pytest.raises(RefusedError, match="another run"),
         open_ledger(key_path, key),
     ):
+        pass
+
+
+def test_a_ledger_that_gets_no_release_leaves_nothing(key_path: Path) -> None:
+    with open_ledger(key_path, read_key(key_path)) as ledger:
+        assert ledger.counter == 0
+    assert list(key_path.parent.iterdir()) == [key_path]
+    sealed_folder(key_path).write_bytes(b"")
+    with pytest.raises(InputError, match="must be a folder"), open_ledger(key_path, read_key(key_path)):
         pass
 
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.decisions.records import PaperRecord
+from blindcal.decisions.coins import Key
+from blindcal.decisions.drafts import with_texts
+from blindcal.decisions.records import PaperRecord, open_ledger
+from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_json, claim_of, decisions_text, stated_epsilon
+from blindcal.plans import requests
 from blindcal.plans.certificates import Claim
+from blindcal.plans.planning import plan_conference
+from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
+from blindcal.policies.guarantees import Guarantee
 from sealed_releases import PAPER
+from small_conferences import loaded, small_conference
 
 
 def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
@@ -52,3 +62,20 @@ def test_a_claim_comes_back_from_a_record_as_it_was(
     claim = Claim(3, before, success, added, 0.25, epsilon, 1.5, 0.1, 0.0)
     written = json.loads(json.dumps({"claim": claim_json(claim)}, allow_nan=False))
     assert claim_of(replace(PAPER, figures=written)) == claim
+
+
+@dataclass(frozen=True)
+class LaterGuarantee(Guarantee):
+    newer: float | None = None
+
+
+def test_a_later_version_with_more_options_makes_the_same_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise no release of today could be verified by it."""
+    request = Request(Guarantee(), accept_rate=0.4)
+    with open_ledger(tmp_path / "key.bin", Key(bytes(32))) as ledger:
+        record = release(*loaded(small_conference(papers=2)), request, ledger, plan_conference).record
+        monkeypatch.setattr(requests, "Guarantee", LaterGuarantee)
+        assert isinstance(record.request.guarantee, LaterGuarantee)
+        assert with_texts(record, ledger).certificate == record.certificate

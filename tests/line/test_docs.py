@@ -129,3 +129,24 @@ def test_pages_link_to_files_that_exist() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize(
+    "place", ["README.md", "docs/running.md", "docs/guarantees.md", "src/blindcal/cli/demo.py"]
+)
+def test_what_epsilon_promises_is_said_of_a_single_decision(place: str) -> None:
+    """Of all decisions together it is false for somebody who knows that papers share reviewers."""
+    path = ROOT / place
+    text = re.sub(r"\s+", " ", re.sub(r'"\s*\n\s*f?"', "", path.read_text(encoding="utf-8")))
+    said = [part for part in re.split(r"(?<=[.;:|\"])\s", text) if re.search(r"\bodds\b", part)]
+    promises = [part for part in said if re.search(r"chang|shift|bound", part) and "matching" not in part]
+    assert promises
+    assert all(re.search(r"\b(one|single|each) decision", part) for part in promises), promises
+
+
+def test_the_readme_gives_a_conference_affine_reviewers_only() -> None:
+    """`prepare` takes slopes and offsets: it can know no other reviewers."""
+    rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [row for row in rows if row.startswith("|") and "prepare`" in row]
+    assert "for a conference, affine ones" in row
+    assert not re.search(r"logistic|power|piecewise|curved", row, re.IGNORECASE)

@@ -14,7 +14,7 @@ from blindcal.cli import run
 from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, stray_remarks
 from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
-from small_conferences import SmallConference, arguments, decided, small_conference
+from small_conferences import SmallConference, arguments, decided, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -223,6 +223,20 @@ def test_never_against_that_is_worse_than_raw_is_noted() -> None:
     assert "more decisions are expected to be wrong (20.0 %) than by raw mean scores (15.0 %)" in said
     assert plan_remarks(figures, None) == []
     assert plan_remarks({**figures, "expected_wrong": 0.1}, 0.6) == []
+
+
+def test_plan_and_decide_note_never_against_that_is_worse_than_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_conference(seed=36, papers=4).write(tmp_path / "in")
+    sure = ("--accept-rate", "0.4", "--never-against", "0.9")
+    decide = arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *sure)
+    for command in (_plan(folder, *sure), decide):
+        assert run(command) == 0
+        said = capsys.readouterr().err
+        assert "--never-against 0.9 more decisions are expected to be wrong (19.7 %) than by raw" in said
+    assert run(_plan(folder, "--accept-rate", "0.4")) == 0
+    assert "never-against" not in capsys.readouterr().err
 
 
 def test_conflicts_of_unknown_papers_and_people_are_noted(

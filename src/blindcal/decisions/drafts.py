@@ -295,6 +295,7 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
     cases = [recorded_case(paper, record.bar) for paper in record.papers]
     text = certificate_text(
         request.guarantee,
+        record.settings,
         record.conference,
         record.release,
         record.bar,

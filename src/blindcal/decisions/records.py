@@ -169,10 +169,14 @@ def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
-    """The ledger of a key, held by this process alone: a second run is refused at once."""
+    """The ledger of a key, held by this process alone: a second run is refused at once.
+
+    The folder is made with the first release, so that a run that releases nothing leaves nothing.
+    """
     folder = sealed_folder(key_path)
-    make_folder(folder)
-    with lock(folder / "ledger"):
+    with lock(folder):
+        if os.path.lexists(folder):
+            make_folder(folder)
         clear_stale(folder)
         yield read_ledger(key_path, key)
 
@@ -228,6 +232,7 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
     head = full_head({**asdict(release), **bound}, parts)
     stamp, data = sealed(ledger.key, head, parts)
     path = ledger.folder / sealed_name(release.counter)
+    make_folder(ledger.folder)
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
         return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil, isinf
@@ -20,6 +20,8 @@ from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
 _DECIMALS = 10**6
+# A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
+_LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
 def decisions_text(papers: Sequence[PaperRecord]) -> str:
@@ -43,6 +45,7 @@ def decisions_text(papers: Sequence[PaperRecord]) -> str:
 
 def certificate_text(
     guarantee: Guarantee,
+    settings: Mapping[str, Any],
     conference: str,
     release: int,
     bar: float,
@@ -68,7 +71,7 @@ def certificate_text(
         "better": better,
         "calibration_fit": fit.public,
         "guarantee": guarantee.name,
-        "limits": {k: v for k, v in asdict(guarantee).items() if k != "name"},
+        "limits": {name: settings[name] for name in _LIMITS},
         "decided_again": {
             "papers": len(twice),
             "epsilon": stated_epsilon(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
