@@ -1,8 +1,8 @@
 """Decisions and policies -> what an adversary learns, and whether a release is what it says.
 
 In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (`adversaries`); every check
-of a release made again with the key (`verifying` is the door, `comparisons` what is compared). A new adversary lives here. Imports: decisions and
-below.
+of a release made again with the key (`verifying` is the door, `comparisons` what is compared). A new
+adversary lives here. Imports: decisions and below.
 """
 
 from blindcal.audits.adversaries import Audit, audit, bits, guess, play, posterior, top_k_success

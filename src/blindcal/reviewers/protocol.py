@@ -31,8 +31,8 @@ class Reviewer(ABC):
 
     Subclasses give the curve, its inverse and its derivative; likelihood and marginal follow from them. A
     subclass may also have a `spread` of its own: above 0, and smooth at the scale of a 64th of quality (or
-    with `knots` where it is not). The noise is Gaussian unless a subclass overrides `log_likelihood`, and with
-    it `log_ceiling` (no log likelihood is above it), `reach` (the qualities beyond which nothing counts) and
+    with `knots` where it is not). The noise is Gaussian unless a subclass overrides `log_likelihood`, with it
+    `log_ceiling` (no log likelihood is above it), `reach` (the qualities beyond which nothing counts) and
     `resolved` (False: panels of integrals are halved until they agree).
     """
 
