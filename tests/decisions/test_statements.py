@@ -18,7 +18,7 @@ from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_json, claim_of, decisions_text, stated_epsilon
 from blindcal.plans import requests
 from blindcal.plans.certificates import Claim
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
