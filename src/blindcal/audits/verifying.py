@@ -10,7 +10,7 @@ from pathlib import Path
 
 from blindcal.audits.verification import Check, checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble
-from blindcal.beliefs.inputs import Inputs
+from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import input_stamp
@@ -77,6 +77,7 @@ def verify(
     `inputs` are those that were decided; what was requested is in the sealed record. `out` is the folder of
     the public files, if they are to be compared too.
     """
+    check_inputs(inputs)
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     ledger, record = latest(key, conference)

@@ -31,7 +31,7 @@ from blindcal.files.disk import clear_stale
 from blindcal.plans.agreements import agreement, refuse_misfit
 from blindcal.plans.planning import plan_conference
 from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
 
@@ -41,7 +41,7 @@ def decide(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    published: Sequence[str | os.PathLike[str]] = (),
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     amend: bool = False,
     reason: str = "",
     yes_leak: bool = False,
@@ -53,12 +53,13 @@ def decide(
     sealed record beside the file `key`, which `make_key` makes.
 
     The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
-    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` are
-    folders published earlier with this key, to check key and ledger against. `yes_leak` is the consent of
-    a chair who lets decisions reveal half or more of what full calibration would.
+    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` is
+    a folder published earlier with this key, or several, to check key and ledger against. `yes_leak` is the
+    consent of a chair who lets decisions reveal half or more of what full calibration would.
     """
     if reason.strip() and not amend:
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
+    check_types(inputs, request)
     request, key, out = request.checked(), Path(key), Path(out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
@@ -123,8 +124,8 @@ def _key(path: Path, out: Path) -> Key:
     return read_key(path)
 
 
-def _seen(folders: Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
-    for folder in folders:
+def _seen(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
         seen = read_published(folder)
         if seen is None:
             raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")

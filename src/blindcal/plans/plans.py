@@ -15,7 +15,7 @@ from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
 from blindcal.plans.menus import MENU, Menu, menu
 from blindcal.plans.planning import PaperPlan, plan_conference, summary
 from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
 
@@ -59,6 +59,7 @@ def plan(
 
     A calibration that does not fit the scores at all is refused unless `despite_misfit`.
     """
+    check_types(inputs, request)
     request = request.checked()
     conference, _ = inputs.prepared(
         accept_rate=request.accept_rate,
