@@ -449,6 +449,9 @@ OPTIONS = {
     "--guarantee private": "--guarantee must be one of",
     "--added-success 0.1": "--added-success is a budget of the average guarantee",
     "--guarantee public --epsilon 5": "--epsilon has no effect with --guarantee public: leave it out",
+    "--guarantee public --epsilon 2": "--epsilon has no effect with --guarantee public: leave it out",
+    "--grid 1..5 --grid 1..10": "--grid must be given once, found it 2 times",
+    "--pools more.csv": "--pools must be given once, found it 2 times",
     "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
     "--conference=": "--conference must not be empty",
     "--accept-rate 0.3 --bar 0.5": "give either --accept-rate or --bar, not both",
@@ -821,7 +824,7 @@ def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
     assert shown.err == ""
     assert run([*plan[:-1], "--only"]) == 0
     shown = capsys.readouterr()
-    assert "the scores look rounded to" in shown.err
+    assert ", and no --grid says so" in shown.err
     assert not any(canary in shown.err for canary in small.canaries)
     assert run([*plan, "--grid", "0..1"]) == 0
     assert "look rounded" not in capsys.readouterr().out

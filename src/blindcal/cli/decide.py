@@ -56,7 +56,7 @@ def decide(
     better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
-    epsilon: Epsilon = "2",
+    epsilon: Epsilon = None,
     multiplier: Multiplier = None,
     posterior_cap: Cap = None,
     never_against: Never = None,
