@@ -162,3 +162,13 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     """
     parts = _DIGITS.split(text)
     return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), text
+
+
+def plain(text: str) -> str:
+    """An id without what is easily written in two ways: capital letters, spaces, leading zeros, a final `.0`.
+
+    >>> plain("P 02"), plain("p2"), plain("7.0"), plain("10")
+    ('p2', 'p2', '7', '10')
+    """
+    bare = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", re.sub(r"(?<=[0-9])\.0+$", "", bare))

@@ -272,3 +272,17 @@ def test_check_repeats_which_end_is_better(tmp_path: Path, capsys: pytest.Captur
     assert run(["check", str(folder / "reviews.csv"), "--better", "low"]) == 0
     assert "low scores" in capsys.readouterr().out
     assert run(["check", str(folder / "reviews.csv"), "--better", "up"]) == 2
+
+
+def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pools by paper would miss the second id; with everyone there is nothing else to notice it."""
+    small = small_conference()
+    head, (_, *first), *rest = small.reviews
+    folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
+    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
+    assert run(["plan", *files, "--bar", "0", "--only"]) == 0
+    told = capsys.readouterr().err
+    assert f"{files[0]}: the ids of the papers in rows 2 and 3 differ only in capital letters" in told
+    assert not any(canary in told for canary in small.canaries)

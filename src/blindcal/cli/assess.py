@@ -10,8 +10,8 @@ import typer
 from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessments import assess as assess_reviews
 from blindcal.cli.arguments import share
-from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.reviews import Reviews
+from blindcal.cli.console import Json, emit_json, note, say, table
+from blindcal.reviews import Reviews, twin_remarks
 
 _MEANING = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
@@ -49,7 +49,10 @@ def assess(
 
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
-    result = assess_reviews(Reviews.read(reviews), accept_rate=accept_rate, least_gain=least_gain)
+    read = Reviews.read(reviews)
+    for remark in twin_remarks(read, str(reviews)):
+        note(remark)
+    result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:
         emit_json(result)
     else:
@@ -73,8 +76,8 @@ def _print(result: Assessment) -> None:
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
     say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
-    for note in result.notes:
-        say(f"note: {note}")
+    for remark in result.notes:
+        say(f"note: {remark}")
 
 
 def _print_predictions(result: Assessment) -> None:

@@ -14,6 +14,7 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import Column, number_text
 from blindcal.files.disk import read_table
+from blindcal.reviews import twin_remarks
 
 # Above this share of authors that scores and pools name by themselves there is little left to protect.
 NAMED = 0.9
@@ -78,6 +79,7 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
     reviews = inputs.reviews
     sources = inputs.sources
     remarks = stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
+    remarks += twin_remarks(reviews, sources.reviews)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(
             f"the scores look rounded to {_listed(reviews.grid.tolist())}, and no `grid` says so: they are "
