@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, cell_problem, cell_value, count, escape, natural, number_text, plain
+from blindcal.cells import Column, cell_problem, cell_value, count, escape, loose, natural, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.files.disk import digest, read_table, write_table
@@ -177,10 +177,10 @@ def twin_remarks(reviews: Reviews, file: str) -> list[str]:
 
 
 def _twins(ids: Sequence[str]) -> list[list[int]]:
-    """The places of ids that are alike when written plainly, for each such id."""
+    """The places of ids that are loosely spelled alike, for each such id."""
     alike: dict[str, list[int]] = {}
     for place, name in enumerate(ids):
-        alike.setdefault(plain(name), []).append(place)
+        alike.setdefault(loose(name), []).append(place)
     return [places for places in alike.values() if len(places) > 1]
 
 

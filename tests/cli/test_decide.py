@@ -438,7 +438,7 @@ def test_bad_input_is_refused_and_nothing_is_written(
 
 OPTIONS = {
     "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
-    "--accept-rate 25%": "'25%' must be a number: for 25 % give 0.25",
+    "--accept-rate 25%": "'25%' must be a number without a percent sign: for 25 % give 0.25",
     "--accept-rate 0,25": "no commas: give 0.25",
     "--posterior-cap 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
     "--never-against 95": "'95' must be between 0.5 and 1, ends excluded: for 95 % give 0.95",
@@ -847,7 +847,7 @@ def test_what_is_frozen_and_withdrawn_is_said(
     decided(folder, key, tmp_path / "out")
     amend = ("--amend", "--reason", "x")
     assert run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", *amend)) == 3
-    assert "accept_rate was 0.4, now 0.3" in capsys.readouterr().err
+    assert "(--accept-rate was 0.4, now 0.3)" in capsys.readouterr().err
     assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
     assert "nothing changed" in capsys.readouterr().err
     one = replace(small, reviews=small.reviews[:3])

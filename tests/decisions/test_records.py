@@ -54,6 +54,22 @@ def test_the_text_of_a_record_keeps_its_secrets() -> None:
     assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
 
 
+def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
+    """An empty folder would later say that a lost key had decided something."""
+
+    def refused() -> None:
+        with open_ledger(key_path, read_key(key_path)):
+            raise RefusedError("no")
+
+    with pytest.raises(RefusedError):
+        refused()
+    assert not sealed_folder(key_path).exists()
+    sealed(key_path)
+    with pytest.raises(RefusedError):
+        refused()
+    assert len(read_ledger(key_path, read_key(key_path)).releases) == 1
+
+
 def test_releases_are_counted_over_all_conferences_of_a_key(key_path: Path) -> None:
     for number, conference in enumerate(("c", "d", "c"), start=1):
         sealed(key_path, replace(RECORD, conference=conference, release=1 + number // 3))
@@ -248,7 +264,7 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
 def test_a_reason_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
     with pytest.raises(InputError, match="must be shorter"):
         sealed(key_path, replace(RECORD, reason="x" * 40_000))
-    assert os.listdir(sealed_folder(key_path)) == []
+    assert not sealed_folder(key_path).exists()
     sealed(key_path, replace(RECORD, reason="\udcff\n" + "é" * 5_000))
     assert len(everything(key_path)) == 1
 

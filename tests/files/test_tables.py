@@ -381,3 +381,9 @@ def test_a_header_that_is_almost_right_is_taken_for_no_other(header: str) -> Non
     with pytest.raises(InputError) as caught:
         parse_table(f"{header}\n".encode(), "x.csv", REVIEWS, extra=True)
     assert "must be the header of this table" not in str(caught.value)
+
+
+def test_a_column_that_nobody_asked_for_makes_no_other_table_of_it() -> None:
+    """Whoever looks for one column of a file may leave out the others."""
+    data = b"paper,reviewer,probability\np1,a,0.5\n"
+    assert parse_table(data, "x.csv", [Column("paper", "id")], extra=True).text("paper") == ("p1",)

@@ -21,6 +21,11 @@ def decimal(text: str | float) -> float:
     return _parsed(text, Column("value", "number"))
 
 
+def whole(text: str | int) -> int:
+    """One whole number: the parser of an option that counts something."""
+    return int(_parsed(text, Column("value", "integer")))
+
+
 def probability(text: str | float) -> float:
     """One number in [0, 1]: the parser of an option that is a chance or a share."""
     return _parsed(text, Column("value", "number", low=0.0, high=1.0))

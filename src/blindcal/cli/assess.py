@@ -9,7 +9,7 @@ import typer
 
 from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessments import assess as assess_reviews
-from blindcal.cli.arguments import share
+from blindcal.cli.arguments import probability, share
 from blindcal.cli.console import Json, emit_json, note, say, table
 from blindcal.reviews import Reviews, twin_remarks
 
@@ -37,7 +37,12 @@ def assess(
         float, typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept.")
     ] = 0.25,
     least_gain: Annotated[
-        float, typer.Option(help="Smallest share of papers decided better that makes calibration worthwhile.")
+        float,
+        typer.Option(
+            parser=probability,
+            metavar="NUMBER",
+            help="Smallest share of papers decided better that makes calibration worthwhile.",
+        ),
     ] = WORTH,
     as_json: Json = False,
 ) -> None:

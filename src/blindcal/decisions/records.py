@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -171,10 +171,18 @@ def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
     """The ledger of a key, held by this process alone: a second run is refused at once."""
     folder = sealed_folder(key_path)
+    there = folder.exists()
     make_folder(folder)
-    with lock(folder / "ledger"):
-        clear_stale(folder)
-        yield read_ledger(key_path, key)
+    try:
+        with lock(folder / "ledger"):
+            clear_stale(folder)
+            yield read_ledger(key_path, key)
+    except BaseException:
+        # A run that was refused leaves nothing behind; a folder that holds anything stays.
+        if not there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:

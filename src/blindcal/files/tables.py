@@ -224,7 +224,7 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
             separator,
         )
         log.finish()
-    if (likely := _likely(set(names), columns)) is not None:
+    if (likely := _likely(set(names), columns, extra)) is not None:
         log.add(1, None, "must be the header of this table", likely)
     for column in columns:
         spellings = {name.casefold() for name in (column.name, *column.synonyms)}
@@ -245,7 +245,7 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
     return place
 
 
-def _likely(names: set[str], columns: Sequence[Column]) -> str | None:
+def _likely(names: set[str], columns: Sequence[Column], extra: bool) -> str | None:
     """What a header that does not fit these columns looks like instead, if that can be told."""
     spellings = {
         column.name: {name.casefold() for name in (column.name, *column.synonyms)} for column in columns
@@ -255,7 +255,7 @@ def _likely(names: set[str], columns: Sequence[Column]) -> str | None:
         return "none of its names: is there no header, or a line before it?"
     for kind, (these, others) in _KINDS.items():
         fits = these <= names and (others is None or names <= these | others)
-        if fits and (missing or not these <= spellings.keys()):
+        if fits and (missing or not (extra or these <= spellings.keys())):
             return f"that of {kind}: is it the wrong file, or are two swapped?"
     return None
 
