@@ -13,7 +13,7 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.facts import input_stamp
-from blindcal.decisions.places import check_apart, check_writable
+from blindcal.decisions.places import check_apart, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
     Published,
@@ -61,6 +61,7 @@ def decide(
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
     request, key, out = request.checked(), Path(key), Path(out)
+    check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
     seen = [*_seen(published), read_published(out)]
@@ -88,7 +89,19 @@ def decide(
             conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
         )
         publish(outcome.record, out)
-    return replace(outcome, remarks=_remarks(inputs, conference, request, outcome, fit.notes))
+    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
+    return replace(outcome, remarks=(*_superseded(outcome, len(past)), *remarks))
+
+
+def _superseded(outcome: Outcome, releases: int) -> list[str]:
+    """Whether stored decisions are not the latest: an old file of reviews leads to the old decisions."""
+    number = outcome.record.release
+    if outcome.how != "stored" or number == releases:
+        return []
+    return [
+        f"this input is that of release {number}, and so are these decisions: release {releases} came after "
+        "it and replaced it. To decide by this input again, give `amend` `reason`"
+    ]
 
 
 def _remarks(

@@ -26,6 +26,15 @@ def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -
         )
 
 
+def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuse to publish in a folder that holds the reviews, which say who reviewed what."""
+    if any(_within(place, _real(out)) for place in _places(Path(reviews))):
+        raise InputError(
+            f"{reviews} must not lie in the `out` folder: it says who reviewed what, and that folder is "
+            "meant to be shared. Give a new `out` folder"
+        )
+
+
 def _places(path: Path) -> list[Path]:
     """Where a path lies: its own place, that of every link it leads through, and where it ends."""
     places = [_own(path)]
