@@ -133,6 +133,7 @@ def test_people_get_a_table_with_standard_errors(capsys):
     ("arguments", "message"),
     [
         (["--noise", "0.1,high"], "--noise must be numbers separated by commas, found '0.1,high'"),
+        (["--noise", "0.5,0,0.50"], "--noise must list each level once, found '0.5,0,0.50'"),
         (["--noise", "-0.1"], "--noise must be at least 0, found -0.1"),
         (["--noise", "nan"], "--noise must be finite, found nan"),
         (["--reading", "figure"], "--reading must be text or script, found 'figure'"),

@@ -102,9 +102,12 @@ def simulate(
 
 def _levels(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        levels = [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--noise must be numbers separated by commas, found {text!r}") from None
+    if len(set(levels)) < len(levels):
+        raise InputError(f"--noise must list each level once, found {text!r}")
+    return levels
 
 
 def _report(levels: list[float], result: Sweep, intervals: bool) -> dict[str, object]:
