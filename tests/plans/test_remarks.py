@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.beliefs.conferences import prepare
 from blindcal.cli import run
-from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, stray_remarks
+from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, row_remarks, stray_remarks
 from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import SmallConference, arguments, decided, small_conference
@@ -286,3 +286,15 @@ def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     told = capsys.readouterr().err
     assert f"{files[0]}: the ids of the papers in rows 2 and 3 differ only in capital letters" in told
     assert not any(canary in told for canary in small.canaries)
+
+
+def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
+    people = ["ann", "ben", "cat", "dan"]
+    told = "candidates have no row in r.csv and are taken as its row *"
+    assert row_remarks([*people, "*"], [*people, "*"], "r.csv") == []
+    assert row_remarks(people, ["ann", "ben", "cat", "*"], "r.csv") == []
+    (remark,) = row_remarks(people, ["a@x", "b@x", "*"], "r.csv")
+    assert remark.startswith(f"4 of 4 {told}: are their ids spelled differently")
+    (remark,) = row_remarks(people, ["Ann", "ben", "cat", "dan", "*"], "r.csv")
+    assert remark.startswith(f"1 of 4 {told} (1 like a row but for capital letters")
+    assert not any(name in remark for name in people)
