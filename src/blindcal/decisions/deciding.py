@@ -13,7 +13,7 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.facts import input_stamp
-from blindcal.decisions.places import check_apart, check_reviews_apart, check_writable
+from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
     Published,
@@ -60,6 +60,7 @@ def decide(
     if reason.strip() and not amend:
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
+    check_paths(key=key, out=out)
     request, key, out = request.checked(), Path(key), Path(out)
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)

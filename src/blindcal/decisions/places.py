@@ -13,6 +13,13 @@ from blindcal.files.disk import clear_stale, try_writing
 _MOST_LINKS = 40
 
 
+def check_paths(**paths: object) -> None:
+    """Refuse what is not a path, such as the `Key` that `make_key` returns in place of its file."""
+    for name, path in paths.items():
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"`{name}` must be the path of a file or folder, found {type(path).__name__}")
+
+
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be shared."""
     public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
