@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from blindcal.cells import escape, unescape
+from blindcal.cells import Column, cell_problem, escape, unescape
 from blindcal.files.tables import format_table
 from strategies import TEXT
+
+DATES = ("4-May", "04-May-26", "May-04", "4. Mai 2026", "5/4/2026", "2026-05-04", "4.5.2026", "Mar 4")
+OTHERS = ("40%", "4/10", "4: weak reject", "4 (good)", "four", "4-5", "4;5")
+
+
+def test_what_a_spreadsheet_makes_of_a_score_is_told() -> None:
+    told = {cell: (cell_problem(cell, Column("score", "number")) or ("",))[0] for cell in (*DATES, *OTHERS)}
+    assert [cell for cell in told if "not a date" in told[cell]] == [d for d in DATES if "Mai" not in d]
+    assert told["40%"] == "must be a number without a percent sign"
+    assert [cell for cell in OTHERS if told[cell].endswith("alone, with nothing after it")] == list(
+        OTHERS[1:4]
+    )
+    assert [cell for cell in OTHERS if told[cell] == "must be a number"] == list(OTHERS[4:])
 
 
 @given(TEXT)

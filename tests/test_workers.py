@@ -45,3 +45,17 @@ def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkey
     before = dict(os.environ)
     assert set(each(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
     assert dict(os.environ) == before
+
+
+def test_a_thousand_processes_are_not_started(monkeypatch):
+    """They would take the machine down; what is computed does not depend on their number."""
+    loky = pytest.importorskip("joblib.externals.loky")
+    started: list[int] = []
+
+    def pool(count: int, **settings):
+        started.append(count)
+        return loky.ProcessPoolExecutor(2)
+
+    monkeypatch.setattr(loky, "get_reusable_executor", pool)
+    assert dict(workers.shared(abs, [-1, -2, -3], 1000)) == {0: 1, 1: 2, 2: 3}
+    assert started == [max(8, 2 * workers.cores())]

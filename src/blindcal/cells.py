@@ -13,6 +13,11 @@ MAX_ID = 200
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+)")
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    rf"[0-9]{{1,4}}[-/. ](?:{_MONTH}|[0-9]{{1,2}})[-/. ][0-9]{{1,4}}"
+    rf"|[0-9]{{1,4}}[-/. ]{_MONTH}|{_MONTH}[-/. ][0-9]{{1,4}}"
+)
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 # A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -50,6 +55,11 @@ def cell_problem(cell: str, column: Column) -> Broken | None:
 
     >>> cell_problem("2.5", Column("score", "number")), cell_problem("1_000", Column("score", "number"))
     (None, ('must be a number without underscores', None))
+    >>> for cell in ("40%", "4-May", "4: accept"):
+    ...     print(cell_problem(cell, Column("score", "number"))[0])
+    must be a number without a percent sign
+    must be a number, not a date (a spreadsheet may have made one of it)
+    must be a number alone, with nothing after it
     """
     if not cell:
         return None if column.empty else ("must not be empty", "nothing")
@@ -95,6 +105,12 @@ def _not_a_number(cell: str) -> Broken:
         return "must be a number with a point for decimals and no commas", None
     if re.fullmatch(r"0[xob][0-9a-f]+", bare):
         return "must be a decimal number", None
+    if re.fullmatch(r"[0-9.,]+ ?%", bare):
+        return "must be a number without a percent sign", None
+    if _DATE.fullmatch(bare):
+        return "must be a number, not a date (a spreadsheet may have made one of it)", None
+    if re.match(r"[0-9]+(?:\.[0-9]+)? ?[ :=(/]", bare):
+        return "must be a number alone, with nothing after it", None
     return "must be a number", None
 
 
@@ -162,3 +178,13 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     """
     parts = _DIGITS.split(text)
     return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), text
+
+
+def loose(text: str) -> str:
+    """An id without what is easily written in two ways: capital letters, spaces, leading zeros, a final `.0`.
+
+    >>> loose("P 02"), loose("p2"), loose("7.0"), loose("10")
+    ('p2', 'p2', '7', '10')
+    """
+    bare = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", re.sub(r"(?<=[0-9])\.0+$", "", bare))

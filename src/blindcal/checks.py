@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,6 +30,18 @@ def numbers(name: str, value: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, found {value!r}") from None
     return where(name, array, np.isfinite(array), "must be finite")
+
+
+def one_number(name: str, value: object) -> None:
+    """Refuse what is not one number: text, a truth value, a list. (Whether it is finite is asked elsewhere.)
+
+    >>> one_number("epsilon", "2")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: epsilon must be one number, found '2'
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InputError(f"{name} must be one number, found {value!r}")
 
 
 def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:

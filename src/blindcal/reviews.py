@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, cell_problem, cell_value, count, escape, natural, number_text
+from blindcal.cells import Column, cell_problem, cell_value, count, escape, loose, natural, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.files.disk import digest, read_table, write_table
@@ -157,6 +157,33 @@ class Reviews:
         return digest({name: [None if v != v else v for v in column] for name, column in table.items()})
 
 
+def twin_remarks(reviews: Reviews, file: str) -> list[str]:
+    """Whether ids differ so little that one paper or person may be counted as two. Papers are told by rows of
+    `file`; reviewers are only counted, since their rows would say who reviewed what."""
+    how, remarks = "only in capital letters, spaces or leading zeros", []
+    if twins := _twins(reviews.papers):
+        first, second = (min(reviews.row[reviews.paper == place]) for place in twins[0][:2])
+        more = "" if len(twins) == 1 else f" (and so do those of {count(len(twins) - 1, 'other paper')})"
+        remarks.append(
+            f"{file}: the ids of the papers in rows {first} and {second} differ {how}{more}: are they one "
+            "paper? They count as two"
+        )
+    if people := sum(map(len, _twins(reviews.reviewers))):
+        remarks.append(
+            f"{file}: the ids of {people:,} reviewers differ from another's {how}: is it the same person? "
+            f"They count as {people:,} people"
+        )
+    return remarks
+
+
+def _twins(ids: Sequence[str]) -> list[list[int]]:
+    """The places of ids that are loosely spelled alike, for each such id."""
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(ids):
+        alike.setdefault(loose(name), []).append(place)
+    return [places for places in alike.values() if len(places) > 1]
+
+
 def recognize_grid(score: Array) -> Array | None:
     """The distinct scores, if they are few and repeat; None for scores that look continuous.
 
@@ -299,7 +326,8 @@ def _checked(column: Column, values: list[object], log: Problems) -> Any:
     for row, value in enumerate(values):
         cell = _cell_of(column, value)
         if cell is None:
-            log.add(row, column.name, "must be text or a whole number", type(value).__name__)
+            rule = "must be a number" if column.kind == "number" else "must be text or a whole number"
+            log.add(row, column.name, rule, type(value).__name__)
         elif cell in known:
             checked.append(known[cell])
         elif broken := cell_problem(cell, column):

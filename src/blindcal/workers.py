@@ -23,6 +23,8 @@ from typing import Any, TypeVar
 # Sums of several threads of linear algebra depend on their number: commands and processes use one each.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNKS = 16
+# So many processes are started wherever they are asked for; more on a machine with many cores.
+_FEW = 8
 # So many items are shared out at once; fewer only once they have taken so many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
 
@@ -76,6 +78,8 @@ def shared(
     # One thread of linear algebra each: more would double the time, and sums would depend on their number.
     # They wait for work while this process lives: one that gives up just as work comes ends in a warning.
     settings = {"timeout": None, "env": dict.fromkeys(THREADS, "1")}
+    # Far more processes than cores are a typo, and all of them would be started at once.
+    workers = min(workers, max(_FEW, 2 * cores()))
     loky, left = import_module("joblib.externals.loky"), enumerate(items)
     pool, running = None, dict[Any, int]()
     try:

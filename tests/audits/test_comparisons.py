@@ -349,3 +349,12 @@ def test_amendments_are_made_again_release_by_release(
         checks = checked(sealed, conference, truth, REQUEST)
         failed = [check.name for check in checks if check.failed]
         assert any(name.startswith("release 1: ") for name in failed) == (index == 1)
+
+
+def test_the_report_says_what_may_differ() -> None:
+    one, two = Check("input", 1, 1, "other pools"), Check("coins", 4, 2)
+    with pytest.raises(VerificationError) as caught:
+        report([one, two, Check("settings", 4, 0)])
+    assert str(caught.value) == (
+        "verification failed. input: 1 of 1 does not agree (other pools); coins: 2 of 4 do not agree"
+    )

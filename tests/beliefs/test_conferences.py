@@ -230,6 +230,19 @@ def test_reviewers_of_another_kind_of_id_are_said_once():
     assert len(caught.value.confidential) == 6
 
 
+def test_columns_swapped_in_the_pools_are_told_too():
+    names = {name: row_of(1, 0, 1) for name in ("canary-a", "canary-b")}
+    rows = [("p1", "canary-a", 1.0), ("p2", "canary-b", 2.0)]
+    for pools, why in (
+        ({"canary-a": {"p1": 1.0, "p2": 1.0}, "canary-b": {"p2": 1.0}}, "look swapped in one of them"),
+        ({}, "are the ids spelled differently?"),
+    ):
+        with pytest.raises(InputError) as caught:
+            prepare(_reviews(rows), names, pools, bar=0.0)
+        assert str(caught.value).splitlines()[0].endswith(why)
+        assert "canary" not in str(caught.value)
+
+
 def test_swapped_columns_are_told_from_another_kind_of_id():
     """Everyone is a candidate for everything, so that people, too, have pools."""
     names = {name: row_of(1, 0, 1) for name in ("canary-a", "canary-b", "canary-c")}

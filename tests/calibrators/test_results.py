@@ -7,6 +7,8 @@ import pytest
 
 import blindcal as bc
 from blindcal.calibrators import METHODS, hierarchical, isotonic, offsets, raw, standardized
+from blindcal.calibrators.results import batch_of
+from blindcal.errors import InputError
 from small_reviews import conference
 
 
@@ -70,3 +72,8 @@ def test_unknown_ids_are_named_and_rates_checked() -> None:
     for rate in (0.0, 1.0, -0.2):
         with pytest.raises(bc.InputError, match="rate"):
             result.probability_accepted(rate)
+
+
+def test_a_path_in_place_of_reviews_is_refused() -> None:
+    with pytest.raises(InputError, match=r"reviews must be what Reviews\.read returns, found str"):
+        batch_of("reviews.csv")

@@ -65,3 +65,13 @@ def test_the_script_runs(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("blindcal")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"blindcal {__version__}\n", "")
+
+
+def test_a_demo_needs_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    code, out, err = call("demo", "--out", str(tmp_path / "file"))
+    assert (code, out, err) == (
+        2,
+        "",
+        f"blindcal: --out must be a folder, found the file {tmp_path / 'file'}\n",
+    )

@@ -32,3 +32,13 @@ def test_assess_refuses_single_reviews(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("paper,reviewer,score\na,x,1\nb,x,2\n")
     assert run(["assess", str(path)]) == 2
     assert "no paper has two reviews" in capsys.readouterr().err
+
+
+def test_a_gain_in_percent_is_refused_with_what_was_meant(
+    reviews: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["assess", str(reviews), "--least-gain", "2%"]) == 2
+    assert (
+        "'--least-gain': '2%' must be a number without a percent sign: for 2 % give 0.02"
+        in capsys.readouterr().err
+    )

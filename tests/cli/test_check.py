@@ -53,3 +53,13 @@ def test_check_says_no_more_of_the_grid_than_the_scores_tell(tmp_path: Path) -> 
         "equal": "all scores are 7",
         "many": "none: scores look continuous",
     }
+
+
+@pytest.mark.parametrize("command", ["check", "calibrate", "assess"])
+def test_one_paper_under_two_ids_is_noted(command: str, reviews: Path, tmp_path: Path) -> None:
+    """Whoever decides two halves of a paper decides neither."""
+    out = ["--out", str(tmp_path / "out.csv")] if command == "calibrate" else []
+    reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
+    code, _, told = call(command, str(reviews), *out)
+    assert code == 0
+    assert "the ids of the papers in rows 5 and 6 differ only in capital letters" in told

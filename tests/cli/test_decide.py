@@ -499,7 +499,7 @@ def test_a_run_that_fails_while_it_plans_leaves_nothing(
 
 OPTIONS = {
     "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
-    "--accept-rate 25%": "'25%' must be a number: for 25 % give 0.25",
+    "--accept-rate 25%": "'25%' must be a number without a percent sign: for 25 % give 0.25",
     "--accept-rate 0,25": "no commas: give 0.25",
     "--posterior-cap 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
     "--never-against 95": "'95' must be between 0.5 and 1, ends excluded: for 95 % give 0.95",
@@ -510,6 +510,9 @@ OPTIONS = {
     "--guarantee private": "--guarantee must be one of",
     "--added-success 0.1": "--added-success is a budget of the average guarantee",
     "--guarantee public --epsilon 5": "--epsilon has no effect with --guarantee public: leave it out",
+    "--guarantee public --epsilon 2": "--epsilon has no effect with --guarantee public: leave it out",
+    "--grid 1..5 --grid 1..10": "--grid must be given once, found it 2 times",
+    "--pools more.csv": "--pools must be given once, found it 2 times",
     "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
     "--conference=": "--conference must not be empty",
     "--accept-rate 0.3 --bar 0.5": "give either --accept-rate or --bar, not both",
@@ -898,7 +901,7 @@ def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
     assert shown.err == ""
     assert run([*plan[:-1], "--only"]) == 0
     shown = capsys.readouterr()
-    assert "the scores look rounded to" in shown.err
+    assert ", and no --grid says so" in shown.err
     assert not any(canary in shown.err for canary in small.canaries)
     assert run([*plan, "--grid", "0..1"]) == 0
     assert "look rounded" not in capsys.readouterr().out
@@ -921,7 +924,7 @@ def test_what_is_frozen_and_withdrawn_is_said(
     decided(folder, key, tmp_path / "out")
     amend = ("--amend", "--reason", "x")
     assert run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", *amend)) == 3
-    assert "accept_rate was 0.4, now 0.3" in capsys.readouterr().err
+    assert "(--accept-rate was 0.4, now 0.3)" in capsys.readouterr().err
     assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
     assert "nothing changed" in capsys.readouterr().err
     one = replace(small, reviews=small.reviews[:3])

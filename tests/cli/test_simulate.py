@@ -40,7 +40,9 @@ def printed(capsys, *arguments):
 
 
 def refused(capsys, *arguments):
-    code = run([*QUICK, *arguments])
+    pairs = zip(QUICK[1::2], QUICK[2::2], strict=True)
+    others = [word for pair in pairs if pair[0] not in arguments for word in pair]
+    code = run(["simulate", *others, *arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     return err
@@ -100,7 +102,8 @@ def test_the_text_reading_is_the_default(capsys):
 def test_two_workers_and_a_folder_change_nothing(capsys, tmp_path):
     arguments = [*QUICK, "--noise", "0,0.5", "--trials", "110", "--json", "--intervals"]
     alone = printed(capsys, *arguments)
-    kept = [*arguments, "--workers", "2", "--folder", str(tmp_path / "parts")]
+    two = ["2" if word == "1" else word for word in arguments]
+    kept = [*two, "--folder", str(tmp_path / "parts")]
     assert printed(capsys, *kept) == alone
     assert len(list((tmp_path / "parts").iterdir())) == 6
     assert printed(capsys, *kept) == alone
@@ -130,6 +133,7 @@ def test_people_get_a_table_with_standard_errors(capsys):
     ("arguments", "message"),
     [
         (["--noise", "0.1,high"], "--noise must be numbers separated by commas, found '0.1,high'"),
+        (["--noise", "0.5,0,0.50"], "--noise must list each level once, found '0.5,0,0.50'"),
         (["--noise", "-0.1"], "--noise must be at least 0, found -0.1"),
         (["--noise", "nan"], "--noise must be finite, found nan"),
         (["--reading", "figure"], "--reading must be text or script, found 'figure'"),
@@ -139,6 +143,8 @@ def test_people_get_a_table_with_standard_errors(capsys):
         (["--papers", "1", "--reviewers", "3"], "same 2 or more papers"),
         (["--papers", "0"], "--papers must be at least 1, found 0"),
         (["--workers", "0"], "--workers must be at least 1, found 0"),
+        (["--trials", "1.5"], "'--trials': '1.5' must be a whole number"),
+        (["--seed", "abc"], "'--seed': 'abc' must be a number"),
         (["--seed", "-3"], "--seed must be at least 0, found -3"),
     ],
 )

@@ -115,3 +115,12 @@ def test_a_reader_that_went_away_gets_no_traceback() -> None:
         os.close(write)
         _, err = child.communicate()
     assert err == b""
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_reason_to_fail(closed: str, reviews: Path) -> None:
+    command = f'exec "$0" -m blindcal check "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(reviews)], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.cli import run
 from blindcal.cli.strangers import NAME
-from small_conferences import SmallConference, arguments, small_conference, with_key
+from small_conferences import SmallConference, arguments, files_of, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -106,8 +106,13 @@ def test_a_list_of_ours_is_replaced_and_a_file_of_yours_is_left(
 def test_names_never_go_into_the_folder_that_is_sent_on(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = small.with_review(1, reviewer="Xyq").write(tmp_path / "in")
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), folder)) == 2
+    """`decide` publishes nothing there; `verify` may be given such a folder all the same."""
+    key, out = with_key(tmp_path / "key.bin"), tmp_path / "out"
+    assert run(arguments(small.write(tmp_path / "in"), key, out)) == 0
+    folder = small.with_review(1, reviewer="Xyq").write(out)
+    assert run(arguments(folder, key, out)) == 2
+    assert "reviews.csv must not lie in the --out folder" in capsys.readouterr().err
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(out)]) == 2
     assert "their names are not written down" in capsys.readouterr().err
     assert not list(tmp_path.rglob(f"*{NAME}*"))
 

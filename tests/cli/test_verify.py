@@ -21,14 +21,15 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     decided(folder, key, out)
     command = ["verify", *files_of(folder), "--key", str(key), "--out", str(out)]
     assert run(command) == 0
-    capsys.readouterr()
+    asked = "decided with: accept rate 0.4, added success 0, better high, epsilon 2, guarantee steady\n"
+    assert capsys.readouterr().out.endswith(asked)
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verified"] is True
     (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\n", encoding="utf-8")
     assert run(command) == 4
     changed = swapped(small).write(tmp_path / "in2")
     assert run(["verify", *files_of(changed), "--key", str(key)]) == 4
-    assert "input is the one that was decided" in capsys.readouterr().err
+    assert "reviews, calibration, pools or grid are not those that were decided" in capsys.readouterr().err
 
 
 def test_verify_says_which_release_it_checked(

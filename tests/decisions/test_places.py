@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.decisions.coins import make_key
-from blindcal.decisions.places import check_apart
+from blindcal.decisions.coins import make_key, read_key
+from blindcal.decisions.places import check_apart, check_paths
 from blindcal.decisions.records import check_vacant, sealed_folder
 from blindcal.errors import InputError, RefusedError
 
@@ -146,3 +146,11 @@ def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "two").symlink_to("one")
     check_apart(tmp_path / "one", tmp_path / "out")
     check_apart(tmp_path / "key.bin", tmp_path / "one")
+
+
+def test_a_key_is_given_by_its_path(key_path: Path) -> None:
+    """`make_key` returns the key itself, and a chair may hand that on."""
+    check_paths(key=key_path, out="out")
+    for wrong in (read_key(key_path), b"key.bin", None):
+        with pytest.raises(InputError, match="`key` must be the path of a file or folder, found"):
+            check_paths(key=wrong)

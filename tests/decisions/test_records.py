@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from blindcal.audits.verifying import Verification
 from blindcal.decisions import coins, seals
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import (
@@ -24,9 +25,10 @@ from blindcal.decisions.records import (
     read_published,
     sealed_folder,
 )
+from blindcal.decisions.releases import Outcome
 from blindcal.decisions.seals import NOTICE, read_seal
 from blindcal.errors import InputError, RefusedError, VerificationError
-from sealed_releases import POLICIES, RECORD, everything, sealed, several
+from sealed_releases import PAPER, POLICIES, RECORD, everything, sealed, several
 from stress import stress
 
 
@@ -40,6 +42,32 @@ def test_a_record_reads_back_equal(key_path: Path) -> None:
     table = ledger.tables(record)["p1"]
     assert table.exact == POLICIES["p1"].exact
     assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
+
+
+def test_the_text_of_a_record_keeps_its_secrets() -> None:
+    """A notebook shows what its last line returns, and keeps it."""
+    paper = replace(PAPER, reviewers=("canary-1", "canary-2"), secret=73914, probability=("abcd", "ef01"))
+    record = replace(RECORD, papers=(paper,), reason="canary-3", decisions="canary-4")
+    shown = f"{paper!r} {record!r} {Outcome(record, 'new')!r} {Verification(record, (), ())!r}"
+    assert "release=1" in shown
+    assert "p1" in shown
+    assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
+
+
+def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
+    """An empty folder would later say that a lost key had decided something."""
+
+    def refused() -> None:
+        with open_ledger(key_path, read_key(key_path)):
+            raise RefusedError("no")
+
+    with pytest.raises(RefusedError):
+        refused()
+    assert not sealed_folder(key_path).exists()
+    sealed(key_path)
+    with pytest.raises(RefusedError):
+        refused()
+    assert len(read_ledger(key_path, read_key(key_path)).releases) == 1
 
 
 def test_releases_are_counted_over_all_conferences_of_a_key(key_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_several_scores_are_asked_about() -> None:
         (b"first,last,email,roles,tags\nAda,Byron,a@b.c,pc,\n", "this is a list of people"),
         (b"paper,title,OveMer\n1,W,3\n", "there is no column for them. Export as a chair"),
         (b"a,b,c\n1,2,3\n", "must be an export that is recognized"),
-        (b"", "must be an export that is recognized"),
+        (b"", "must not be empty"),
         (b"{}", "must be an export that is recognized"),
         (b"[]", "must be an export that is recognized"),
         (b"[1, [2], \"x\"]", "must be an export that is recognized"),

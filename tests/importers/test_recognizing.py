@@ -38,3 +38,11 @@ def test_a_format_that_was_named_must_be_there() -> None:
     for name, rule in wanted.items():
         refused(b"a,b\n1,2\n", rule, format=name)
         refused(b"[{}]", rule if name != "hotcrp" else "must be HotCRP's reviews", format=name)
+
+
+def test_pools_and_empty_files_are_told_from_exports_without_names() -> None:
+    for header in (b"paper,reviewer", b"paper_id,reviewer_id,probability"):
+        refused(header + b"\n1,a,1\n", "must hold scores: this table has papers and reviewers")
+    refused(b"paper,overall\n1,4\n", "must say who the reviewers are")
+    for data in (b"", b" \n\n"):
+        refused(data, "must not be empty")

@@ -126,7 +126,7 @@ def test_a_grid_too_fine_for_bounded_memory_is_refused(noise: float) -> None:
     sharp = tuple((row[0], row[1], noise, *row[3:]) for row in case.parameters)
     gridded = replace(case, scores=(0.0, 1.0), grid=(-1.0, 0.0, 1.0, 2.0), bar=0.2)
     assert gridded.belief.weight.sum() == pytest.approx(1.0)
-    with pytest.raises(InputError, match=r"noise must not be so small .* paper 'p' needs .* nodes"):
+    with pytest.raises(InputError, match=r"paper 'p' needs .* nodes .* in the units of the scores\?"):
         _ = replace(gridded, parameters=sharp).belief
     with pytest.raises(InputError, match="nodes"):
         _ = replace(gridded, bar=1e9).belief

@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.beliefs.conferences import prepare
 from blindcal.cli import run
-from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, stray_remarks
+from blindcal.plans.remarks import bar_remarks, plan_remarks, pool_remarks, row_remarks, stray_remarks
 from blindcal.reviews import Reviews
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import SmallConference, arguments, decided, small_conference, with_key
@@ -286,3 +286,29 @@ def test_check_repeats_which_end_is_better(tmp_path: Path, capsys: pytest.Captur
     assert run(["check", str(folder / "reviews.csv"), "--better", "low"]) == 0
     assert "low scores" in capsys.readouterr().out
     assert run(["check", str(folder / "reviews.csv"), "--better", "up"]) == 2
+
+
+def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pools by paper would miss the second id; with everyone there is nothing else to notice it."""
+    small = small_conference()
+    head, (_, *first), *rest = small.reviews
+    folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
+    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
+    assert run(["plan", *files, "--bar", "0", "--only"]) == 0
+    told = capsys.readouterr().err
+    assert f"{files[0]}: the ids of the papers in rows 2 and 3 differ only in capital letters" in told
+    assert not any(canary in told for canary in small.canaries)
+
+
+def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
+    people = ["ann", "ben", "cat", "dan"]
+    told = "candidates have no row in r.csv and are taken as its row *"
+    assert row_remarks([*people, "*"], [*people, "*"], "r.csv") == []
+    assert row_remarks(people, ["ann", "ben", "cat", "*"], "r.csv") == []
+    (remark,) = row_remarks(people, ["a@x", "b@x", "*"], "r.csv")
+    assert remark.startswith(f"4 of 4 {told}: are their ids spelled differently")
+    (remark,) = row_remarks(people, ["Ann", "ben", "cat", "dan", "*"], "r.csv")
+    assert remark.startswith(f"1 of 4 {told} (1 like a row but for capital letters")
+    assert not any(name in remark for name in people)

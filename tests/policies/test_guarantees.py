@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from blindcal.errors import InputError
@@ -25,6 +26,15 @@ def test_a_bad_limit_is_refused_and_its_ends_are_not(limit: str) -> None:
     for value in (math.nextafter(low, -math.inf), math.nextafter(high, math.inf), math.nan, math.inf):
         with pytest.raises(InputError, match=limit.replace("_", " ")):
             Guarantee("average", **{limit: value})
+
+
+@pytest.mark.parametrize("limit", [*ALLOWED, "never_against"])
+def test_a_limit_is_one_number(limit: str) -> None:
+    """Text that reads as a number would enter the coins and the record as text."""
+    for value in ("0.9", True, [0.9], np.array([0.9, 0.8])):
+        with pytest.raises(InputError, match="must be one number, found"):
+            Guarantee("average", **{limit: value})
+    assert Guarantee("average", multiplier=np.float64(1.5)).multiplier == 1.5
 
 
 def test_never_against_is_refused_at_both_ends() -> None:

@@ -130,7 +130,8 @@ def checks_of(
     if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
     same = input_stamp(ledger.key, conference, truth, request) == ledger.releases[places[-1]].input
-    checks = [Check("input is the one that was decided", 1, int(not same))]
+    other = "" if same else "reviews, calibration, pools or grid are not those that were decided"
+    checks = [Check("input is the one that was decided", 1, int(not same), other)]
     for place in places:
         given = (conference, truth) if same and place == places[-1] else _recorded_input(past, place, prepare)
         checks += _release(past, place, *given, planner)
@@ -140,7 +141,10 @@ def checks_of(
 def report(checks: Sequence[Check]) -> None:
     """Raise a `VerificationError` that names the checks that failed; papers are counted, never named."""
     failed = [
-        f"{check.name}: {check.failed} of {check.items} do not agree" for check in checks if check.failed
+        f"{check.name}: {check.failed} of {check.items} {'does' if check.failed == 1 else 'do'} not agree"
+        + (f" ({check.note})" if check.note else "")
+        for check in checks
+        if check.failed
     ]
     if failed:
         raise VerificationError("verification failed. " + "; ".join(failed))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from blindcal.audits.comparisons import Check, checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble
-from blindcal.beliefs.inputs import Inputs
+from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
 from blindcal.orientations import as_given
@@ -77,6 +78,8 @@ def verify(
     `inputs` are those that were decided; what was requested is in the sealed record. `out` is the folder of
     the public files, if they are to be compared too.
     """
+    check_inputs(inputs)
+    check_paths(key=key)
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     ledger, record = latest(key, conference)

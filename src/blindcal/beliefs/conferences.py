@@ -228,7 +228,7 @@ def _check(reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sour
         members = {name for pool in pools.values() for name in pool}
         people = {*parameters, *members, *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
-        swapped = _swapped(reviews, people)
+        swapped = _swapped(reviews, people) or (bool(pools) and pools.keys() <= parameters.keys())
         strange = strangers(missing, pools, parameters, barred)
         problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
         problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)

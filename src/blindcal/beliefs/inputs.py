@@ -88,6 +88,12 @@ def read_inputs(
     )
 
 
+def check_inputs(inputs: object) -> None:
+    """Refuse what `read_inputs` did not return, as the path of a file."""
+    if not isinstance(inputs, Inputs):
+        raise InputError(f"inputs must be what read_inputs returns, found {type(inputs).__name__}")
+
+
 def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
     """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
     return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)

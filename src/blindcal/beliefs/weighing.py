@@ -41,7 +41,8 @@ _TOO_PRECISE = (
 )
 _TOO_FINE = (
     "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
-    "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed"
+    "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed. "
+    "Are slope, offset and noise in the units of the scores?"
 )
 
 

@@ -92,6 +92,8 @@ def competition_rank(value: Array) -> Integers:
 
 def batch_of(reviews: Reviews) -> Batch:
     """One conference as a batch, rows in the order of papers and reviewers whatever the order of the file."""
+    if not isinstance(reviews, Reviews):
+        raise InputError(f"reviews must be what Reviews.read returns, found {type(reviews).__name__}")
     order = np.lexsort((reviews.reviewer, reviews.paper))
     return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
 

@@ -6,6 +6,7 @@ In: a command line. Out: text, files and an exit code. A new command is a module
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -20,6 +21,10 @@ def main() -> None:
     # Warnings of libraries are for programmers; a chair can do nothing about them.
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
+    # A caller may have closed a stream; what is said there is then for nobody, and no reason to fail.
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, io.StringIO())
     code = run(sys.argv[1:])
     finished()
     sys.exit(code)

@@ -11,7 +11,7 @@ from blindcal.cli.assess import assess
 from blindcal.cli.average import average
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
-from blindcal.cli.console import say
+from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
 from blindcal.cli.imports import import_
@@ -53,17 +53,17 @@ def blindcal(
         say(context.get_help())
 
 
-# One line a command, in the order of the help: app.command("name")(module.function).
+# One line a command, in the order of the help: app.command("name", cls=Once)(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
-app.command("import")(import_)
-app.command("check")(check)
-app.command("pair")(pair)
-app.command("average")(average)
-app.command("calibrate")(calibrate)
-app.command("assess")(assess)
-app.command("simulate")(simulate)
-app.command("key")(key)
-app.command("plan")(plan)
-app.command("decide")(decide)
-app.command("verify")(verify)
-app.command("demo")(demo)
+app.command("import", cls=Once)(import_)
+app.command("check", cls=Once)(check)
+app.command("pair", cls=Once)(pair)
+app.command("average", cls=Once)(average)
+app.command("calibrate", cls=Once)(calibrate)
+app.command("assess", cls=Once)(assess)
+app.command("simulate", cls=Once)(simulate)
+app.command("key", cls=Once)(key)
+app.command("plan", cls=Once)(plan)
+app.command("decide", cls=Once)(decide)
+app.command("verify", cls=Once)(verify)
+app.command("demo", cls=Once)(demo)

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from blindcal.cells import Column, cell_problem, number_text
+from blindcal.cells import Column, cell_problem, count, number_text
 from blindcal.checks import between
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -19,6 +19,11 @@ from blindcal.reviewers.protocol import Reviewer
 def decimal(text: str | float) -> float:
     """One number, in the grammar of tables: the parser of an option (whose default is a number already)."""
     return _parsed(text, Column("value", "number"))
+
+
+def whole(text: str | int) -> int:
+    """One whole number: the parser of an option that counts something."""
+    return int(_parsed(text, Column("value", "integer")))
 
 
 def probability(text: str | float) -> float:
@@ -160,7 +165,7 @@ def _reviewer(text: str, noise: float) -> Reviewer:
     wanted = len(kind.parameters)
     if len(values) not in (wanted, wanted + 1):
         form = ",".join(kind.parameters)
-        raise InputError(f"--reviewer {text!r}: must be {form}[,noise], found {len(values)} numbers")
+        raise InputError(f"--reviewer {text!r}: must be {form}[,noise], found {count(len(values), 'number')}")
     own = values[wanted] if len(values) > wanted else noise
     try:
         return kind.make(*values[:wanted], noise=own)

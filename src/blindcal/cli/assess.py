@@ -9,9 +9,9 @@ import typer
 
 from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessments import assess as assess_reviews
-from blindcal.cli.arguments import share
-from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.reviews import Reviews
+from blindcal.cli.arguments import probability, share
+from blindcal.cli.console import Json, emit_json, note, say, table
+from blindcal.reviews import Reviews, twin_remarks
 
 _MEANING = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
@@ -37,7 +37,12 @@ def assess(
         float, typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept.")
     ] = 0.25,
     least_gain: Annotated[
-        float, typer.Option(help="Smallest share of papers decided better that makes calibration worthwhile.")
+        float,
+        typer.Option(
+            parser=probability,
+            metavar="NUMBER",
+            help="Smallest share of papers decided better that makes calibration worthwhile.",
+        ),
     ] = WORTH,
     as_json: Json = False,
 ) -> None:
@@ -49,7 +54,10 @@ def assess(
 
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
-    result = assess_reviews(Reviews.read(reviews), accept_rate=accept_rate, least_gain=least_gain)
+    read = Reviews.read(reviews)
+    for remark in twin_remarks(read, str(reviews)):
+        note(remark)
+    result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:
         emit_json(result)
     else:
@@ -73,8 +81,8 @@ def _print(result: Assessment) -> None:
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
     say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
-    for note in result.notes:
-        say(f"note: {note}")
+    for remark in result.notes:
+        say(f"note: {remark}")
 
 
 def _print_predictions(result: Assessment) -> None:

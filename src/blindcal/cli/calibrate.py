@@ -15,13 +15,13 @@ from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.arguments import share
-from blindcal.cli.console import Json, emit_json, say
+from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.inputs import Better
 from blindcal.errors import InputError
 from blindcal.files.disk import write_table
 from blindcal.orientations import upright_reviewers, upright_reviews
 from blindcal.reviewers.affine import Affine
-from blindcal.reviews import Reviews
+from blindcal.reviews import Reviews, twin_remarks
 
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
 _ANYONE = "*"
@@ -61,6 +61,8 @@ def calibrate(
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
     table = upright_reviews(Reviews.read(reviews), better)
+    for remark in twin_remarks(table, str(reviews)):
+        note(remark)
     result = _run(table, method, reviewers, better)
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
@@ -142,7 +144,7 @@ def _print(report: dict[str, Any]) -> None:
         gray = count(report["gray_zone"], "paper")
         say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
         say(f"decided differently from raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
-    for note in report["notes"]:
-        say(f"note: {note}")
+    for remark in report["notes"]:
+        say(f"note: {remark}")
     say(f"wrote {report['out']}")
     say(WARNING)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.cells import number_text
-from blindcal.cli.console import Json, emit_json, table
+from blindcal.cli.console import Json, emit_json, note, table
 from blindcal.cli.inputs import Better, Grid, ReviewsFile, levels
 from blindcal.orientations import known_end
-from blindcal.reviews import Reviews
+from blindcal.reviews import Reviews, twin_remarks
 
 # Fewer scores than this may each be different though they lie on a grid of ten or so.
 _FEW = 30
@@ -28,6 +28,8 @@ def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_j
     """
     read = Reviews.read(reviews, grid=levels(grid))
     facts = {**_facts(read), "better": known_end(better)}
+    for remark in twin_remarks(read, str(reviews)):
+        note(remark)
     if as_json:
         emit_json(facts)
     else:

@@ -8,6 +8,7 @@ import re
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand, TyperOption
 
 from blindcal.cells import count
 from blindcal.cli.startup import INTERRUPTED, tell_interrupted
@@ -36,6 +38,7 @@ _NOTICEABLE = 5e-4
 # Arguments that messages of the core name, and that are options here.
 _ARGUMENTS = [
     "accept_rate",
+    "added_success",
     "amend",
     "bar",
     "best_first",
@@ -43,12 +46,17 @@ _ARGUMENTS = [
     "columns",
     "conference",
     "despite_misfit",
+    "epsilon",
     "format",
+    "grid",
+    "guarantee",
     "key",
     "map",
+    "multiplier",
     "never_against",
     "out",
     "pools",
+    "posterior_cap",
     "published",
     "reason",
     "score_field",
@@ -57,6 +65,19 @@ _ARGUMENTS = [
 ]
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
+
+
+class Once(TyperCommand):
+    """A command that refuses an option given twice: the last one would silently win, and of two files of
+    pools the first would not be read."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(one for one in order if isinstance(one, TyperOption)).items():
+            if times > 1 and not option.multiple and not option.is_flag:
+                raise InputError(f"{option.opts[-1]} must be given once, found it {times} times")
+        return super().parse_args(ctx, args)
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 """The type of every command's `as_json` parameter."""

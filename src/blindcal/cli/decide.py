@@ -56,7 +56,7 @@ def decide(
     better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
-    epsilon: Epsilon = "2",
+    epsilon: Epsilon = None,
     multiplier: Multiplier = None,
     posterior_cap: Cap = None,
     never_against: Never = None,
@@ -169,6 +169,9 @@ def _promise(certificate: dict[str, Any]) -> str:
     )
 
 
+_THEIRS = {True: "its decision", False: "their decisions"}
+
+
 def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
     kinds = (
@@ -181,10 +184,8 @@ def _print_changes(changes: Changes, papers: int) -> None:
         ("withdrawn", changes.withdrawn),
         ("look like papers decided under another name: decided by public information alone", changes.alike),
     )
-    say(
-        f"{count(len(changes.decided), 'paper')} decided now, {papers - len(changes.decided)} kept their "
-        "decisions"
-    )
+    kept = papers - len(changes.decided)
+    say(f"{count(len(changes.decided), 'paper')} decided now, {kept} kept {_THEIRS[kept == 1]}")
     for why, which in kinds:
         if which:
             more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""

@@ -14,7 +14,7 @@ from blindcal.beliefs.inputs import read_inputs
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.key import new_key
 from blindcal.decisions.deciding import decide
-from blindcal.errors import RefusedError
+from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_bytes
 from blindcal.files.tables import format_table
 from blindcal.plans.requests import Request
@@ -36,6 +36,8 @@ def demo(
 
     Example: blindcal demo
     """
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out must be a folder, found the file {out}")
     drawn = pooled_conference(np.random.default_rng(_SEED), _PAPERS, _POOL, _REVIEWS, prototype_population())
     inputs, secret, public = (out / name for name in ("inputs", "secret", "public"))
     for folder, mode in ((inputs, 0o777), (secret, 0o700)):

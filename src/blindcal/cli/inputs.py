@@ -68,8 +68,11 @@ Added = Annotated[
     ),
 ]
 Epsilon = Annotated[
-    str,
-    typer.Option(help="No decision changes anyone's odds by more than e^EPSILON; none removes the limit."),
+    str | None,
+    typer.Option(
+        help="No decision changes anyone's odds by more than e^EPSILON; none removes the limit. With steady "
+        "and average it is 2 unless given."
+    ),
 ]
 Multiplier = Annotated[
     float | None,
@@ -125,7 +128,7 @@ def loaded(
 def guarantee_of(
     name: str,
     added_success: float,
-    epsilon: str,
+    epsilon: str | None,
     multiplier: float | None,
     posterior_cap: float | None,
     never_against: float | None,
@@ -136,9 +139,9 @@ def guarantee_of(
         raise InputError(
             "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
         )
-    if name in _UNLIMITED and epsilon not in (_EPSILON, "none"):
+    if name in _UNLIMITED and epsilon not in (None, "none"):
         raise InputError(f"--epsilon has no effect with --guarantee {name}: leave it out")
-    limit = None if epsilon == "none" or name in _UNLIMITED else _number("--epsilon", epsilon)
+    limit = None if epsilon == "none" or name in _UNLIMITED else _number("--epsilon", epsilon or _EPSILON)
     try:
         return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
     except InputError as error:

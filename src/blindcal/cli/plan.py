@@ -73,7 +73,7 @@ def plan(
     better: Better = "high",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
-    epsilon: Epsilon = "2",
+    epsilon: Epsilon = None,
     multiplier: Multiplier = None,
     posterior_cap: Cap = None,
     never_against: Never = None,

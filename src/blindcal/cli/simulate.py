@@ -10,7 +10,7 @@ import typer
 
 from blindcal.cells import count
 from blindcal.checks import Array
-from blindcal.cli.arguments import by_option
+from blindcal.cli.arguments import by_option, whole
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.simulations.drawing import paper_population
@@ -25,14 +25,23 @@ _READINGS = {
 
 
 def simulate(
-    papers: Annotated[int, typer.Option(help="Papers in a conference.")] = 100,
-    reviewers: Annotated[
-        int, typer.Option(help="Reviewers in a conference, with loads as even as possible.")
+    papers: Annotated[
+        int, typer.Option(parser=whole, metavar="NUMBER", help="Papers in a conference.")
     ] = 100,
-    per_paper: Annotated[int, typer.Option(help="Reviews per paper.")] = 3,
+    reviewers: Annotated[
+        int,
+        typer.Option(
+            parser=whole, metavar="NUMBER", help="Reviewers in a conference, with loads as even as possible."
+        ),
+    ] = 100,
+    per_paper: Annotated[int, typer.Option(parser=whole, metavar="NUMBER", help="Reviews per paper.")] = 3,
     noise: Annotated[str, typer.Option(help="Noise levels, separated by commas.")] = "0,0.25,0.5",
-    trials: Annotated[int, typer.Option(help="Simulated conferences at each noise level.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
+    trials: Annotated[
+        int, typer.Option(parser=whole, metavar="NUMBER", help="Simulated conferences at each noise level.")
+    ] = 100,
+    seed: Annotated[
+        int, typer.Option(parser=whole, metavar="NUMBER", help="The same seed gives the same numbers.")
+    ] = 1,
     reading: Annotated[
         str,
         typer.Option(
@@ -44,7 +53,8 @@ def simulate(
         str, typer.Option(help=f"One or more of {', '.join(METHODS)}, separated by commas.")
     ] = _METHODS,
     workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine.  [default: all cores]")
+        int | None,
+        typer.Option(parser=whole, metavar="NUMBER", help="Processes on this machine.  [default: all cores]"),
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to run on instead.")
@@ -94,9 +104,12 @@ def simulate(
 
 def _levels(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        levels = [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--noise must be numbers separated by commas, found {text!r}") from None
+    if len(set(levels)) < len(levels):
+        raise InputError(f"--noise must list each level once, found {text!r}")
+    return levels
 
 
 def _report(levels: list[float], result: Sweep, intervals: bool) -> dict[str, object]:

@@ -47,5 +47,9 @@ def verify(
         say(f"release {record.release} verified")
         settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
-        settled = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+        settled = ", ".join(
+            f"{name.replace('_', ' ')} {number_text(value) if isinstance(value, float) else value}"
+            for name, value in settings.items()
+            if value is not None
+        )
         say(f"decided with: {settled}")

@@ -13,7 +13,7 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.facts import input_stamp
-from blindcal.decisions.places import check_apart, check_writable
+from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
     Published,
@@ -31,7 +31,7 @@ from blindcal.files.disk import clear_stale
 from blindcal.plans.agreements import agreement, refuse_misfit
 from blindcal.plans.papers import plan_conference
 from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
 
@@ -41,7 +41,7 @@ def decide(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    published: Sequence[str | os.PathLike[str]] = (),
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     amend: bool = False,
     reason: str = "",
     yes_leak: bool = False,
@@ -53,13 +53,16 @@ def decide(
     sealed record beside the file `key`, which `make_key` makes.
 
     The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
-    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` are
-    folders published earlier with this key, to check key and ledger against. `yes_leak` is the consent of
-    a chair who lets decisions reveal half or more of what full calibration would.
+    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` is
+    a folder published earlier with this key, or several, to check key and ledger against. `yes_leak` is the
+    consent of a chair who lets decisions reveal half or more of what full calibration would.
     """
     if reason.strip() and not amend:
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
+    check_types(inputs, request)
+    check_paths(key=key, out=out)
     request, key, out = request.checked(), Path(key), Path(out)
+    check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
     seen = [*_seen(published), read_published(out)]
@@ -87,7 +90,19 @@ def decide(
             conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
         )
         publish(outcome.record, out)
-    return replace(outcome, remarks=_remarks(inputs, conference, request, outcome, fit.notes))
+    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
+    return replace(outcome, remarks=(*_superseded(outcome, len(past)), *remarks))
+
+
+def _superseded(outcome: Outcome, releases: int) -> list[str]:
+    """Whether stored decisions are not the latest: an old file of reviews leads to the old decisions."""
+    number = outcome.record.release
+    if outcome.how != "stored" or number == releases:
+        return []
+    return [
+        f"this input is that of release {number}, and so are these decisions: release {releases} came after "
+        "it and replaced it. To decide by this input again, give `amend` `reason`"
+    ]
 
 
 def _remarks(
@@ -123,8 +138,8 @@ def _key(path: Path, out: Path) -> Key:
     return read_key(path)
 
 
-def _seen(folders: Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
-    for folder in folders:
+def _seen(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
         seen = read_published(folder)
         if seen is None:
             raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")

@@ -95,6 +95,10 @@ def draft(
     return Draft(record, part.cases, policies, changes)
 
 
+def _said(setting: object) -> str:
+    return "not given" if setting is None else str(setting)
+
+
 def changes_since(
     past: Past, conference: Conference, truth: Truth, request: Request, *, others: bool = False
 ) -> Changes:
@@ -103,7 +107,7 @@ def changes_since(
     records, old = past.of(request.conference), past.latest(request.conference)
     if records and plain(request.settings) != dict(records[0].settings):
         was, now = records[0].settings, plain(request.settings)
-        differ = [f"{k} was {was.get(k)}, now {now[k]}" for k in now if was.get(k) != now[k]]
+        differ = [f"`{k}` was {_said(was.get(k))}, now {_said(now[k])}" for k in now if was.get(k) != now[k]]
         raise RefusedError(
             "the guarantee, its limits, the bar and the better end of the scale are frozen with the first "
             f"release and cannot be changed ({'; '.join(differ)})"

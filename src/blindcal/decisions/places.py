@@ -13,6 +13,13 @@ from blindcal.files.disk import clear_stale, try_writing
 _MOST_LINKS = 40
 
 
+def check_paths(**paths: object) -> None:
+    """Refuse what is not a path, such as the `Key` that `make_key` returns in place of its file."""
+    for name, path in paths.items():
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"`{name}` must be the path of a file or folder, found {type(path).__name__}")
+
+
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be shared."""
     public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
@@ -23,6 +30,15 @@ def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -
         raise InputError(
             "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
             "that folder is meant to be shared"
+        )
+
+
+def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuse to publish in a folder that holds the reviews, which say who reviewed what."""
+    if any(_within(place, _real(out)) for place in _places(Path(reviews))):
+        raise InputError(
+            f"{reviews} must not lie in the `out` folder: it says who reviewed what, and that folder is "
+            "meant to be shared. Give a new `out` folder"
         )
 
 

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,7 +49,7 @@ class Release:
     conference: str
     number: int
     made: str
-    reason: str
+    reason: str = field(repr=False)
     papers: int
     decided: int
     input: str
@@ -63,7 +63,7 @@ class PaperRecord:
     they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
     the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
     the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or, at a tie, the share of
-    the tied papers that fits.
+    the tied papers that fits. What is secret is not in its text: notebooks and logs keep what they print.
     """
 
     paper: str
@@ -71,9 +71,9 @@ class PaperRecord:
     earlier: tuple[Reference, ...]
     price: float | None
     public: Mapping[str, Any]
-    reviewers: tuple[str, ...]
-    secret: int
-    probability: tuple[str, str]
+    reviewers: tuple[str, ...] = field(repr=False)
+    secret: int = field(repr=False)
+    probability: tuple[str, str] = field(repr=False)
     accepted: bool
     raw_accepted: float
     weights: str
@@ -89,15 +89,15 @@ class Record:
 
     conference: str
     release: int
-    reason: str
+    reason: str = field(repr=False)
     made_with: str
     settings: Mapping[str, Any]
     bar: float
     price: float | None
     commitment: str
-    papers: tuple[PaperRecord, ...]
-    decisions: str
-    certificate: str
+    papers: tuple[PaperRecord, ...] = field(repr=False)
+    decisions: str = field(repr=False)
+    certificate: str = field(repr=False)
 
     @property
     def request(self) -> Request:

@@ -32,6 +32,14 @@ _FOREIGN = (
     (b"\x1f\x8b", "a gzip file"),
 )
 
+# The tables of a conference by the columns that they must have, and may have (None: any).
+_KINDS: dict[str, tuple[set[str], set[str] | None]] = {
+    "the reviewers' calibration": ({"slope", "offset", "noise"}, None),
+    "the reviews": ({"paper", "reviewer", "score"}, None),
+    "the conflicts": ({"paper", "conflict"}, set()),
+    "the pools": ({"paper", "reviewer"}, {"probability", "draw"}),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -216,6 +224,8 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
             separator,
         )
         log.finish()
+    if (likely := _likely(set(names), columns, extra)) is not None:
+        log.add(1, None, "must be the header of this table", likely)
     for column in columns:
         spellings = {name.casefold() for name in (column.name, *column.synonyms)}
         found = [index for index, name in enumerate(names) if name in spellings]
@@ -227,12 +237,27 @@ def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool)
         elif column.required:
             also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
             log.add(1, column.name, f"must be in the header{also}")
-    if not extra:
+    if not extra and likely is None:
         known = ", ".join(column.name for column in columns)
         for index in sorted(set(range(len(header))) - used):
             log.add(1, f"{index + 1}", f"must be one of the known columns ({known})")
     log.finish()
     return place
+
+
+def _likely(names: set[str], columns: Sequence[Column], extra: bool) -> str | None:
+    """What a header that does not fit these columns looks like instead, if that can be told."""
+    spellings = {
+        column.name: {name.casefold() for name in (column.name, *column.synonyms)} for column in columns
+    }
+    missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
+    if missing and names.isdisjoint(set().union(*spellings.values())):
+        return "none of its names: is there no header, or a line before it?"
+    for kind, (these, others) in _KINDS.items():
+        fits = these <= names and (others is None or names <= these | others)
+        if fits and (missing or not (extra or these <= spellings.keys())):
+            return f"that of {kind}: is it the wrong file, or are two swapped?"
+    return None
 
 
 def _other_separator(header: list[str]) -> str | None:

@@ -41,11 +41,17 @@ _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
     "names, or name the column with `columns` reviewer=..."
 )
+_SCORELESS = (
+    "must hold scores: this table has papers and reviewers, and no column of scores that is recognized. Is "
+    "it the pools or the assignment? Otherwise name the column with `columns` score=..."
+)
 _UNKNOWN = (
     "must be an export that is recognized (HotCRP, OpenReview, CMT, EasyChair, pretalx) or a table whose "
     "columns are named with `columns` paper=...,reviewer=...,score=..."
 )
 _AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
+_PAPER = {"paper", "paper id", "paper_id"}
+_REVIEWER = {"reviewer", "reviewer id", "reviewer_id"}
 # What else is found in the same menus, and what to say about it.
 _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
     (
@@ -62,7 +68,8 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
     (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
     (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),
     (lambda names: {"first", "last", "email"} <= names or {"email", "roles"} <= names, _PEOPLE),
-    (lambda names: bool(names & {"paper", "paper id", "paper_id"}) and len(names) > 1, _NAMELESS),
+    (lambda names: bool(names & _PAPER) and bool(names & _REVIEWER), _SCORELESS),
+    (lambda names: bool(names & _PAPER) and len(names) > 1, _NAMELESS),
 )
 
 
@@ -75,6 +82,8 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
     (array([2.5, 3. ]), ('score from column score', 'decimals written with a comma'))
     """
     choices = choices or Choices()
+    if not data.strip():
+        raise refusal(file, "must not be empty")
     opened = open_export(data, file)
     try:
         module, what = _recognized(opened, choices)

@@ -343,13 +343,14 @@ def _too_noisy(noise: float, world: World, sign: float) -> str:
 
 def _odd_note(rows: Array, world: World, sign: float) -> str:
     slope, offset, noise = rows[0, 0], sign * rows[0, 1], rows[0, 2]
-    more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates"
+    more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates,"
     text = (
-        f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more}, would give no such "
+        f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more} would not give "
+        "scores like these"
     )
     if noise > _width(world) > 0:
-        return f"{text}scores as are here: {_too_noisy(noise, world, sign)}"
-    return f"{text}scores as are here ({_ends(world, sign)}): a typo in the calibration?"
+        return f"{text}: {_too_noisy(noise, world, sign)}"
+    return f"{text} ({_ends(world, sign)}): a typo in the calibration?"
 
 
 def _times(log: float | None) -> str:

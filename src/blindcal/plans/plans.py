@@ -16,7 +16,7 @@ from blindcal.plans.menus import MENU, Menu, menu
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import summary
 from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
 
@@ -60,6 +60,7 @@ def plan(
 
     A calibration that does not fit the scores at all is refused unless `despite_misfit`.
     """
+    check_types(inputs, request)
     request = request.checked()
     conference, _ = inputs.prepared(
         accept_rate=request.accept_rate,

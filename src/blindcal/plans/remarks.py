@@ -12,8 +12,9 @@ from typing import Any
 from blindcal.assignments.pools import EVERYONE, OUTSIDER
 from blindcal.beliefs.conferences import Conference
 from blindcal.beliefs.inputs import Inputs
-from blindcal.cells import Column, number_text
+from blindcal.cells import Column, loose, number_text
 from blindcal.files.disk import read_table
+from blindcal.reviews import twin_remarks
 
 # Above this share of authors that scores and pools name by themselves there is little left to protect.
 NAMED = 0.9
@@ -78,12 +79,29 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
     reviews = inputs.reviews
     sources = inputs.sources
     remarks = stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
+    remarks += twin_remarks(reviews, sources.reviews)
+    named = {name for paper in reviews.papers for name in inputs.pools[paper]}
+    remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(
             f"the scores look rounded to {_listed(reviews.grid.tolist())}, and no `grid` says so: they are "
             "taken as exact numbers, and the certificate assumes that"
         )
     return [*remarks, *pool_remarks(conference), *bar_remarks(conference, bar)]
+
+
+def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:
+    """Whether so many candidates are taken as the row `*` that their own rows may be spelled differently."""
+    named = set(candidates) - {OUTSIDER}
+    without = named - set(rows)
+    alike = {loose(name) for name in without} & {loose(name) for name in rows}
+    if not without or (2 * len(without) < len(named) and not alike):
+        return []
+    close = f" ({len(alike):,} like a row but for capital letters, spaces or leading zeros)" if alike else ""
+    return [
+        f"{len(without):,} of {len(named):,} candidates have no row in {file} and are taken as its row *"
+        f"{close}: are their ids spelled differently there?"
+    ]
 
 
 def _listed(grid: Sequence[float]) -> str:

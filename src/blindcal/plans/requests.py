@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from blindcal.beliefs.inputs import check_inputs
+from blindcal.checks import one_number
 from blindcal.errors import InputError
 from blindcal.orientations import known_end
 from blindcal.policies.guarantees import Guarantee
@@ -39,6 +41,16 @@ class Request:
 
     def checked(self) -> Request:
         """The same, or an `InputError` where it does not say what to do."""
+        if not isinstance(self.guarantee, Guarantee):
+            raise InputError(f"`guarantee` must be like Guarantee('steady'), found {self.guarantee!r}")
+        if not isinstance(self.conference, str):
+            raise InputError(
+                f"`conference` must be a name, found {self.conference!r}: is it a number that "
+                "belongs to `accept_rate` or `bar`?"
+            )
+        for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
+            if number is not None:
+                one_number(name, number)
         if self.accept_rate is None and self.bar is None:
             raise InputError("give either `accept_rate` or `bar`")
         if self.accept_rate is not None and self.bar is not None:
@@ -47,6 +59,13 @@ class Request:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         known_end(self.better)
         return self
+
+
+def check_types(inputs: object, request: object) -> None:
+    """Refuse arguments in the wrong place: paths for inputs, a guarantee or a plan for a request."""
+    check_inputs(inputs)
+    if not isinstance(request, Request):
+        raise InputError(f"request must be a Request, found {type(request).__name__}")
 
 
 def recorded_request(conference: str, settings: Mapping[str, Any]) -> Request:

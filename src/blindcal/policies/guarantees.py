@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 
-from blindcal.checks import Array, strictly_within, within
+from blindcal.checks import Array, one_number, strictly_within, within
 from blindcal.errors import InputError
 
 # e^epsilon must be a float; so large a limit means none.
@@ -43,6 +43,9 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise InputError(f"guarantee must be one of {', '.join(NAMES)}, found {self.name!r}")
+        for limit in ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against"):
+            if (value := getattr(self, limit)) is not None:
+                one_number(limit.replace("never_", "never-").replace("_", " "), value)
         within("added success", self.added_success, 0.0, 1.0)
         if self.added_success > 0 and self.name != "average":
             raise InputError(f"added success is a budget of the average guarantee, found it with {self.name}")
