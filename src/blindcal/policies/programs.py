@@ -62,6 +62,17 @@ class Dual:
         return self.constant + float(least.min()) + float(o.weight @ o.favor)
 
 
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Rows for each slot and author: coefficients of P(accept) and of the slot's two tops, and limits."""
+
+    chance: Array
+    accepted: float
+    rejected: float
+    low: Array
+    high: Array
+
+
 class Program:
     """The program of one belief, warm between solves: `solve()`, `solve(price=...)`, `solve(success=...)`.
 
@@ -150,35 +161,43 @@ class Program:
         """Rows `low <= share @ x - chance * P(accept) - accepted[slot] + rejected[slot] <= high`."""
         o, name = self.orbits, self.guarantee.name
         zero, infinite = np.zeros(o.slot.size), np.full(o.slot.size, np.inf)
-        blocks: list[Any] = [self._block(-np.ones(1), 0.0, 0.0, np.zeros(1), np.zeros(1), total=True)]
+        blocks = []
         if name == "steady":
-            blocks.append(self._block(-o.top, 0.0, 0.0, o.mass - o.top, zero))
+            blocks.append(_Block(-o.top, 0.0, 0.0, o.mass - o.top, zero))
         if self._counts:
-            blocks.append(self._block(zero, -1.0, 0.0, -infinite, zero))
-            blocks.append(self._block(zero, 0.0, 1.0, o.mass, infinite))
+            blocks.append(_Block(zero, -1.0, 0.0, -infinite, zero))
+            blocks.append(_Block(zero, 0.0, 1.0, o.mass, infinite))
         if name == "average" and not self.guarantee.spends:
-            blocks.append(self._block(zero, -1.0, 0.0, o.mass - o.top, zero))
+            blocks.append(_Block(zero, -1.0, 0.0, o.mass - o.top, zero))
         cap = self.guarantee.posterior_cap
         if cap is not None and name != "steady":
-            blocks.append(self._block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
-        budget = np.concatenate([np.zeros(self.size + 1), self._success_cost()])
-        blocks.append((sparse.csc_array(budget[None]), np.full(1, -np.inf), np.full(1, np.inf)))
-        matrix = sparse.csc_array(sparse.vstack([matrix for matrix, _, _ in blocks]))
+            blocks.append(_Block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
         cost = np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)])
-        rows = np.concatenate([low for _, low, _ in blocks]), np.concatenate([high for _, _, high in blocks])
-        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), rows, _OPTIONS)
+        # First P(accept) as the sum of x, last the success that is limited.
+        low = np.concatenate([np.zeros(1), *(block.low for block in blocks), [-np.inf]])
+        high = np.concatenate([np.zeros(1), *(block.high for block in blocks), [np.inf]])
+        matrix = self._matrix(blocks)
+        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), (low, high), _OPTIONS)
 
-    def _block(
-        self, chance: Array, accepted: float, rejected: float, low: Array, high: Array, total: bool = False
-    ) -> tuple[Any, Array, Array]:
-        o = self.orbits
-        x = sparse.csc_array(np.ones((1, self.size))) if total else o.share
-        slot = sparse.coo_array(
-            (np.ones(o.slot.size), (np.arange(o.slot.size), o.slot)), shape=(o.slot.size, o.size.size)
-        )
-        slots = sparse.coo_array((1, o.size.size)) if total else slot
-        columns = [x, sparse.coo_array(chance[:, None]), accepted * slots, rejected * slots]
-        return sparse.hstack(columns), low, high
+    def _matrix(self, blocks: list[_Block]) -> Any:
+        """All coefficients in one go: putting sparse blocks together costs more than a small program."""
+        o, n, groups = self.orbits, self.size, self.orbits.size.size
+        each, share = np.arange(o.slot.size), np.repeat(np.arange(n), np.diff(o.share.indptr))
+        ends = np.append(np.ones(n), -1.0)
+        entries: list[tuple[Any, Any, Array]] = [(np.zeros(n + 1, dtype=np.int64), np.arange(n + 1), ends)]
+        for place, block in enumerate(blocks):
+            first = 1 + place * o.slot.size
+            entries.append((first + o.share.indices, share, o.share.data))
+            entries.append((first + each, np.full(each.size, n), block.chance))
+            entries.append((first + each, n + 1 + o.slot, np.full(each.size, block.accepted)))
+            entries.append((first + each, n + 1 + groups + o.slot, np.full(each.size, block.rejected)))
+        last = 1 + len(blocks) * o.slot.size
+        success = self._success_cost()
+        entries.append((np.full(success.size, last), n + 1 + np.arange(success.size), success))
+        row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+        kept = value != 0.0
+        shape = (last + 1, n + 1 + 2 * groups)
+        return sparse.csc_array((value[kept], (row[kept], column[kept])), shape=shape)
 
     def _success_cost(self) -> Array:
         """Success is the mean over reviews of the top accepted plus the top rejected mass of their slots."""
