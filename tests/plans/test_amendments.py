@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
-from blindcal.plans.certificates import Claim, claim, table_epsilon
+from blindcal.plans.certificates import Claim, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import paired
@@ -209,24 +208,6 @@ def test_too_many_readings_are_not_gone_through() -> None:
     assert isinstance(amended_case(with_scores(base, second), seen), AmendedCase)
     seen += [Earlier(with_scores(base, second), seen[0].policy, True)]
     assert isinstance(amended_case(with_scores(base, third), seen), SettledCase)
-
-
-def test_what_several_decisions_promise_together_by_hand() -> None:
-    """Multipliers multiply and epsilons add up; success is never below what was known, nor below the sum."""
-    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.4])
-    one, two = (
-        ExactPolicy((np.array(t) * UNIT).astype(np.int64)) for t in ((0.75, 0.5, 0.5), (0.5, 0.75, 0.5))
-    )
-    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(False))
-    both = paired([first], second, two, same_public_data=True)
-    assert both.multiplier == pytest.approx(1.25 * 1.25)
-    assert both.epsilon == pytest.approx(np.log(2) * 2)
-    assert both.success == max(first.success + second.added, second.success, first.success_scores_only)
-    assert second.success < first.success, "the first outcome made its likeliest author less likely"
-    assert both.success > second.success
-    apart = paired([first], second, two, same_public_data=False)
-    assert apart.success == apart.success_scores_only > second.success
-    assert paired([first, first], second, two, same_public_data=False).epsilon == pytest.approx(np.log(2) * 3)
 
 
 def test_somebody_new_was_somebody_outside_before() -> None:
