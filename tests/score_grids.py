@@ -42,8 +42,8 @@ def over_scores(reviewers: Pair, prior: float, ends: tuple[float, float], points
 
 
 def over_qualities(reviewers: Pair, prior: float, points: int, z: float) -> Sums:
-    """A sum over what the two reviewers read if the first read paper 1; without noise these are the scores, in
-    other units."""
+    """A sum over what the two reviewers read if the first read paper 1: without noise these are the scores,
+    in other units."""
     t1, t2, area = _lattice(-9.0, 9.0, points)
     scores = np.stack([reviewers[0].score(t1), reviewers[1].score(t2)], axis=-1)
     belief = bc.pair_belief(reviewers, scores, prior)
@@ -52,8 +52,8 @@ def over_qualities(reviewers: Pair, prior: float, points: int, z: float) -> Sums
 
 
 def _lattice(low: float, high: float, points: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Points of a square and the area of each. Every row is shifted by the golden ratio: regions may end along
-    a diagonal, and a plain grid would count all of it or nothing."""
+    """Points of a square and the area of each. Every row is shifted by the golden ratio: regions may end
+    along a diagonal, and a plain grid would count all of it or nothing."""
     step, place = (high - low) / points, np.arange(points)
     shift = (place * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0
     one, two = np.broadcast_arrays(place[:, None] + 0.5, place + shift[:, None])

@@ -67,6 +67,12 @@ def test_a_column_is_one_field_only() -> None:
         read("paper,reviewer,score", "1,a,2", columns={"track": "stream"})
 
 
+def test_rows_that_do_not_fit_and_names_there_twice_are_told() -> None:
+    found = read("paper,reviewer,score,Score,note,note", "1,a,2,3,x,y", "1,b")
+    assert [(problem.row, problem.column) for problem in found.problems] == [(3, None), (1, "score")]
+    assert [row.row for row in found.rows] == [2]
+
+
 def test_ids_that_blindcal_escaped_are_themselves_again() -> None:
     (row,) = read("paper,reviewer,score", "'=1,'@a,'-2").rows
     assert (row.paper, row.reviewer) == ("=1", "@a")

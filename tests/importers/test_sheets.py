@@ -57,5 +57,5 @@ def test_columns_that_are_not_there_are_empty_and_those_there_twice_are_told() -
     assert found.first("missing", "note", "score") == "note"
     assert found.first("missing") is None
     assert "paper ID" in found
-    told = [str(problem) for problem in found.repeated(["score", None, "score", "missing"])]
+    told = [str(problem) for problem in found.repeated(["score", None, "paper id", "score", "missing"])]
     assert told == ["x.csv, row 1, column score: must appear once, found 2"]

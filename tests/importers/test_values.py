@@ -61,6 +61,7 @@ def test_pages_hold_as_many_as_the_longest_says() -> None:
     parts = [{"count": 3, "results": [{"id": 1}, {"id": 2}]}, {"count": 3, "results": [{"id": 3}]}]
     assert [item["id"] for item in whole(parts, "results", "x")] == [1, 2, 3]
     assert list(whole([{"results": [{}]}, {"count": "9"}], "results", "x")) == [{}], "no number, no promise"
+    assert list(whole([], "results", "x")) == list(whole([{"results": []}], "results", "x")) == []
     for part in parts:
         with pytest.raises(InputError, match=rf"x: must hold all 3 entries.*, found {len(part['results'])}"):
             list(whole([part], "results", "x"))

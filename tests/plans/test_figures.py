@@ -135,6 +135,20 @@ def test_a_sample_stands_for_the_tuples_by_hand() -> None:
     assert least == pytest.approx(0.4), "never below what the scores alone give: the weight of 0"
 
 
+def test_a_guess_learned_from_a_sample_is_the_commonest_author() -> None:
+    """All draws accept; of those with even and with odd numbers alike, two thirds were written by 1."""
+    belief = Belief([0.3, 0.4, 0.3], [0.9, 0.8, 0.7], [[0, 1, 2]])
+    sample = drawn([0.9] * 6, [1, 1, 1, 1, 0, 2], [0] * 6)
+    figures = expected_figures(belief, np.ones(3), 1.0, sample=sample)
+    assert figures.success_fully_calibrated == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(("favor", "wrong"), [(0.9, 0.1), (0.2, 0.2)])
+def test_public_information_decides_for_the_likelier_side(favor: float, wrong: float) -> None:
+    belief = Belief([0.5, 0.5], [favor, favor])
+    assert expected_figures(belief, np.ones(2), 1.0).wrong_public == pytest.approx(wrong)
+
+
 def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
     """Three papers tie for one place: the mean over the three ways to give it."""
     belief = [Belief([0.7, 0.3], [0.9, 0.4]), Belief([0.2, 0.8], [0.6, 0.1]), Belief([0.5, 0.5], [0.3, 0.2])]
