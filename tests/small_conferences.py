@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.beliefs.conferences import Conference, Truth, prepare, true_reviewers
+from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli import run
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import decide_paper
@@ -143,3 +144,14 @@ def files_of(folder: Path) -> list[str]:
         "--pools",
         str(folder / "pools.csv"),
     ]
+
+
+def read_small(small: SmallConference, folder: Path) -> Inputs:
+    """The conference as it is read from its files."""
+    small.write(folder)
+    return read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Every file under a folder, to see that nothing was written."""
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}

@@ -26,6 +26,7 @@ from small_conferences import (
     SmallConference,
     arguments,
     decided,
+    everything,
     files_of,
     sealed_tables,
     small_conference,
@@ -57,10 +58,6 @@ CERTIFICATE = {
     "against_evidence",
     "assumptions",
 }
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
 def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

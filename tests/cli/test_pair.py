@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
 import blindcal as bc
 from blindcal.cli import run
-from blindcal.cli.plots import plot
 
 pytestmark = pytest.mark.edge
 
@@ -102,14 +100,6 @@ def test_the_text_shows_belief_frontier_plot_and_policy(capsys) -> None:
     assert max(map(len, out.splitlines())) <= 100
     agreeing = printed(capsys, "pair", *PAIR, "--scores", "3,-3")
     assert "One point" in agreeing
-
-
-def test_the_plot_puts_points_where_they_are() -> None:
-    lines = plot(np.array([0.0, 0.5]), np.array([0.0, 1.0]), (0.25, 0.5), "x", "y").split("\n")
-    canvas = [line[line.index("|") + 1 :] for line in lines if "|" in line]
-    assert canvas[-1][0] == "o"
-    assert canvas[0][56] == "o"
-    assert canvas[len(canvas) // 2][28] == "X"
 
 
 BAD = {

@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from blindcal.decisions import coins
 from blindcal.decisions.coins import Key, commitment, make_key, read_key, toss
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.exact import UNIT
+from chances import within
 from sizes import count
 
-FALSE_ALARM = 1e-6
 KEY = Key(bytes(range(32)))
 FACTS = {
     "conference": "c",
@@ -37,12 +36,6 @@ FACTS = {
 }
 
 
-def in_interval(hits: int, draws: int, p: float, tests: int = 1) -> bool:
-    """Inside the exact binomial interval whose false alarm over all tests is 1e-6."""
-    tail = FALSE_ALARM / tests / 2
-    return bool(binom.cdf(hits, draws, p) > tail and binom.sf(hits - 1, draws, p) > tail)
-
-
 def test_sampler_frequencies() -> None:
     """64 probabilities, each drawn thousands of times with fresh facts (200,000 in the long run)."""
     draws = count(3_000, 200_000)
@@ -54,7 +47,7 @@ def test_sampler_frequencies() -> None:
     assert len(probabilities) == 64
     for index, p in enumerate(probabilities):
         hits = sum(toss(KEY, {"index": index, "draw": draw}, p) for draw in range(draws))
-        assert in_interval(hits, draws, float(p), tests=64)
+        assert within(hits, draws, float(p), tests=64)
 
 
 @pytest.fixture

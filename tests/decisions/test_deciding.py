@@ -1,17 +1,163 @@
-"""Deciding from Python: what is given one way or the other."""
+"""Deciding from Python: the same input once and for all, and nothing written where it is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from blindcal.beliefs.inputs import read_inputs
+from blindcal.beliefs.inputs import Inputs, read_inputs
+from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from small_conferences import small_conference
+from small_conferences import everything, read_small, small_conference, swapped
+
+REQUEST = Request(Guarantee(), accept_rate=0.4)
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Inputs:
+    return read_small(small_conference(), tmp_path / "in")
+
+
+def test_the_same_input_always_returns_the_stored_decisions(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
+    assert first.how == "new"
+    public = everything(tmp_path / "out")
+    assert public["decisions.csv"].decode() == first.record.decisions
+    assert public["certificate.json"].decode() == first.record.certificate
+    sealed = everything(tmp_path / "key.bin.sealed")
+    assert len([name for name in sealed if name.endswith(".sealed")]) == 1
+    for out in ("out", "copy"):
+        again = decide(inputs, REQUEST, str(key_path), str(tmp_path / out))
+        assert (again.how, again.record) == ("stored", first.record)
+        assert everything(tmp_path / out) == public
+    assert everything(tmp_path / "key.bin.sealed") == sealed
+
+
+def test_another_key_draws_other_coins(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    """The tables are public and the same; only the toss is the key's, so some key decides otherwise."""
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out").record
+    seen = {first.decisions}
+    for number in range(20):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        make_key(folder / "key.bin")
+        record = decide(inputs, REQUEST, folder / "key.bin", folder / "out").record
+        assert [paper.probability for paper in record.papers] == [p.probability for p in first.papers]
+        seen.add(record.decisions)
+        if len(seen) > 1:
+            return
+    raise AssertionError("21 keys drew the same coins")
+
+
+def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    assert (again.how, again.changes.scores) == ("amended", ("p00",))
+    assert again.record.bar == first.record.bar
+    assert again.record.papers[1:] == first.record.papers[1:]
+    assert decide(inputs, REQUEST, key_path, tmp_path / "out").record == first.record, "still stored"
+    both = [tmp_path / "out", tmp_path / "out2"]
+    stored = decide(changed, REQUEST, key_path, tmp_path / "out2", published=both)
+    assert (stored.how, stored.record) == ("stored", again.record)
+
+
+BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "reason alone": ({"reason": "why"}, InputError, "`reason` goes with `amend`"),
+    "amend nothing": ({"amend": True, "reason": "x"}, InputError, "there is no release to amend"),
+    "no rate": ({"request": Request(Guarantee())}, InputError, "give either `accept_rate` or `bar`"),
+    "full calibration": (
+        {"request": Request(Guarantee("none", epsilon=None), accept_rate=0.4)},
+        InputError,
+        "that needs `yes_leak`",
+    ),
+    "no key": ({"key": "none.bin"}, InputError, "there is no key .*none.bin"),
+    "out beside key": ({"out": "."}, InputError, "shared"),
+    "out is a file": ({"out": "in/pools.csv"}, InputError, "pools.csv"),
+    "nothing published": ({"published": ["in"]}, InputError, "must hold a certificate.json"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_refused_leaves_nothing_behind(
+    name: str, inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    given, error, told = BAD[name]
+    settings = {"request": REQUEST, "key": "key.bin", "out": "out", **given}
+    request, key, out = (settings.pop(part) for part in ("request", "key", "out"))
+    if "published" in settings:
+        settings["published"] = [tmp_path / folder for folder in settings["published"]]
+    before = everything(tmp_path)
+    with pytest.raises(error, match=told):
+        decide(inputs, request, tmp_path / key, tmp_path / out, **settings)
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+    changed = read_small(swapped(small_conference()), tmp_path / "in2")
+    before = everything(tmp_path)
+    with pytest.raises(RefusedError, match=r"in 1 of 6 papers \(1 with other reviewers\)"):
+        decide(changed, REQUEST, key_path, tmp_path / "new")
+    with pytest.raises(RefusedError, match="out"):
+        decide(changed, REQUEST, key_path, tmp_path / "out", amend=True, reason="x")
+    with pytest.raises(InputError, match="needs a `reason`"):
+        decide(changed, REQUEST, key_path, tmp_path / "new", amend=True, reason=" ")
+    assert everything(tmp_path) == before
+
+
+def test_decisions_of_a_missing_key_are_not_made_again(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+    key_path.unlink()
+    before = everything(tmp_path)
+    with pytest.raises(RefusedError, match="holds decisions of a missing key"):
+        decide(inputs, REQUEST, key_path, tmp_path / "new")
+    assert everything(tmp_path) == before
+
+
+def test_a_calibration_that_does_not_fit_is_refused_at_first_and_never_later(
+    key_path: Path, tmp_path: Path
+) -> None:
+    """What was decided despite it is returned without asking again."""
+    small = small_conference(papers=12)
+    rows = [(paper, who, f"{float(score) + 50}") for paper, who, score in small.reviews[1:]]
+    far = read_small(type(small)((small.reviews[0], *rows), small.reviewers, small.pools), tmp_path / "in")
+    before = everything(tmp_path)
+    with pytest.raises(InputError, match="despite_misfit"):
+        decide(far, REQUEST, key_path, tmp_path / "out")
+    assert everything(tmp_path) == before
+    first = decide(far, REQUEST, key_path, tmp_path / "out", despite_misfit=True)
+    assert decide(far, REQUEST, key_path, tmp_path / "out").record == first.record
+
+
+def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    """Weighed once, then solved and certified: the steps that were announced are the steps that come."""
+    told: dict[str, list[int]] = {}
+
+    @contextmanager
+    def progress(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+        told[work] = [steps]
+        yield told[work].append
+
+    decide(inputs, REQUEST, key_path, tmp_path / "out", progress=progress)
+    assert list(told) == ["weighing 6 papers", "deciding 6 papers"]
+    assert [(steps, sum(done)) for steps, *done in told.values()] == [(6, 6), (12, 12)]
 
 
 def test_one_published_folder_needs_no_list(key_path: Path, tmp_path: Path) -> None:

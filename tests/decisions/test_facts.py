@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -38,29 +38,3 @@ def test_every_fact_moves_the_coin(name: str) -> None:
     key = Key(bytes(32))
     one, two = (key.stamp("coin", coin_facts(**facts)) for facts in (FACTS, {**FACTS, name: OTHERS[name]}))
     assert one != two
-
-
-LIMITS = {
-    "name": "average",
-    "added_success": 0.1,
-    "epsilon": 1.0,
-    "multiplier": 1.5,
-    "posterior_cap": 0.9,
-    "never_against": 0.8,
-}
-
-
-@pytest.mark.parametrize("name", [one.name for one in fields(Guarantee)])
-def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
-    """So it enters the coins, is frozen with the first release and is what `verify` checks."""
-    plain = Guarantee("average", epsilon=None)
-    limited = replace(Guarantee() if name == "name" else plain, **{name: LIMITS[name]})
-    before = Guarantee() if name == "name" else plain
-    assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
-
-
-@pytest.mark.parametrize(
-    "change", [{"bar": 0.3, "accept_rate": None}, {"accept_rate": 0.3}, {"better": "low"}]
-)
-def test_everything_else_that_is_asked_is_in_the_settings(change: dict[str, object]) -> None:
-    assert replace(REQUEST, **change).settings != REQUEST.settings

@@ -8,38 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from blindcal.audits.comparisons import checks_of, report
-from blindcal.beliefs.conferences import Conference, Truth, assemble, secret_of
+from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
-from blindcal.decisions.drafts import true_secret
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import CertificateError, InputError, RefusedError
-from blindcal.plans.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
-from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import summary
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
+from chances import keys, within
 from sizes import count
 from small_conferences import drawn, loaded, small_conference
 
-FALSE_ALARM = 1e-6
 REQUEST = Request(Guarantee(), accept_rate=0.4)
-
-
-def within(hits: int, draws: int, p: float, tests: int) -> bool:
-    """Inside the exact binomial interval; all `tests` together raise a false alarm with chance 1e-6."""
-    tail = FALSE_ALARM / tests / 2
-    return bool(binom.cdf(hits, draws, p) > tail and binom.sf(hits - 1, draws, p) > tail)
-
-
-def keys(seed: int, number: int) -> list[Key]:
-    rng = np.random.default_rng(seed)
-    return [Key(rng.bytes(32)) for _ in range(number)]
 
 
 @pytest.fixture(scope="module")
@@ -181,24 +166,6 @@ def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
         assert before == after or before.paper == paper, "everything else is frozen"
 
 
-def test_tied_slots_are_ordered_by_the_key_and_evenly() -> None:
-    """Two equal scores: either order is half as likely as both, anew in each release."""
-    conference, truth = loaded(small_conference())
-    case = replace(conference.cases[0], scores=(1.0, 1.0))
-    who = truth[case.paper]
-    draws = count(2_000, 20_000)
-    found = [true_secret(key, REQUEST, 1, case, who) for key in keys(5, draws)]
-    first = sum(secret == secret_of(case, who) for secret in found)
-    assert set(found) == {secret_of(case, who), secret_of(case, who[::-1])}
-    assert within(first, draws, 0.5, tests=1)
-    again = [true_secret(key, REQUEST, 1, case, who[::-1]) for key in keys(5, 20)]
-    assert again == found[:20]
-    later = [true_secret(key, REQUEST, 2, case, who) for key in keys(5, draws)]
-    assert within(sum(one == two for one, two in zip(found, later, strict=True)), draws, 0.5, tests=1)
-    untied = replace(case, scores=(1.0, 2.0))
-    assert {true_secret(key, REQUEST, 1, untied, who) for key in keys(5, 20)} == {secret_of(untied, who)}
-
-
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
     conference, truth = loaded(small_conference())
     key, bar = tmp_path / "key.bin", conference.bar
@@ -220,45 +187,3 @@ def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
     decided(tmp_path / "key.bin", conference, truth)
     with pytest.raises(InputError, match="reason"):
         decided(tmp_path / "key.bin", conference, swapped(truth, "p00"), amend=True, reason=" ")
-
-
-def test_matchings_by_hand() -> None:
-    assert matchings((1.0, 2.0, 3.0), (2.0, 3.0)) == [((1, 0), (2, 1))]
-    assert matchings((1.0, 5.0), (1.0, 4.0, 6.0)) == [((0, 0), (1, 1)), ((0, 0), (1, 2))]
-    assert matchings((2.0, 2.0), (2.0, 3.0)) == [((0, 0), (1, 1))]
-    assert matchings((5.0, 5.0), (3.0, 5.0)) == [((0, 1), (1, 0))]
-    assert matchings((5.0, 5.0), (3.0, 3.0)) == [((0, 0), (1, 1))]
-
-
-def test_likelihood_of_an_earlier_decision() -> None:
-    """Same pool: the table's entries. A new candidate: the chance of the outcome. A new review: a mean."""
-    conference, _ = loaded(small_conference())
-    case, rng = conference.cases[0], np.random.default_rng(1)
-    policy = ExactPolicy(rng.integers(0, 1 << 53, len(case.tuples)), ((3, Fraction(1, 3)),))
-    seen = Earlier(case, policy, True)
-    both, scale = ((0, 0), (1, 1)), policy.denominator << 256
-    assert likelihood(case, seen, both).tolist() == (policy.integers << 256).tolist()
-    rejected = likelihood(case, Earlier(case, policy, False), both)
-    assert (rejected + likelihood(case, seen, both) == scale).all()
-    renamed = replace(case, candidates=(*case.candidates[:-1], "~newcomer"))
-    found = likelihood(renamed, seen, both) / scale
-    chance = float(case.belief.weight @ policy.accept)
-    unknown = (case.tuples == len(case.candidates) - 1).any(axis=1)
-    assert found[unknown].astype(float) == pytest.approx(chance)
-    assert found[~unknown].astype(float) == pytest.approx(policy.accept[~unknown])
-    longer = replace(case, scores=tuple(sorted((*case.scores, 9.0))), inclusion=(0.75,) * 4)
-    at = {tuple(row): index for index, row in enumerate(case.tuples.tolist())}
-    expected = [policy.accept[at[tuple(row[:2])]] for row in longer.tuples.tolist()]
-    assert (likelihood(longer, seen, both) / scale).astype(float) == pytest.approx(expected)
-
-
-def test_the_posterior_after_a_decision_is_the_prior_of_the_next() -> None:
-    conference, _ = loaded(small_conference())
-    case = conference.cases[0]
-    policy = ExactPolicy(np.random.default_rng(2).integers(0, 1 << 53, len(case.tuples)))
-    amended = amended_case(case, [Earlier(case, policy, False)])
-    assert isinstance(amended, AmendedCase)
-    expected = case.belief.weight * (1 - policy.accept)
-    assert amended.belief.weight == pytest.approx(expected / expected.sum())
-    assert amended.scores_belief.weight.tolist() == case.belief.weight.tolist()
-    assert amended_case(case, []) is case

@@ -20,6 +20,10 @@ def test_hotcrp_letters_of_reviews_are_not_people() -> None:
     )
 
 
+def test_a_batch_without_papers_is_refused() -> None:
+    refused(b"pid,review,email,field,format,data\n1,1A,a,OveMer,,3\n", "run the batch script without -x")
+
+
 def test_papers_of_hotcrp_may_come_as_a_list_or_in_a_zip() -> None:
     export = BY_NAME["hotcrp/rqc-letters.json"]
     papers = json.dumps(json.loads(export.data)["papers"]).encode()

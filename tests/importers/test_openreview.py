@@ -1,4 +1,4 @@
-"""OpenReview: invitations of all years, pages of many, versions of one note."""
+"""OpenReview: invitations of all years, kinds of reviews, versions of one note."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from exports import BY_NAME, rows
-
-
-def test_a_page_of_many_is_not_taken_for_all() -> None:
-    for name, key in (("openreview/api2-replies.json", "notes"), ("pretalx/legacy-2020.json", "results")):
-        export = BY_NAME[name]
-        whole = json.loads(export.data)
-        part = {**whole, key: whole[key][:-1]}
-        with pytest.raises(InputError, match=r"must hold all [34] entries: fetch every page"):
-            export.read(json.dumps(part).encode())
+from exports import BY_NAME, refused, rows
 
 
 @pytest.mark.parametrize(
@@ -44,3 +35,12 @@ def test_versions_of_one_note_must_agree() -> None:
     assert rows(export.read(first + b"\n" + export.data)) == rows(export.read())
     with pytest.raises(InputError, match="must not hold two versions of one note"):
         export.read(first.replace(b"8: accept", b"3: reject") + b"\n" + export.data)
+
+
+def test_two_kinds_of_reviews_are_refused() -> None:
+    note = {"forum": "f", "signatures": ["~A1"], "content": {"rating": 3}}
+    kinds = [
+        {**note, "id": kind, "invitation": f"V/Paper1/-/{kind}"}
+        for kind in ("Senior_Review", "Junior_Review")
+    ]
+    refused(json.dumps(kinds).encode(), "must hold one kind of reviews: leave the others out")

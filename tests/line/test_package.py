@@ -214,6 +214,23 @@ def test_tests_stand_on_the_floor_of_what_they_test() -> None:
         assert (SOURCE / path.name.removeprefix("test_")).exists(), path.name
 
 
+# Modules without a test file of their own, and why.
+TESTED_WITH_OTHERS = {
+    "__main__": "one call, which the tests of how the command line starts make",
+    "calibrators/crossed": "one chain with one setting, tested where the chain is and against other packages",
+    "calibrators/hierarchies": "the same chain with other settings, compared with all other methods",
+}
+
+
+def test_every_module_has_a_test_file_of_its_own() -> None:
+    """Whoever changes a module finds its tests under its name; faces of floors only name what is in them."""
+    modules = {path.relative_to(SOURCE) for path in MODULES if path.name != "__init__.py"}
+    tests = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    missing = {path for path in modules if path.with_name(f"test_{path.name}") not in tests}
+    assert len(modules) > 100
+    assert not {path.with_suffix("").as_posix() for path in missing} - TESTED_WITH_OTHERS.keys()
+
+
 @pytest.mark.parametrize("path", MODULES, ids=names_of)
 def test_every_module_says_what_it_is_and_never_asserts(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
-from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
-from blindcal.plans.certificates import Claim, claim, table_epsilon
+from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood, matchings
+from blindcal.plans.certificates import Claim, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import paired
 from blindcal.policies.guarantees import Guarantee
 from oracles import Decided, RememberingAdversary
 from sizes import count
+from small_conferences import loaded, small_conference
 
 GUARANTEES = (
     Guarantee(),
@@ -211,24 +212,6 @@ def test_too_many_readings_are_not_gone_through() -> None:
     assert isinstance(amended_case(with_scores(base, third), seen), SettledCase)
 
 
-def test_what_several_decisions_promise_together_by_hand() -> None:
-    """Multipliers multiply and epsilons add up; success is never below what was known, nor below the sum."""
-    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.4])
-    one, two = (
-        ExactPolicy((np.array(t) * UNIT).astype(np.int64)) for t in ((0.75, 0.5, 0.5), (0.5, 0.75, 0.5))
-    )
-    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(False))
-    both = paired([first], second, two, same_public_data=True)
-    assert both.multiplier == pytest.approx(1.25 * 1.25)
-    assert both.epsilon == pytest.approx(np.log(2) * 2)
-    assert both.success == max(first.success + second.added, second.success, first.success_scores_only)
-    assert second.success < first.success, "the first outcome made its likeliest author less likely"
-    assert both.success > second.success
-    apart = paired([first], second, two, same_public_data=False)
-    assert apart.success == apart.success_scores_only > second.success
-    assert paired([first, first], second, two, same_public_data=False).epsilon == pytest.approx(np.log(2) * 3)
-
-
 def test_somebody_new_was_somebody_outside_before() -> None:
     """A candidate whom the earlier pool did not name takes what the earlier table says of `*`."""
     base = random_case(np.random.default_rng(74), 2, grid=False)
@@ -250,3 +233,45 @@ def test_epsilons_of_large_pools_add_up() -> None:
     settled = amended_case(crowd, [Earlier(crowd, table, True) for table in tables])
     assert isinstance(settled, SettledCase)
     assert settled.revealed == pytest.approx(sum(table_epsilon(table) for table in tables))
+
+
+def test_matchings_by_hand() -> None:
+    assert matchings((1.0, 2.0, 3.0), (2.0, 3.0)) == [((1, 0), (2, 1))]
+    assert matchings((1.0, 5.0), (1.0, 4.0, 6.0)) == [((0, 0), (1, 1)), ((0, 0), (1, 2))]
+    assert matchings((2.0, 2.0), (2.0, 3.0)) == [((0, 0), (1, 1))]
+    assert matchings((5.0, 5.0), (3.0, 5.0)) == [((0, 1), (1, 0))]
+    assert matchings((5.0, 5.0), (3.0, 3.0)) == [((0, 0), (1, 1))]
+
+
+def test_likelihood_of_an_earlier_decision() -> None:
+    """Same pool: the table's entries. A new candidate: the chance of the outcome. A new review: a mean."""
+    conference, _ = loaded(small_conference())
+    case, rng = conference.cases[0], np.random.default_rng(1)
+    policy = ExactPolicy(rng.integers(0, 1 << 53, len(case.tuples)), ((3, Fraction(1, 3)),))
+    seen = Earlier(case, policy, True)
+    both, scale = ((0, 0), (1, 1)), policy.denominator << 256
+    assert likelihood(case, seen, both).tolist() == (policy.integers << 256).tolist()
+    rejected = likelihood(case, Earlier(case, policy, False), both)
+    assert (rejected + likelihood(case, seen, both) == scale).all()
+    renamed = replace(case, candidates=(*case.candidates[:-1], "~newcomer"))
+    found = likelihood(renamed, seen, both) / scale
+    chance = float(case.belief.weight @ policy.accept)
+    unknown = (case.tuples == len(case.candidates) - 1).any(axis=1)
+    assert found[unknown].astype(float) == pytest.approx(chance)
+    assert found[~unknown].astype(float) == pytest.approx(policy.accept[~unknown])
+    longer = replace(case, scores=tuple(sorted((*case.scores, 9.0))), inclusion=(0.75,) * 4)
+    at = {tuple(row): index for index, row in enumerate(case.tuples.tolist())}
+    expected = [policy.accept[at[tuple(row[:2])]] for row in longer.tuples.tolist()]
+    assert (likelihood(longer, seen, both) / scale).astype(float) == pytest.approx(expected)
+
+
+def test_the_posterior_after_a_decision_is_the_prior_of_the_next() -> None:
+    conference, _ = loaded(small_conference())
+    case = conference.cases[0]
+    policy = ExactPolicy(np.random.default_rng(2).integers(0, 1 << 53, len(case.tuples)))
+    amended = amended_case(case, [Earlier(case, policy, False)])
+    assert isinstance(amended, AmendedCase)
+    expected = case.belief.weight * (1 - policy.accept)
+    assert amended.belief.weight == pytest.approx(expected / expected.sum())
+    assert amended.scores_belief.weight.tolist() == case.belief.weight.tolist()
+    assert amended_case(case, []) is case

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from blindcal.plans.menus import menu
 from blindcal.plans.papers import plan_conference
-from blindcal.plans.promises import summary, within_budget
+from blindcal.plans.promises import summary
 from blindcal.policies.guarantees import Guarantee
 from oracles import agree, keeps
 from small_conferences import loaded, small_conference
@@ -86,14 +85,3 @@ def test_papers_with_nothing_secret_and_nothing_at_stake() -> None:
     assert (found.nothing_secret, found.nothing_at_stake, found.papers) == (3, 3, 3)
     open_, _ = loaded(small_conference(seed=4, papers=3), accept_rate=None, bar=0.0)
     assert menu(open_, [Guarantee()]).nothing_secret == 0
-
-
-def test_a_budget_counts_reviews() -> None:
-    conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
-    guarantee = Guarantee("average", 0.01, None)
-    plans, _ = plan_conference(conference, guarantee)
-    claims = [plan.claim for plan in plans]
-    assert within_budget(claims, guarantee)
-    more = [replace(claims[0], added=claims[0].added + Fraction(1, 2)), *claims[1:]]
-    assert not within_budget(more, guarantee)
-    assert within_budget(more, replace(guarantee, name="none", added_success=0.0))

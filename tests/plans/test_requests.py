@@ -1,7 +1,9 @@
-"""What cannot be a request is refused in words, before anything is read or planned."""
+"""What a chair requests: what says too little or too much, and names that never change."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,75 @@ from blindcal.beliefs.inputs import read_inputs
 from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError
 from blindcal.plans.plans import plan
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, recorded_request
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import small_conference
+
+REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
+LIMITS = {
+    "name": "average",
+    "added_success": 0.1,
+    "epsilon": 1.0,
+    "multiplier": 1.5,
+    "posterior_cap": 0.9,
+    "never_against": 0.8,
+}
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Guarantee)])
+def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
+    """So it enters the coins, is frozen with the first release and is what `verify` checks."""
+    plain = Guarantee("average", epsilon=None)
+    limited = replace(Guarantee() if name == "name" else plain, **{name: LIMITS[name]})
+    before = Guarantee() if name == "name" else plain
+    assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
+    sealed = json.loads(json.dumps(Request(limited, bar=0.0).settings))
+    assert recorded_request("conference", sealed) == Request(limited, bar=0.0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"bar": 0.3, "accept_rate": None}, {"accept_rate": 0.3}, {"better": "low"}]
+)
+def test_everything_else_that_is_asked_is_in_the_settings(change: dict[str, object]) -> None:
+    assert replace(REQUEST, **change).settings != REQUEST.settings
+    assert recorded_request("c", replace(REQUEST, **change).settings) == replace(REQUEST, **change)
+
+
+def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
+    """Written out: a release that was sealed under these names must verify forever."""
+    request = Request(Guarantee(**LIMITS), "c", accept_rate=0.25, better="low")
+    assert request.settings == {
+        "guarantee": "average",
+        "added_success": 0.1,
+        "epsilon": 1.0,
+        "multiplier": 1.5,
+        "posterior_cap": 0.9,
+        "never_against": 0.8,
+        "accept_rate": 0.25,
+        "bar": None,
+        "better": "low",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"accept_rate": None}, "give either `accept_rate` or `bar`$"),
+        ({"bar": 0.0}, "give either `accept_rate` or `bar`, not both"),
+        ({"bar": 0.0, "accept_rate": 0.0}, "not both"),
+        ({"conference": ""}, "`conference` must not be empty"),
+        ({"better": "up"}, "better.*found 'up'"),
+    ],
+)
+def test_a_request_that_does_not_say_what_to_do_is_refused(change: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        replace(REQUEST, **change).checked()
+
+
+def test_a_request_that_says_what_to_do_is_itself() -> None:
+    for request in (REQUEST, Request(Guarantee(), bar=0.0), replace(REQUEST, better="low")):
+        assert request.checked() == request
+
 
 BAD: dict[str, dict[str, Any]] = {
     "`accept_rate` must be one number, found '0.25'": {"accept_rate": "0.25"},

@@ -211,25 +211,6 @@ STRAIGHT = (bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.4))
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        bc.reviewers.Power(1.0, 0.8, -0.3, 0.4),
-        bc.reviewers.PiecewiseLinear([-1.0, 0.5, 1.0], [-1.1, 0.1, 0.5], 0.4),
-    ],
-    ids=["power 1", "straight pieces"],
-)
-def test_curved_reviewers_that_are_straight_have_the_affine_integrals(other):
-    straight = bc.policies.average_frontier(STRAIGHT, 0.6)
-    curved = bc.policies.average_frontier((STRAIGHT[0], other), 0.6)
-    middle = 0.5 * (straight.least_error + straight.largest_error)
-    rules = [avg.rule(conference_error=middle) for avg in (straight, curved)]
-    assert rules[0].adversary_error == pytest.approx(rules[1].adversary_error, abs=1e-9)
-    assert rules[0].price == pytest.approx(rules[1].price, abs=1e-8)
-    for field in ("least_error", "largest_error", "least_adversary_error", "largest_adversary_error"):
-        assert getattr(curved, field) == pytest.approx(getattr(straight, field), abs=1e-9)
-
-
-@pytest.mark.parametrize(
     "twin",
     [
         bc.Affine(1.1, 0.2),

@@ -1,0 +1,131 @@
+"""Options that `plan`, `decide` and `verify` share: the guarantee they add up to, grids, and the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli.inputs import guarantee_of, levels, loaded
+from blindcal.cli.strangers import NAME
+from blindcal.errors import InputError
+from blindcal.policies.guarantees import Guarantee
+from small_conferences import small_conference
+
+pytestmark = pytest.mark.edge
+
+OPTIONS: dict[str, Any] = {
+    "name": "steady",
+    "added_success": 0.0,
+    "epsilon": "2",
+    "multiplier": None,
+    "posterior_cap": None,
+    "never_against": None,
+    "yes_leak": False,
+}
+
+
+def asked(**options: Any) -> Guarantee:
+    return guarantee_of(**{**OPTIONS, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "guarantee"),
+    [
+        ({}, Guarantee()),
+        ({"epsilon": "0.5"}, Guarantee(epsilon=0.5)),
+        ({"epsilon": "none"}, Guarantee(epsilon=None)),
+        ({"name": "public", "epsilon": "none"}, Guarantee("public", epsilon=None)),
+        ({"name": "none", "epsilon": "none", "yes_leak": True}, Guarantee("none", epsilon=None)),
+        ({"name": "average", "added_success": 0.02}, Guarantee("average", 0.02, 2.0)),
+        (
+            {"multiplier": 1.5, "posterior_cap": 0.9, "never_against": 0.95},
+            Guarantee("steady", 0.0, 2.0, 1.5, 0.9, 0.95),
+        ),
+    ],
+)
+def test_options_add_up_to_a_guarantee(options: dict[str, Any], guarantee: Guarantee) -> None:
+    assert asked(**options) == guarantee
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"name": "none", "epsilon": "none"}, "--guarantee none lets every decision .*: it needs --yes-leak"),
+        ({"name": "public", "epsilon": "1"}, "--epsilon has no effect with --guarantee public"),
+        ({"epsilon": "0,5"}, "--epsilon must be a number or none, found '0,5': give 0.5"),
+        ({"epsilon": "None"}, "--epsilon must be a number or none, found 'None'"),
+        ({"epsilon": "inf"}, "--epsilon must be a number or none, found 'inf'"),
+        ({"epsilon": "-1"}, r"--epsilon must lie in \[0, 700\], found -1"),
+        ({"name": "private"}, "--guarantee must be one of"),
+        ({"added_success": 0.1}, "--added-success is a budget of the average guarantee"),
+        ({"multiplier": 2.5}, r"--multiplier must lie in \[1, 2\]"),
+        ({"posterior_cap": 1.5}, r"--posterior-cap must lie in \[0, 1\]"),
+        ({"never_against": 0.5}, "--never-against must"),
+    ],
+)
+def test_a_refused_guarantee_names_its_option(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=f"^{told}"):
+        asked(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "grid"),
+    [
+        (None, None),
+        ("1..4", [1, 2, 3, 4]),
+        ("-2..1", [-2, -1, 0, 1]),
+        (" 0 .. 2 ", [0, 1, 2]),
+        ("1, 2.5,-3", [1, 2.5, -3]),
+        ("0..1000", list(range(1001))),
+    ],
+)
+def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: list[float] | None) -> None:
+    assert levels(text) == grid
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1-10", "write 1..10"),
+        ("-3--1", "write -3..-1"),
+        ("5..5", "from the lowest score up to the highest, found '5..5'"),
+        ("5..1", "from the lowest score up to the highest"),
+        ("0..1001", "at most 1,001 scores, found 1,002"),
+        ("0..999999999999999", "at most 1,001 scores"),
+        ("1...3", "must be like 1..10 or 1,3,5, found '1...3'"),
+        ("0.5..2", "must be like 1..10 or 1,3,5"),
+        ("1,,3", "must be like 1..10 or 1,3,5"),
+        ("", "must be like 1..10 or 1,3,5"),
+    ],
+)
+def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        levels(text)
+    assert str(caught.value).startswith("--grid must")
+    assert told in str(caught.value)
+
+
+def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_path: Path) -> None:
+    """The block around the whole work: the list is written when it turns out, and never into `out`."""
+    small = small_conference()
+    folder = small.write(tmp_path / "in")
+    files = tuple(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
+    with loaded(*files, None) as inputs:
+        assert inputs.reviews.papers == tuple(sorted({row[0] for row in small.reviews[1:]}))
+    paper, author = small.reviews[1][:2]
+    lines = files[2].read_text().splitlines(keepends=True)
+    files[2].write_text("".join(line for line in lines if not line.startswith(f"{paper},{author},")))
+
+    def prepared(out: Path | None) -> str:
+        with pytest.raises(InputError) as caught, loaded(*files, None, out) as inputs:
+            inputs.prepared(accept_rate=0.4)
+        return str(caught.value)
+
+    assert author not in prepared(tmp_path)
+    assert not (folder / NAME).exists(), "the folder is within what will be shared"
+    assert author not in prepared(tmp_path / "out")
+    assert author in (folder / NAME).read_text()

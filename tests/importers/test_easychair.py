@@ -1,0 +1,95 @@
+"""EasyChair: versions of a review, members and sub-reviewers, scores as lines of one cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from blindcal.importers import Choices, import_reviews
+from exports import BY_NAME, packed, refused, rows
+
+
+def test_a_version_with_an_odd_space_around_it_is_a_number() -> None:
+    export = BY_NAME["easychair/review-2024.csv"]
+    assert rows(export.read(export.data.replace(b",1,2,", b",1,\x1c2,"))) == rows(export.read())
+
+
+def test_the_unit_of_calibration_is_chosen() -> None:
+    export = BY_NAME["easychair/review-2024.csv"]
+    by_writer, by_member = export.read(), import_reviews(export.data, "x", Choices(unit="member"))
+    assert {row["reviewer"] for row in rows(by_writer)} == {
+        "Ada Byron (member 3)",
+        "Bo Chen",
+        "cy@example.org",
+    }
+    assert [row["reviewer"] for row in rows(by_member) if row["paper"] == "14"] == ["Ada Byron (member 9)"]
+    assert "2 reviews by sub-reviewers count for them (`unit` member: for the member)" in by_writer.recognized
+
+
+def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:
+    review = BY_NAME["easychair/review-2024.csv"].data
+    short = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less\n"})
+    refused(short, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 2")
+    twice = packed({"review.csv": review, "submission.csv": b"#,title,title,authors\n12,Logic,L,A\n"})
+    refused(twice, "x.csv: submission.csv, row 1, column title: must appear once")
+
+
+HEADER = "submission #,member #,member name,version,scores\n"
+
+
+def reviews(*lines: str, header: str = HEADER) -> bytes:
+    return (header + "".join(f"{line}\n" for line in lines)).encode()
+
+
+def test_the_highest_version_counts_whatever_the_order_of_rows() -> None:
+    """By number and not by text: 10 comes after 9. Another member's versions are another review's."""
+    lines = ["1,3,Ada,9,Score: 1", "1,3,Ada,10,Score: 2", "1,4,Bo,1,Score: 3", "2,3,Ada,1,Score: 4"]
+    for order in (lines, lines[::-1]):
+        imported = import_reviews(reviews(*order), "x")
+        assert [(row["paper"], row["score"]) for row in rows(imported)] == [
+            ("1", "2"),
+            ("1", "3"),
+            ("2", "4"),
+        ]
+        assert "1 older version of reviews: only the latest counts" in map(str, imported.dropped)
+    refused(reviews(*lines, "2,4,Bo,two,Score: 1"), "row 6, column version: must be a whole number")
+    refused(reviews(*lines, "2,3,Ada,1,Score: 1"), "row 6, column reviewer: must not repeat an earlier")
+
+
+@pytest.mark.parametrize(
+    ("cell", "score"),
+    [
+        ("Score: 2", "2"),
+        ("Score : -2 (weak reject)", "-2"),
+        ("Score: +1", "1"),
+        ("  Score:3  ", "3"),
+        ('"Best: no\nScore: 4"', "4"),
+    ],
+)
+def test_scores_are_lines_of_one_cell(cell: str, score: str) -> None:
+    imported = import_reviews(reviews(f"1,3,Ada,1,{cell}", "2,3,Ada,1,Score: 0"), "x")
+    assert [row["score"] for row in rows(imported)] == [score, "0"]
+    assert imported.score_field == "Score"
+
+
+def test_a_line_that_says_nothing_or_a_label_twice_is_a_problem() -> None:
+    good = "1,3,Ada,1,Score: 1"
+    for cell in ('"Score: 1\nScore: 2"', '"Score: 1\n: 2"', '"Score: 1\nno label"'):
+        refused(reviews(good, f"2,3,Ada,1,{cell}"), "row 3, column scores: must have lines like Overall")
+
+
+def test_half_a_name_is_refused() -> None:
+    for half, other in (("first", "last"), ("last", "first")):
+        header = HEADER.replace("version", f"reviewer {half} name,version")
+        lines = reviews("1,3,Ada,Cy,1,Score: 1", "2,3,Ada,Cy,1,Score: 2", header=header)
+        refused(lines, f"row 1: must have the column reviewer {other} name")
+    refused(reviews("1,3,1,Score: 1", header=HEADER.replace("member name,", "")), "the column member name")
+
+
+def test_members_of_one_name_are_told_apart_by_their_numbers() -> None:
+    lines = ["1,3,Ada,1,Score: 1", "1,9,Ada,1,Score: 2", "2,3,Ada,1,Score: 3", "2,4,Bo,1,Score: 4"]
+    imported = import_reviews(reviews(*lines), "x")
+    assert imported.reviews.reviewers == ("Ada (member 3)", "Ada (member 9)", "Bo")
+    numberless = [",".join(line.split(",")[:1] + line.split(",")[2:]) for line in lines[1:]]
+    imported = import_reviews(reviews(*numberless, header=HEADER.replace("member #,", "")), "x")
+    assert imported.reviews.reviewers == ("Ada", "Bo")
+    assert "there are no member numbers: members of one name are taken as one person" in imported.warnings

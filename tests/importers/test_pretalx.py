@@ -1,0 +1,70 @@
+"""pretalx: one user or a whole object for it, one language or several, and reviewers who are hidden."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from blindcal.importers import Choices, pretalx
+from blindcal.importers.findings import Row
+from blindcal.importers.sheets import Opened
+from exports import refused
+
+
+def found(*reviews: dict[str, Any], **options: Any) -> list[Row]:
+    opened = Opened("x.json", value=list(reviews), is_json=True)
+    assert pretalx.recognize(opened, Choices()) == "pretalx reviews"
+    return list(pretalx.read(opened, Choices(**options)).rows)
+
+
+def test_who_cannot_be_seen_is_refused() -> None:
+    users = [{"submission": "A", "user": None, "score": "1"}]
+    refused(json.dumps(users).encode(), "fetch as an organizer who may see reviewers")
+
+
+@pytest.mark.parametrize(
+    ("user", "who", "name"),
+    [
+        ("Ada Byron", "Ada Byron", ""),
+        ({"code": "U1", "name": "Ada Byron", "email": "a@x.org"}, "U1", "Ada Byron"),
+        ({"code": None, "name": "Ada Byron", "email": "a@x.org"}, "a@x.org", "Ada Byron"),
+        ({"name": "Ada Byron"}, "Ada Byron", "Ada Byron"),
+    ],
+)
+def test_a_user_goes_by_code_then_email_then_name(user: object, who: str, name: str) -> None:
+    (row,) = found({"submission": "A", "user": user, "score": "2.5"})
+    assert (row.row, row.paper, row.reviewer, row.name, row.score) == (1, "A", who, name, "2.5")
+
+
+@pytest.mark.parametrize(
+    ("track", "said"),
+    [
+        ({"name": {"de": "Netze", "en": "Networks"}}, "Networks"),
+        ({"name": {"de": "Netze", "fr": "Reseaux"}}, "Netze"),
+        ({"de": "Netze", "en": "Networks"}, "Networks"),
+        ({"name": "Networks"}, "Networks"),
+        ("Networks", "Networks"),
+        (None, ""),
+    ],
+)
+def test_of_several_languages_english_or_the_first_is_taken(track: object, said: str) -> None:
+    paper = {"code": "A", "title": "Talk", "track": track}
+    (row,) = found({"submission": paper, "user": "a", "score": 1})
+    assert (row.paper, row.title, row.track) == ("A", "Talk", said)
+
+
+def test_the_total_is_taken_unless_a_category_is_named() -> None:
+    scores = [{"category": {"name": "Quality"}, "value": "3"}, {"category": None, "value": "9"}]
+    reviews = [
+        {"submission": "A", "user": "a", "score": "1", "scores": scores},
+        {"submission": "B", "user": "a", "score": "2", "scores": []},
+    ]
+    assert [row.score for row in found(*reviews)] == ["1", "2"]
+    assert [row.score for row in found(*reviews, score_field="category quality")] == ["3", ""]
+
+
+def test_other_json_is_not_taken_for_pretalx() -> None:
+    for value in ([{"submission": "A", "user": "a"}], {"results": [{"score": 1}]}, [], 7, None):
+        assert pretalx.recognize(Opened("x", value=value, is_json=True), Choices()) is None
