@@ -33,6 +33,7 @@ FLOORS = [
     "reviews",
     "orientations",
     "reviewers",
+    "fitting",
     "assignments",
     "beliefs",
     "policies",

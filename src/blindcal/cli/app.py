@@ -14,6 +14,7 @@ from blindcal.cli.check import check
 from blindcal.cli.console import say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.fit import fit
 from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
@@ -62,6 +63,7 @@ app.command("average")(average)
 app.command("calibrate")(calibrate)
 app.command("assess")(assess)
 app.command("simulate")(simulate)
+app.command("fit")(fit)
 app.command("key")(key)
 app.command("plan")(plan)
 app.command("decide")(decide)
