@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import zscore
 from studies.past_reviews import Drawn, drawn_pasts
 
 from blindcal.fitting.diagnoses import Forecast, forecast_of
@@ -50,6 +51,20 @@ def test_scores_that_bend_are_noticed(plain: Drawn) -> None:
     checks = fit(reviews, sweeps=SWEEPS).checks
     assert checks.bent
     assert checks.bend.low > 0
+    columns = reviews.columns()
+    means = [
+        np.mean(
+            [
+                s
+                for p, s, c in zip(*map(columns.get, ("paper", "score", "conference")), strict=True)
+                if (p, c) == one
+            ]
+        )
+        for one in sorted(set(zip(columns["paper"], columns["conference"], strict=True)))
+    ]
+    where = np.array([c for _, c in sorted(set(zip(columns["paper"], columns["conference"], strict=True)))])
+    cubes = [zscore(np.array(means)[where == c]) ** 3 for c in set(where)]
+    assert checks.bend.value == pytest.approx(np.concatenate(cubes).mean())
     assert any("not a straight line" in note for note in checks.notes)
 
 

@@ -1,4 +1,4 @@
-"""fit: coverage, shrinkage, the committee, this year's scale, and that nobody's review of this year matters."""
+"""fit: coverage, shrinkage, the committee, this year's scale, and that no review of this year matters."""
 
 from __future__ import annotations
 

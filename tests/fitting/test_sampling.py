@@ -157,7 +157,7 @@ def reference(
     """Means of each coordinate under a log density, one row a walker: plain random-walk Metropolis."""
     rng, size, means = np.random.default_rng(12), origin.size, []
     for _ in range(walkers):
-        x = origin + width * rng.standard_normal(size)
+        x = origin + 0.3 * width * rng.standard_normal(size)
         now, total = value(x), np.zeros(size)
         for index in range(steps):
             new = x + 1.7 / np.sqrt(size) * width * rng.standard_normal(size)
@@ -199,6 +199,8 @@ def test_the_population_given_the_reviewers() -> None:
     base = start().state
 
     def value(x: Array) -> float:
+        if x[3] <= 0:
+            return -np.inf
         moved = _with(base, covariance=_covariance(x), mean_slope=x[3])
         # d(covariance) / d(log deviations, atanh correlation)
         jacobian = 3 * (x[0] + x[1]) + np.log1p(-(np.tanh(x[2]) ** 2))
@@ -215,6 +217,8 @@ def test_the_population_with_standardized_reviewers_fixed() -> None:
     z = np.linalg.solve(root, np.stack([base.slope - base.mean_slope, base.offset]))
 
     def value(x: Array) -> float:
+        if x[3] <= 0:
+            return -np.inf
         new = np.array([[x[0], 0.0], [x[1], x[2]]])
         slope, offset = x[3] + new[0, 0] * z[0], new[1] @ z
         moved = _with(base, covariance=new @ new.T, mean_slope=x[3], slope=slope, offset=offset)

@@ -16,9 +16,9 @@ from blindcal.fitting.pasts import History, Past, history_of
 from blindcal.fitting.scales import Scale
 
 _LEVEL = 0.9
-# A bend is told where draws see it by so many standard errors on average, and an outlier where so few
+# A bend is told where it is large and beyond so many standard errors, and an outlier where so few
 # reviewers of the population would be as far out, over all reviewers together.
-_BENT, _RARE = 3.0, 0.01
+_BENT, _LEANING, _RARE = 3.0, 0.3, 0.01
 # A standard error of so much of the population's tells nothing worth the name.
 _LITTLE = 0.95
 
@@ -61,9 +61,10 @@ class Checks:
     """How far to believe a fit. CONFIDENTIAL: it names reviewers.
 
     `shares` of the variance of a score; `persistence`, the correlation of habits from one conference to the
-    next; `levels`, the noise at each level of confidence against the most frequent one; `bend`, how much a
-    score curves in quality, in standard deviations; `outliers`, reviewers unlike the population;
-    `newcomers` without history, and `unknown`, whose history says next to nothing.
+    next; `levels`, the noise at each level of confidence against the most frequent one; `bend`, the skewness
+    of papers' mean scores, 0 where reviewers use the scale as a straight line, and three standard errors each
+    way; `outliers`, reviewers unlike the population; `newcomers`, without history; `unknown`, whose history
+    says next to nothing; `disagreement` of two chains, in standard errors.
     """
 
     shares: Mapping[str, Range]
@@ -104,13 +105,13 @@ def checks_of(
     wanted = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
     unknown = sum(bool(row[4] > _LITTLE * anyone[4]) for row in wanted.values())
-    bend, z = traces[:, TRACES.index("bend")], traces[:, TRACES.index("bend_z")]
+    bend = bend_of(history)
     found = Checks(
         shares=shares_of(traces),
         persistence=_range(traces[:, TRACES.index("persistence")]),
         levels=_levels(history, moments),
-        bend=_range(bend),
-        bent=bool(abs(z.mean()) > _BENT),
+        bend=bend,
+        bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _LEANING,
         outliers=tuple(sorted(name for name, row in wanted.items() if _far(row, anyone, len(wanted)))),
         newcomers=len(people) - len(wanted),
         unknown=unknown,
@@ -120,6 +121,25 @@ def checks_of(
         notes=(),
     )
     return replace(found, notes=tuple(_notes(found, history)))
+
+
+def bend_of(history: History) -> Range:
+    """The skewness of papers' mean scores, and three standard errors (of normal means) each way.
+
+    Where quality is normal and all reviewers use the scale as a straight line, mean scores lean to no side.
+    """
+    mean = history.per_paper(history.score) / history.per_paper()
+    mean = mean - _by_conference(history, mean)
+    unit = np.sqrt(_by_conference(history, mean**2))
+    skewness = float(((mean / np.where(unit > 0, unit, 1.0)) ** 3).mean())
+    error = _BENT * float(np.sqrt(6 / mean.size))
+    return Range(skewness, skewness - error, skewness + error)
+
+
+def _by_conference(history: History, value: Array) -> Array:
+    """For each paper, the mean over the papers of its conference."""
+    papers = np.bincount(history.paper_conference)
+    return np.asarray((np.bincount(history.paper_conference, value) / papers)[history.paper_conference])
 
 
 def _levels(history: History, moments: Moments) -> dict[str, float]:

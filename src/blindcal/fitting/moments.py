@@ -27,9 +27,9 @@ class Moments:
     traces: Array
 
 
-# What is kept of every draw: variances of a score by source, the correlation of habits from one conference to
-# the next, and how scores bend (in standard deviations and as a test statistic).
-TRACES = ("quality", "slope", "offset", "noise", "persistence", "bend", "bend_z")
+# What is kept of every draw: variances of a score by source, and how habits correlate from one conference
+# to the next.
+TRACES = ("quality", "slope", "offset", "noise", "persistence")
 
 
 def chain(
@@ -72,7 +72,7 @@ class _Sums:
         self.stretch += np.exp(s.stretch - s.stretch[-1])
         (slope, _), (_, offset) = unit**2 * s.covariance
         variance = (unit * s.mean_slope) ** 2, slope, offset, noise**2 * np.exp(2 * half)
-        self.traces.append((*map(float, variance), s.persistence, *_bend(sampler, float(unit))))
+        self.traces.append((*map(float, variance), s.persistence))
 
     def moments(self) -> Moments:
         n = len(self.traces)
@@ -87,17 +87,6 @@ def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Ar
     aa, ab, bb = unit**2 * state[2:]
     seconds = aa + slope**2, ab + slope * offset, bb + offset**2, noise_sd**2 + noise**2
     return np.stack([slope, offset, noise, *seconds])
-
-
-def _bend(sampler: Sampler, unit: float) -> tuple[float, float]:
-    """Weighted regression of what is left of the scores on quality^2 - 1, which affine reviewers do not
-    show: the coefficient, and its ratio to its standard error."""
-    history, s = sampler.history, sampler.state
-    weight, curve = sampler.weight(), s.quality[history.paper] ** 2 - 1.0
-    rest = sampler.unstretched() - sampler.fair()
-    known = float((weight * curve**2).sum())
-    found = float((weight * curve * rest).sum())
-    return unit * found / known, found / np.sqrt(known)
 
 
 def pooled(chains: Sequence[Moments]) -> Moments:

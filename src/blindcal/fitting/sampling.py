@@ -21,6 +21,7 @@ from blindcal.fitting.pasts import History
 
 # Laws before any score is seen, in standard deviations of a conference's scores.
 SPREAD_SCALE = 0.5  # of the half-t laws of standard deviations over reviewers, of log noise too
+# The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
 PERSISTENCE = (4.0, 1.0)  # a Beta law: correlations from one conference to the next around 0.8
@@ -184,7 +185,7 @@ class Sampler:
         drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))
         new: Array = np.array([[drawn[1], 0.0], [drawn[2], drawn[3]]], dtype=np.float64)
         gain = log_law_of_root(new, SPREAD_SCALE) - log_law_of_root(root, SPREAD_SCALE)
-        if np.log(self.rng.random()) < gain:
+        if drawn[0] > 0.0 and np.log(self.rng.random()) < gain:
             s.mean_slope, s.covariance = float(drawn[0]), new @ new.T
             s.slope, s.offset = drawn[0] + new[0, 0] * z[0], new[1] @ z
 
@@ -199,7 +200,9 @@ class Sampler:
         weight = (1.0 - old) / fresh
         precision = (weight * (1.0 - old)).sum() / (aa - ab * ab / bb)
         pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
-        s.mean_slope = float(pull / precision + self.rng.standard_normal() / np.sqrt(precision))
+        mean, sd = pull / precision, 1.0 / np.sqrt(precision)
+        above = normal_between(np.array([-mean / sd]), np.array([np.inf]), self.rng)
+        s.mean_slope = float(mean + sd * above[0])
 
     def _old(self) -> tuple[Array, Array]:
         """Correlation of each visit with the one before (0 for a first visit), and what is new in it."""
