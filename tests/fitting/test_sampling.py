@@ -39,9 +39,11 @@ def log_root_law(given: Array) -> float:
 
 def log_joint(s: State) -> float:
     """Everything: scores before rounding, qualities, reviewers by their covariance over all visits, laws."""
+    if s.sd_log_noise >= 0.75:
+        return -np.inf
     total = normal(s.quality, 0, 1) + log_root_law(s.covariance)
     total += normal(s.log_noise, s.mean_log_noise, s.sd_log_noise)
-    total += -1.5 * np.log(2 + (s.sd_log_noise / 0.5) ** 2)  # half-t(2) of scale 0.5
+    total += -1.5 * np.log(2 + (s.sd_log_noise / 0.3) ** 2)  # half-t(2) of scale 0.3
     total += normal(s.log_level[1:], 0, 0.5) + normal(s.stretch, 0, 0.25)
     total += 3 * np.log(s.persistence)  # Beta(4, 1)
     visits = HISTORY.visits

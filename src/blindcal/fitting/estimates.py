@@ -127,7 +127,8 @@ def _chains(
     turns = int(np.clip(_WORK // len(history), _LEAST, _MOST)) if sweeps is None else sweeps
     jobs = [partial(chain, history, (SEED, number), turns) for number in range(CHAINS)]
     if len(pasts) > 1:
-        jobs.append(partial(chain, history_of(pasts[:-1]), (SEED, CHAINS), turns))
+        # For one figure alone: a shorter chain will do.
+        jobs.append(partial(chain, history_of(pasts[:-1]), (SEED, CHAINS), turns // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
         done = each(_run, jobs, workers=workers, advance=advance)

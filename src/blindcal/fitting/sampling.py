@@ -20,7 +20,8 @@ from blindcal.fitting.laws import FREEDOM, covariance, log_law_of_root, log_scal
 from blindcal.fitting.pasts import History
 
 # Laws before any score is seen, in standard deviations of a conference's scores.
-SPREAD_SCALE = 0.5  # of the half-t laws of standard deviations over reviewers, of log noise too
+SPREAD_SCALE = 0.5  # of the half-t laws of standard deviations of slopes and offsets over reviewers
+NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75  # and of log noise, which is bounded: beyond, a mean noise means little
 # The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
@@ -232,7 +233,8 @@ class Sampler:
             s.log_noise.mean() + s.sd_log_noise / np.sqrt(people) * self.rng.standard_normal()
         )
         deviations = float(((s.log_noise - s.mean_log_noise) ** 2).sum())
-        s.sd_log_noise = spread(deviations, people, s.sd_log_noise, SPREAD_SCALE, self.rng)
+        drawn = spread(deviations, people, s.sd_log_noise, NOISE_SCALE, self.rng)
+        s.sd_log_noise = drawn if drawn < NOISE_LIMIT else s.sd_log_noise
         self._stretch_noise(squares)
 
     def _stretch_noise(self, squares: Array, tries: int = 3) -> None:
@@ -254,9 +256,11 @@ class Sampler:
 
     def _noise_density(self, mean: float, sd: float, z: Array, squares: Array) -> float:
         """Log density of the residuals and of (mean, log sd), up to a constant."""
+        if sd >= NOISE_LIMIT:
+            return -np.inf
         noise = mean + sd * z
         fit = -(self.reviews @ noise) - 0.5 * float((squares * np.exp(-2 * noise)).sum())
-        law = -(FREEDOM + 1) / 2 * np.log1p((sd / SPREAD_SCALE) ** 2 / FREEDOM)
+        law = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
         return float(fit + law + np.log(sd))
 
     def draw_levels(self) -> None:
