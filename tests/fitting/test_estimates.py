@@ -130,8 +130,12 @@ def test_the_table_is_what_plan_and_decide_read(fitted: bc.Fitted, tmp_path: Pat
     assert path.read_text().splitlines()[0] == ",".join(["reviewer", *FIELDS, "reviews"])
     for name in (path, beside(path)):
         assert os.stat(name).st_mode & 0o777 == 0o600
-    with pytest.raises((RefusedError, InputError)):
+    with pytest.raises(RefusedError, match="never overwritten"):
         fitted.write(path)
+    path.unlink()
+    with pytest.raises(RefusedError, match=r"fit\.json exists already"):
+        fitted.write(path)
+    assert not path.exists()
 
 
 def test_the_last_conference_decided_with_its_own_fit_is_refused(
@@ -144,6 +148,14 @@ def test_the_last_conference_decided_with_its_own_fit_is_refused(
         bc.read_inputs(tmp_path / "own.csv", tmp_path / "reviewers.csv", "everyone")
     inputs = bc.read_inputs(tmp_path / "reviews.csv", tmp_path / "reviewers.csv", "everyone")
     assert len(inputs.parameters) == len(fitted.roster)
+
+
+def test_nobody_is_named_where_a_fit_is_shown(fitted: bc.Fitted, past: bc.Reviews) -> None:
+    assert (
+        repr(fitted)
+        == f"Fitted({len(past.reviewers)} reviewers from {len(past)} past reviews of 3 conferences)"
+    )
+    assert "outliers" not in repr(fitted.checks)
 
 
 def test_runs_are_equal_and_rows_of_the_table_may_stand_in_any_order(past: bc.Reviews) -> None:

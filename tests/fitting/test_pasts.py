@@ -52,6 +52,15 @@ def test_each_conference_has_a_scale_of_its_own() -> None:
     assert history.per_level().tolist() == [9.0, 4.0]
 
 
+def test_a_confidence_that_is_not_given_is_a_level_of_its_own() -> None:
+    columns = {**tiny_reviews().columns()}
+    columns["confidence"] = [np.nan if value == 2 else value for value in columns["confidence"]]
+    history = history_of(pasts_of({"x": Reviews.from_table(columns)}))
+    assert history.levels[0] == 3.0
+    assert np.isnan(history.levels[1])
+    assert history.per_level().tolist() == [9.0, 4.0]
+
+
 def test_a_rounded_score_is_known_up_to_its_cell() -> None:
     low, high = cells(np.array([1.0, 3.0, 8.0]), np.array([1.0, 3.0, 8.0]))
     assert low.tolist() == [-np.inf, 2.0, 5.5]

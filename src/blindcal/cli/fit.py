@@ -14,10 +14,10 @@ from blindcal.cli.inputs import Grid, levels
 from blindcal.errors import InputError
 from blindcal.files.disk import write_table
 from blindcal.fitting.diagnoses import Checks, Forecast
-from blindcal.fitting.estimates import Fitted
+from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
 from blindcal.fitting.footprints import beside
-from blindcal.fitting.rosters import read_committee, read_same, similar_names
+from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
@@ -77,6 +77,7 @@ def fit(
 
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
+    refuse_existing(out)
     scores = levels(grid)
     tables = _tables(past, scores)
     people = None if committee is None else read_committee(committee)
@@ -129,7 +130,7 @@ def _similar(out: Path, names: set[str]) -> list[str]:
         return []
     path = out.with_name(f"{out.name}.similar.csv")
     one, other = zip(*pairs, strict=True)
-    write_table(path, {"reviewer": one, "similar": other}, confidential=True)
+    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=True)
     return [
         f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
         "(CONFIDENTIAL); list those that are in a table for `same` and fit again"
@@ -143,7 +144,7 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "reviewers": checks.reviewers,
         "conferences": list(fitted.conferences),
         "past_reviews": fitted.reviews["*"],
-        "population": dict(zip(_FIELDS, fitted.population, strict=True)),
+        "population": dict(zip(FIELDS, fitted.population, strict=True)),
         "shares": checks.shares,
         "persistence": checks.persistence,
         "levels": checks.levels,
@@ -156,9 +157,6 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "checks": beside(out),
         "notes": [],
     }
-
-
-_FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 
 
 def _print(fitted: Fitted, facts: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -72,7 +72,7 @@ class Checks:
     levels: Mapping[str, float]
     bend: Range
     bent: bool
-    outliers: tuple[str, ...]
+    outliers: tuple[str, ...] = field(repr=False)
     newcomers: int
     unknown: int
     reviewers: int

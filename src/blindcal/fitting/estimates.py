@@ -13,7 +13,7 @@ import numpy as np
 
 from blindcal.cells import count, natural
 from blindcal.checks import Array
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_json, write_table
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
 from blindcal.fitting.footprints import Footprint, beside, footprint, written
@@ -33,7 +33,7 @@ _MOST, _LEAST, _WORK = 900, 300, 30_000_000
 _LEAST_SLOPE = 0.05
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer tells of their reviews.
 
@@ -47,6 +47,10 @@ class Fitted:
     checks: Checks
     conferences: tuple[str, ...]
     footprints: tuple[Footprint, ...]
+
+    def __repr__(self) -> str:
+        people, past = count(len(self.roster) - 1, "reviewer"), count(self.reviews[ANYONE], "past review")
+        return f"Fitted({people} from {past} of {count(len(self.conferences), 'conference')})"
 
     @property
     def population(self) -> tuple[float, ...]:
@@ -65,13 +69,18 @@ class Fitted:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only."""
-        if os.path.lexists(beside(path)):
-            raise InputError(
-                f"{beside(path)} is there already: it belongs to another fit; choose another name"
-            )
-        write_table(path, self.columns(), confidential=True)
+        refuse_existing(path)
         record = {"conferences": self.conferences, "scale": self.scale, "checks": self.checks}
+        # A table must never be there without what it was made from.
         write_json(beside(path), {**written(self.footprints), **record}, confidential=True)
+        write_table(path, self.columns(), confidential=True)
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """A `RefusedError` if a fit cannot be written to `path` without overwriting something."""
+    for name in (os.fspath(path), beside(path)):
+        if os.path.lexists(name):
+            raise RefusedError(f"{name} exists already and is never overwritten")
 
 
 def fit(
