@@ -12,14 +12,14 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import Batch, hierarchical_quality
-from blindcal.simulations.drawing import paper_law, prototype_law, simulate
+from blindcal.simulations.drawing import paper_population, prototype_population, simulate
 
 PAPERS, REVIEWERS, PER_PAPER = 10_000, 8_000, 4
 CONFERENCES = 20
 
 
 def large() -> None:
-    drawn = simulate(np.random.default_rng(1), 1, PAPERS, REVIEWERS, PER_PAPER, prototype_law())
+    drawn = simulate(np.random.default_rng(1), 1, PAPERS, REVIEWERS, PER_PAPER, prototype_population())
     reviews = bc.Reviews.from_table(
         {
             "paper": [f"p{i:05d}" for i in np.repeat(np.arange(PAPERS), PER_PAPER)],
@@ -47,7 +47,7 @@ def large() -> None:
 
 
 def many() -> None:
-    drawn = simulate(np.random.default_rng(2), CONFERENCES, 100, 100, 3, paper_law(0.25))
+    drawn = simulate(np.random.default_rng(2), CONFERENCES, 100, 100, 3, paper_population(0.25))
     began = time.perf_counter()
     hierarchical_quality(drawn.batch)
     together = time.perf_counter() - began

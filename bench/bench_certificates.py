@@ -10,16 +10,16 @@ import numpy as np
 from blindcal.beliefs.conferences import Conference, PaperCase
 from blindcal.decisions.coins import Key, toss
 from blindcal.plans.certificates import certify
-from blindcal.plans.decks import solve_case
 from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import pooled_conference, prototype_law
+from blindcal.policies.solvers import solve
+from blindcal.simulations.drawing import pooled_conference, prototype_population
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 
 
 def conference(papers: int = PAPERS) -> Conference:
     """Papers with pools of 12 and 3 reviews: 1,320 tuples each."""
-    drawn = pooled_conference(np.random.default_rng(1), papers, POOL, REVIEWS, prototype_law())
+    drawn = pooled_conference(np.random.default_rng(1), papers, POOL, REVIEWS, prototype_population())
     cases = []
     for i in range(papers):
         who = drawn.pool[i].tolist()
@@ -37,7 +37,7 @@ def main() -> None:
     cases = conference().cases
     for guarantee in (Guarantee(), Guarantee("steady", epsilon=None), Guarantee("average", epsilon=None)):
         began = time.process_time()
-        tables = [solve_case(case, guarantee).accept for case in cases]
+        tables = [solve(case, guarantee).accept for case in cases]
         solving = (time.process_time() - began) / len(cases)
         beliefs = [case.belief for case in cases]
         began = time.process_time()

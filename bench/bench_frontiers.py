@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 from blindcal import Belief, frontier
 from blindcal.checks import Array
-from blindcal.policies import Program
+from blindcal.policies import least_loss
 
 SIZES = (3, 12, 50, 200)
 LARGE = (10_000, 200)
@@ -37,7 +37,7 @@ def closed_form(belief: Belief) -> Array:
 
 def one_at_a_time(belief: Belief) -> None:
     for weight, favor in zip(belief.weight, belief.favor, strict=True):
-        Program(weight, np.stack([1.0 - favor, favor], axis=-1)).solve(success=float(weight.max()))
+        least_loss(weight, np.stack([1.0 - favor, favor], axis=-1), success=float(weight.max()))
 
 
 def one_batched_program(belief: Belief) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Simulation, paper_law, simulate
+from blindcal.simulations.drawing import Simulation, paper_population, simulate
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 
 CONFERENCES, PAPERS, PER_PAPER = 100, 100, 3
@@ -113,8 +113,8 @@ def fastest(call: Callable[[], object], repeats: int) -> float:
 
 
 def fresh(seed: int) -> Simulation:
-    law = paper_law(0.25, "script")
-    return simulate(np.random.default_rng(seed), CONFERENCES, PAPERS, PAPERS, PER_PAPER, law)
+    population = paper_population(0.25, "script")
+    return simulate(np.random.default_rng(seed), CONFERENCES, PAPERS, PAPERS, PER_PAPER, population)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
-from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import Setting, Sweep, sweep
 from stated import keep
 
@@ -40,10 +40,10 @@ STYLES = {
 
 def compute(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> dict[str, Sweep]:
     """One sweep over the noise levels for each reading."""
-    laws = {reading: [paper_law(noise, reading) for noise in NOISE] for reading in READINGS}
+    populations = {reading: [paper_population(noise, reading) for noise in NOISE] for reading in READINGS}
     grids = {
-        "text": [Setting(law) for law in laws["text"]],
-        "script": [Setting(law, stacked=True) for law in laws["script"]],
+        "text": [Setting(population) for population in populations["text"]],
+        "script": [Setting(population, stacked=True) for population in populations["script"]],
     }
     options = {"trials": trials, "seed": seed, "workers": workers, "folder": folder}
     # A sweep for each method: the conferences are the same, and one method can be computed again alone.
@@ -60,11 +60,11 @@ def _beside(parts: list[Sweep]) -> Sweep:
 
 
 def samplers(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> str:
-    """Both ways to draw assignments under the script's law, as a table."""
+    """Both ways to draw assignments under the script's population, as a table."""
     methods, levels = ["raw", "standardized", "maximum_likelihood"], [0.0, 0.25, 0.5]
     rows = []
     for stacked, way in ((True, "stacked"), (False, "uniform")):
-        grid = [Setting(paper_law(noise, "script"), stacked=stacked) for noise in levels]
+        grid = [Setting(paper_population(noise, "script"), stacked=stacked) for noise in levels]
         result = sweep(grid, methods, trials=trials, seed=seed, workers=workers, folder=folder)
         for k, measure in enumerate(MEASURES.values()):
             for m, method in enumerate(methods):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from blindcal import Affine, Belief, Policy, pair_belief, private_policy
+from blindcal import Affine, Belief, Guarantee, Policy, pair_belief, private_policy
 from blindcal.checks import Array
 from blindcal.policies import epsilon_policy, spend
 from blindcal.policies.frontiers import frontier
@@ -54,7 +54,12 @@ def compute(seed: int = 1) -> Curves:
     return Curves(
         np.array([(one.conference_error, one.adversary_error) for one in spent]),
         np.array([errors(belief, epsilon_policy(belief, e)) for e in EPSILONS]),
-        np.array([errors(belief, private_policy(belief, multiplier=m)) for m in np.linspace(1, 2, 25)]),
+        np.array(
+            [
+                errors(belief, private_policy(belief, Guarantee("none", epsilon=None, multiplier=m)))
+                for m in np.linspace(1, 2, 25)
+            ]
+        ),
     )
 
 

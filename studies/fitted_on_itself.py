@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_law
+from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
 from stated import keep
 
 _MOST_PAPERS = 9
@@ -33,7 +33,7 @@ class Leak:
 
 def compute(papers: int = 300, pool: int = 8, per_paper: int = 3, seed: int = 1) -> Leak:
     """Reviewers in more than nine pools are not looked at: they keep the chance that the pool gives them."""
-    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, per_paper, prototype_law())
+    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, per_paper, prototype_population())
     score = drawn.score.round(2)
     chance = np.full((papers, per_paper, len(drawn.slope)), 1 / pool)
     for j in range(len(drawn.slope)):

@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from blindcal import Affine, Belief, Policy, frontier, pair_belief
 from blindcal.checks import Array
-from blindcal.policies import Frontier, evidence_policy, solve
+from blindcal.policies import Frontier, evidence_policy, least_loss
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 SCORES = (0.9, 0.4)
@@ -37,7 +37,7 @@ def panel(title: str, belief: Belief, rng: np.random.Generator) -> Panel:
     front = frontier(belief)
     loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
     wanted = np.linspace(front.adversary_error[0], front.adversary_error[-1], 6)
-    programs = [solve(belief.weight, loss, success=1.0 - a).value for a in wanted]
+    programs = [least_loss(belief.weight, loss, success=1.0 - a).loss for a in wanted]
     coin = rng.beta(0.4, 0.4, (6000, belief.weight.size))
     follow = rng.random((6000, belief.weight.size)) < rng.random((6000, 1))
     policy = Policy(np.where(follow, evidence_policy(belief).accept, coin))

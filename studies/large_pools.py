@@ -10,17 +10,17 @@ docs/numbers/large_pools.json and a table of docs/menu.md.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from blindcal.beliefs import cases as listing
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
-from blindcal.plans.planning import figures, success_by_slot
+from blindcal.plans.figures import expected_figures, success_by_slot
 from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import prototype_law
+from blindcal.policies.solvers import solve
+from blindcal.simulations.drawing import prototype_population
 from blindcal.workers import cores, each
 from menu import cases
 from stated import keep
@@ -33,13 +33,13 @@ GUARANTEES = {
 POOLS = {20: True, 40: True, 60: True, 200: False, 800: False}
 
 
-def solve(case: PaperCase, listed: bool) -> list[float]:
+def measured(case: PaperCase, listed: bool) -> list[float]:
     """Naming the author; wrong decisions: public and full; then error and gap of each guarantee."""
-    listing.MOST_LISTED = 2_000_000 if listed else 0
+    case = replace(case, most_listed=2_000_000 if listed else 0)
     belief = case.belief
     named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
-    found = [solve_case(case, guarantee) for guarantee in GUARANTEES.values()]
-    plain = figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
+    found = [solve(case, guarantee) for guarantee in GUARANTEES.values()]
+    plain = expected_figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
     solved = [number for one in found for number in (one.error, one.error - one.bound)]
     return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]
 
@@ -64,9 +64,9 @@ def main() -> None:
         "|---" * (4 + len(GUARANTEES)) + "|",
     ]
     for pool, enumerable in POOLS.items():
-        papers = cases(prototype_law(), options.papers, pool, seed=4)
+        papers = cases(prototype_population(), options.papers, pool, seed=4)
         exact, shared = (
-            np.mean(each(partial(solve, listed=listed), papers, workers=options.workers), axis=0)
+            np.mean(each(partial(measured, listed=listed), papers, workers=options.workers), axis=0)
             if enumerable or not listed
             else None
             for listed in (True, False)

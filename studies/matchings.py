@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Law, prototype_law
+from blindcal.simulations.drawing import Population, prototype_population
 from blindcal.workers import cores, each
 from stated import keep
 
@@ -50,8 +50,8 @@ class Setting:
         return f"{self.papers} papers, {bar}, noise {self.noise:g}"
 
     @property
-    def law(self) -> Law:
-        return replace(prototype_law(), noise=self.noise)
+    def population(self) -> Population:
+        return replace(prototype_population(), noise=self.noise)
 
 
 SETTINGS = (
@@ -92,9 +92,9 @@ class Gain:
 
 
 def draw(rng: np.random.Generator, setting: Setting) -> Drawn:
-    slope, offset, noise = setting.law.parameters(rng, (setting.papers,))
+    slope, offset, noise = setting.population.parameters(rng, (setting.papers,))
     # Reviewer i writes the review of paper i; the adversary does not know that, nor does any table.
-    score = setting.law.scores(rng, rng.standard_normal(setting.papers), slope, offset, noise)
+    score = setting.population.scores(rng, rng.standard_normal(setting.papers), slope, offset, noise)
     return Drawn(score, slope, offset, noise)
 
 
@@ -214,7 +214,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",
         ],
-        "src/blindcal/plans/planning.py": [
+        "src/blindcal/plans/promises.py": [
             f"odds moved up to {np.exp(odds):.0f}-fold at epsilon 2",
             f"a best guess became likelier by up to {rise:.2f}",
         ],

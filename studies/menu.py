@@ -19,15 +19,20 @@ from scipy.special import ndtr, ndtri
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
 from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import Law, nips_2014_law, pooled_conference, prototype_law
+from blindcal.policies.solvers import solve
+from blindcal.simulations.drawing import (
+    Population,
+    nips_2014_population,
+    pooled_conference,
+    prototype_population,
+)
 from blindcal.workers import cores, each
 from stated import keep
 
 BAR = float(ndtri(0.75))
 REVIEWS = 3
-REGIMES = {"prototype": prototype_law(), "NIPS 2014": nips_2014_law()}
+REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
 FULL = Guarantee("none", epsilon=None)
 MENU = {
     "public": Guarantee("public", epsilon=None),
@@ -62,9 +67,11 @@ class Sample:
     success: Array
 
 
-def cases(law: Law, papers: int, pool: int, seed: int) -> list[PaperCase]:
+def cases(population: Population, papers: int, pool: int, seed: int) -> list[PaperCase]:
     """Papers whose pools hardly overlap, so that they are as good as independent."""
-    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, REVIEWS, law, reviewers=40 * papers)
+    drawn = pooled_conference(
+        np.random.default_rng(seed), papers, pool, REVIEWS, population, reviewers=40 * papers
+    )
     parameters = np.zeros((drawn.slope.size, 7))
     parameters[:, :3] = np.column_stack([drawn.slope, drawn.offset, drawn.noise])
     return [
@@ -86,23 +93,25 @@ def solve_all(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> tuple[list[
     right = float(belief.weight @ belief.favor)
     raw = 1 - right if np.mean(case.scores) > BAR else right
     scores_only = np.mean([np.bincount(slot, belief.weight).max() for slot in case.tuples.T])
-    solved = [solve_case(case, guarantee) for guarantee in guarantees]
+    solved = [solve(case, guarantee) for guarantee in guarantees]
     return [raw, *(one.error for one in solved)], [float(scores_only), *(one.success for one in solved)]
 
 
-def compute(law: Law, papers: int, pool: int, names: tuple[str, ...], workers: int, seed: int) -> Sample:
+def compute(
+    population: Population, papers: int, pool: int, names: tuple[str, ...], workers: int, seed: int
+) -> Sample:
     run = partial(solve_all, guarantees=tuple(MENU[name] for name in names))
-    found = each(run, cases(law, papers, pool, seed), workers=workers)
+    found = each(run, cases(population, papers, pool, seed), workers=workers)
     wrong, success = (np.array(part) for part in zip(*found, strict=True))
     return Sample(wrong, success)
 
 
-def simulated(law: Law, papers: int, seed: int) -> dict[str, tuple[float, float]]:
+def simulated(population: Population, papers: int, seed: int) -> dict[str, tuple[float, float]]:
     """Raw and full calibration alone need no pools: played with true qualities, mean and standard error."""
     rng = np.random.default_rng(seed)
     quality = rng.standard_normal(papers)
-    slope, offset, noise = law.parameters(rng, (papers, REVIEWS))
-    score = law.scores(rng, quality[:, None], slope, offset, noise)
+    slope, offset, noise = population.parameters(rng, (papers, REVIEWS))
+    score = population.scores(rng, quality[:, None], slope, offset, noise)
     precision = 1 + (slope**2 / noise**2).sum(axis=1)
     mean = (slope * (score - offset) / noise**2).sum(axis=1) / precision
     wrong = {
@@ -169,11 +178,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
     samples = {
-        name: compute(law, options.papers, 10, tuple(MENU), options.workers, seed=1)
-        for name, law in REGIMES.items()
+        name: compute(population, options.papers, 10, tuple(MENU), options.workers, seed=1)
+        for name, population in REGIMES.items()
     }
-    headline = compute(prototype_law(), 2 * options.papers, 12, HEADLINE, options.workers, seed=2)
-    played = simulated(prototype_law(), 4_000_000, seed=3)
+    headline = compute(prototype_population(), 2 * options.papers, 12, HEADLINE, options.workers, seed=2)
+    played = simulated(prototype_population(), 4_000_000, seed=3)
     tables = {"menu": menu_table(samples), "headline": headline_table(headline, played)}
     for lines in tables.values():
         print("\n".join(lines), end="\n\n")

@@ -16,7 +16,7 @@ import numpy as np
 
 from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Law, Slopes, simulate
+from blindcal.simulations.drawing import Population, Slopes, simulate
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.workers import cores, each
 from stated import keep
@@ -35,8 +35,8 @@ CHUNK = 40
 def errors(job: tuple[Slopes, float, int, int]) -> Array:
     """`[conference, k]`: Kendall-tau and messy middle of each method, then the share of papers covered."""
     slopes, noise, chunk, size = job
-    law = Law(slopes=slopes, offset=np.sqrt(0.5), noise=noise)
-    drawn = simulate(np.random.default_rng([51, chunk, round(1000 * noise)]), size, 100, 100, 3, law)
+    population = Population(slopes=slopes, offset=np.sqrt(0.5), noise=noise)
+    drawn = simulate(np.random.default_rng([51, chunk, round(1000 * noise)]), size, 100, 100, 3, population)
     found = []
     for method in METHODS.values():
         estimate, error = (part.reshape(size, 100) for part in method(drawn.batch))
@@ -99,20 +99,20 @@ def main() -> None:
     options = parser.parse_args()
     sizes = [min(CHUNK, options.conferences - start) for start in range(0, options.conferences, CHUNK)]
     run = partial(each, errors, workers=options.workers)
-    laws: tuple[Slopes, ...] = ("exponential", "equal")
-    by_law = {}
-    for slopes in laws:
+    populations: tuple[Slopes, ...] = ("exponential", "equal")
+    by_population = {}
+    for slopes in populations:
         jobs = [(slopes, noise, chunk, size) for noise in NOISES for chunk, size in enumerate(sizes)]
         parts = run(jobs)
         by_noise = (parts[i : i + len(sizes)] for i in range(0, len(parts), len(sizes)))
         found = {noise: np.concatenate(part) for noise, part in zip(NOISES, by_noise, strict=True)}
-        by_law[slopes] = found
+        by_population[slopes] = found
         print(f"slopes {slopes}", *table(found), sep="\n")
         for other in ("raw", "standardized", "offsets"):
             print(f"against {other}, Kendall-tau and messy middle:", *gains(found, other), sep="\n")
     command = f"python studies/nothing_known.py --conferences {options.conferences}"
-    tables = {"docs/calibration.md": {"nothing known": table(by_law["exponential"])}}
-    keep("nothing_known", command, tables, sentences(by_law["exponential"], by_law["equal"]))
+    tables = {"docs/calibration.md": {"nothing known": table(by_population["exponential"])}}
+    keep("nothing_known", command, tables, sentences(by_population["exponential"], by_population["equal"]))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import numpy as np
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.decks import solve_case
 from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import prototype_law
+from blindcal.policies.solvers import solve
+from blindcal.simulations.drawing import prototype_population
 from blindcal.workers import cores, each
 from menu import cases
 from stated import keep
@@ -64,7 +64,7 @@ def compute(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> list[tuple[fl
     belief = case.belief
     found = []
     for guarantee in guarantees:
-        mass = masses(belief, solve_case(case, guarantee).accept, len(case.candidates))
+        mass = masses(belief, solve(case, guarantee).accept, len(case.candidates))
         found.append((rise_share(mass, RISE), hinted_gain(mass, HINT)))
     return found
 
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
     run = partial(compute, guarantees=tuple(GUARANTEES.values()))
-    drawn = cases(prototype_law(), options.papers, POOL, seed=5)
+    drawn = cases(prototype_population(), options.papers, POOL, seed=5)
     found = np.array(each(run, drawn, workers=options.workers))
     told = sentences(found)
     print(*told["docs/limitations.md"], sep="\n")

@@ -17,7 +17,7 @@ from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.plans.certificates import Claim
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import PaperPlan
+from blindcal.plans.papers import PaperPlan
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
 from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.conferences import Conference
+from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import solve
+from blindcal.policies.losses import least_loss
+from blindcal.policies.solvers import solve
 
 
 def random_paper(
@@ -32,15 +37,18 @@ def random_paper(
 
 def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-    alone = float(np.mean([np.bincount(slot, belief.weight).max() for slot in belief.labels]))
-    success = alone + guarantee.added_success if guarantee.name == "average" else None
-    return solve(
-        belief.weight,
-        loss,
-        belief.labels,
-        success=success,
-        steady=guarantee.name == "steady",
-        epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
-        multiplier=guarantee.multiplier,
-        posterior_cap=guarantee.posterior_cap,
-    ).p[:, 0]
+    return least_loss(belief.weight, loss, belief.labels, replace(guarantee, never_against=None)).chance[:, 0]
+
+
+class Solved(NamedTuple):
+    """The best policies of a conference, in its order, and the price of a budget that they share."""
+
+    accept: tuple[np.ndarray, ...]
+    price: float | None
+
+
+def solve_all(conference: Conference, guarantee: Guarantee, *, price: float | None = None) -> Solved:
+    """Every paper within its share, as a plan solves them."""
+    shares, spent = shares_of(conference, guarantee, price=price)
+    jobs = zip(conference.cases, shares, strict=True)
+    return Solved(tuple(solve(case, guarantee, success=share).accept for case, share in jobs), spent)

@@ -14,7 +14,7 @@ from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import decide_paper
 from blindcal.decisions.records import PaperRecord, sealed_folder
 from blindcal.decisions.seals import read_seal, sealed_name
-from blindcal.plans.planning import PaperPlan
+from blindcal.plans.papers import PaperPlan
 from blindcal.plans.requests import Request
 from blindcal.reviews import Reviews
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
-from blindcal import Belief, Policy
+from blindcal import Belief, Guarantee, Policy
 from blindcal.checks import Array
 
 
@@ -80,3 +82,9 @@ def beliefs_with_policies(draw: st.DrawFn, least: int = 1, most: int = 6) -> tup
 TEXT = st.text(max_size=12) | st.sampled_from(
     ["=1+1", "'=x", "''", "'", "\t", "\r", "-1", "@a", '"', "a,b", "a\nb", "+"]
 )
+
+
+def limits(success: float | None = None, steady: bool = False, **others: float | None) -> dict[str, Any]:
+    """Limits by their names as the arguments of a solver: a guarantee, and a success."""
+    guarantee = Guarantee("steady" if steady else "none", **{"epsilon": None, **others})
+    return {"guarantee": guarantee, "success": success}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blindcal import Affine, Belief, InputError, Policy, Rounded, frontier, pair_belief, paper
 from blindcal.checks import Array
-from blindcal.policies import solve
+from blindcal.policies import least_loss
 from blindcal.reviewers import Logistic, chance_better
 from sizes import count
 from strategies import beliefs, random_beliefs
@@ -40,11 +40,11 @@ def best_adversary_error(belief: Belief, conference_error: float) -> float:
     """By programs alone: bisection on success until the least error meets the allowed one."""
     loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
     low, high = float(belief.weight.max()), 1.0
-    if solve(belief.weight, loss, success=low).value <= conference_error:
+    if least_loss(belief.weight, loss, success=low).loss <= conference_error:
         return 1.0 - low
     for _ in range(45):
         middle = 0.5 * (low + high)
-        if solve(belief.weight, loss, success=middle).value <= conference_error:
+        if least_loss(belief.weight, loss, success=middle).loss <= conference_error:
             high = middle
         else:
             low = middle
@@ -300,8 +300,8 @@ def test_theorem_4_5_in_all_eight_cases(case: tuple[str, str, str]) -> None:
         np.testing.assert_allclose(found.end, [least + m * w, m], atol=1e-15)
         loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
         for share in (0.0, 0.2, 0.5, 0.9, 1.0):
-            program = solve(belief.weight, loss, success=1.0 - share * m)
-            assert program.value == pytest.approx(least + share * m * w, abs=1e-9)
+            program = least_loss(belief.weight, loss, success=1.0 - share * m)
+            assert program.loss == pytest.approx(least + share * m * w, abs=1e-9)
 
 
 def test_theorem_4_5_part_1_is_a_point() -> None:
@@ -380,9 +380,9 @@ def test_the_printed_q2_of_algorithm_3_is_infeasible_and_the_corrected_one_optim
         found = paper.algorithm_3(belief, 1.0)
         assert found.q == pytest.approx([1.0, 1.0 - u / v])
         loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
-        best = solve(belief.weight, loss, success=v)
+        best = least_loss(belief.weight, loss, success=v)
         assert found.policy.adversary_error(belief) == pytest.approx(u)
-        assert found.policy.conference_error(belief) == pytest.approx(best.value, abs=1e-9)
+        assert found.policy.conference_error(belief) == pytest.approx(best.loss, abs=1e-9)
 
 
 def test_how_many_of_the_eight_cases_each_printed_expression_covers() -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from blindcal.policies.frontiers import frontier as frontier
     from blindcal.policies.guarantees import Guarantee as Guarantee
     from blindcal.policies.policy import Policy as Policy
-    from blindcal.policies.safeguards import private_policy as private_policy
+    from blindcal.policies.solvers import private_policy as private_policy
     from blindcal.reviewers.affine import Affine as Affine
     from blindcal.reviewers.protocol import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
@@ -61,7 +61,7 @@ _ROOMS = {
     "Guarantee": "policies.guarantees",
     "Policy": "policies.policy",
     "frontier": "policies.frontiers",
-    "private_policy": "policies.safeguards",
+    "private_policy": "policies.solvers",
     "Request": "plans.requests",
     "Plan": "plans.plans",
     "plan": "plans.plans",

@@ -161,3 +161,8 @@ def _one_by_one(
         yield function(item)
         if advance is not None:
             advance(1)
+
+
+def stepping(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
+    """Progress where every item that is done counts so many steps."""
+    return None if advance is None else lambda items: advance(steps * items)

@@ -70,8 +70,8 @@ def test_prior_has_the_greatest_entropy_with_these_chances():
         options={"ftol": 1e-14, "maxiter": 500},
     )
     odds = np.exp(log_odds(chances, 2))
-    law = np.array([odds[list(chosen)].prod() for chosen in sets])
-    np.testing.assert_allclose(law / law.sum(), found.x, atol=1e-5)
+    chances = np.array([odds[list(chosen)].prod() for chosen in sets])
+    np.testing.assert_allclose(chances / chances.sum(), found.x, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [2, 3, 6, 12, 60, 400])

@@ -15,6 +15,10 @@ from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_b
 from blindcal.audits import bits, guess, posterior
 from blindcal.audits.adversaries import Audit, top_k_success
 from blindcal.checks import Array
+from blindcal.plans.certificates import certify
+from blindcal.policies.solvers import solve
+from oracles import solvable
+from random_cases import GUARANTEES, random_cases
 from sizes import count
 from strategies import beliefs_with_policies, random_beliefs, random_policies
 
@@ -275,3 +279,23 @@ def test_bad_input_is_named() -> None:
         audit(belief, Policy([1.0, 0.0, 0.0]))
     with pytest.raises(InputError, match="3 secrets and the belief 2"):
         posterior(belief, Policy([1.0, 0.0, 0.0]))
+
+
+def test_the_audit_of_a_certified_policy_is_its_claim_rounded_outwards():
+    """Two ways to the same numbers: floats with room for rounding, and exact integers."""
+    for index, case in enumerate(random_cases(41, count(40, 300), 200)):
+        guarantee = GUARANTEES[index % len(GUARANTEES)]
+        if not solvable(case, guarantee):
+            continue
+        belief = case.belief
+        policy, claim = certify(belief, solve(case, guarantee).accept, guarantee)
+        found, reviews = audit(belief, policy), len(case.scores)
+        for measured, claimed in (
+            (found.success, float(claim.success) / reviews),
+            (1 - found.scores_only_error, float(claim.success_scores_only) / reviews),
+            (found.multiplier, claim.multiplier),
+            (found.largest_posterior, claim.largest_posterior),
+        ):
+            assert float(measured) == pytest.approx(claimed, abs=1e-12)
+            assert float(measured) >= claimed - 1e-15
+        assert float(found.epsilon) == pytest.approx(claim.epsilon, rel=1e-12)

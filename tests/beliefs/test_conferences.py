@@ -17,7 +17,7 @@ from blindcal.beliefs.conferences import (
     true_reviewers,
 )
 from blindcal.errors import InputError
-from blindcal.plans.planning import figures
+from blindcal.plans.figures import expected_figures
 from blindcal.reviews import Reviews
 from random_cases import row_of
 
@@ -75,9 +75,9 @@ def test_a_raw_tie_counts_as_a_fair_draw_among_the_tied():
     """Three papers tie for one place: the mean over the three ways to give it."""
     belief = [Belief([0.7, 0.3], [0.9, 0.4]), Belief([0.2, 0.8], [0.6, 0.1]), Belief([0.5, 0.5], [0.3, 0.2])]
     table = np.full(2, 0.5)
-    tied = sum(figures(one, table, 1 / 3).wrong_raw for one in belief)
+    tied = sum(expected_figures(one, table, 1 / 3).wrong_raw for one in belief)
     ways = [
-        sum(figures(one, table, float(k == chosen)).wrong_raw for k, one in enumerate(belief))
+        sum(expected_figures(one, table, float(k == chosen)).wrong_raw for k, one in enumerate(belief))
         for chosen in range(3)
     ]
     assert tied == pytest.approx(sum(ways) / 3, abs=1e-15)

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import workers
 from blindcal.assignments.pools import everyone
-from blindcal.audits.verification import checks_of, report
+from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
@@ -20,13 +20,14 @@ from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
 from blindcal.plans.amendments import Earlier, SettledCase, amended_case
 from blindcal.plans.certificates import keeps
-from blindcal.plans.decks import explore
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.menus import menu
-from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.requests import Request
+from blindcal.plans.sharing import explore
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.lumps import CrowdProgram, program
+from blindcal.policies.lumps import CrowdProgram
+from blindcal.policies.solvers import program
 from blindcal.reviews import Reviews
 from oracles import Enumerator, promises, solvable
 from random_cases import GUARANTEES, crowded, odd_cases, random_case
@@ -38,7 +39,7 @@ def crowded_conference(conference: Conference) -> Conference:
     return replace(conference, cases=tuple(map(crowded, conference.cases)))
 
 
-def test_a_sample_of_tuples_has_the_law_of_the_belief():
+def test_a_sample_of_tuples_has_the_distribution_of_the_belief():
     """False alarm 1e-6 a case."""
     for listed in list(odd_cases())[-7:]:
         case, belief, rows = crowded(listed), listed.belief, listed.tuples

@@ -7,11 +7,11 @@ import pytest
 
 import blindcal as bc
 from blindcal.calibrators.assessments import DOUBT
-from blindcal.simulations.drawing import Law, nips_2014_law, simulate
+from blindcal.simulations.drawing import Population, nips_2014_population, simulate
 
 
 def reviews_of(
-    law: Law, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
+    law: Population, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
 ) -> bc.Reviews:
     drawn = simulate(np.random.default_rng(seed), 1, papers, reviewers, per_paper, law)
     paper = np.repeat(np.arange(papers), per_paper)
@@ -26,7 +26,7 @@ def reviews_of(
 
 def test_shares_cover_the_truth_where_reviewers_differ_much() -> None:
     """True variances: quality 1.13^2, slopes .60^2, offsets .49, noise .25."""
-    law = Law(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
+    law = Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
     result = bc.assess(reviews_of(law, seed=1))
     mean = np.exp(0.125)
     parts = {"quality": mean**2, "slope": mean**2 * np.expm1(0.25), "offset": 0.49, "residual": 0.25}
@@ -43,7 +43,7 @@ def test_shares_cover_the_truth_where_reviewers_differ_much() -> None:
 
 def test_not_worth_it_is_a_normal_answer() -> None:
     """Offsets of 0.05 are 0.1 % of the scores' variance; the data leave room for 1.2 %."""
-    result = bc.assess(reviews_of(Law(slopes="equal", offset=0.05, noise=1.0), seed=2))
+    result = bc.assess(reviews_of(Population(slopes="equal", offset=0.05, noise=1.0), seed=2))
     assert result.verdict == "not worth it"
     assert result.shares["residual"].value > 0.4
     assert result.shares["offset"].value < 0.012
@@ -52,7 +52,7 @@ def test_not_worth_it_is_a_normal_answer() -> None:
 
 def test_history_can_be_what_is_missing() -> None:
     """Three reviews a reviewer say too little of offsets as large as the noise; knowing them says much."""
-    law = Law(slopes="equal", offset=0.8, noise=0.6)
+    law = Population(slopes="equal", offset=0.8, noise=0.6)
     result = bc.assess(reviews_of(law, seed=3, papers=60, reviewers=60, per_paper=3), least_gain=0.03)
     assert result.gain_known.value > 0.03 > result.gain_now.value
     assert result.verdict == "worth it with history"
@@ -67,7 +67,7 @@ def test_without_repeated_reviewers_nothing_can_be_told() -> None:
 
 
 def test_settings_are_checked() -> None:
-    reviews = reviews_of(nips_2014_law(), 5, papers=10, reviewers=10, per_paper=2)
+    reviews = reviews_of(nips_2014_population(), 5, papers=10, reviewers=10, per_paper=2)
     with pytest.raises(bc.InputError, match="accept_rate"):
         bc.assess(reviews, accept_rate=1.0)
     with pytest.raises(bc.InputError, match="least_gain"):

@@ -91,7 +91,7 @@ def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     assert found["epsilon"] <= epsilon + 1e-12
     expected = bc.policies.epsilon_policy(belief(), epsilon)
     assert found["accept"] == pytest.approx(expected.accept.tolist(), abs=1e-12)
-    general = bc.private_policy(belief(), epsilon=epsilon).conference_error(belief())
+    general = bc.private_policy(belief(), bc.Guarantee("none", epsilon=epsilon)).conference_error(belief())
     assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)
 
 

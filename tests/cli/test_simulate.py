@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import Setting, sweep
 
 pytestmark = pytest.mark.edge
@@ -82,9 +82,9 @@ def test_the_json_of_the_contract(capsys):
 @pytest.mark.parametrize("reading", ["text", "script"])
 def test_readings_differ_as_the_paper_and_its_script_do(capsys, reading):
     out = printed(capsys, *QUICK, "--noise", "0.09", "--trials", "60", "--json", "--reading", reading)
-    setting = Setting(paper_law(0.09, reading), 50, 50, 3)
+    setting = Setting(paper_population(0.09, reading), 50, 50, 3)
     noise, offset = (0.3, math.sqrt(0.5)) if reading == "text" else (0.09, 0.5)
-    assert (setting.law.noise, setting.law.offset) == pytest.approx((noise, offset))
+    assert (setting.population.noise, setting.population.offset) == pytest.approx((noise, offset))
     expected = sweep([setting], ["raw", "standardized", "posterior"], trials=60, seed=1).mean
     methods = json.loads(out)["methods"]
     assert methods["standardized"]["kendall_tau"] == [expected[0, 1, 0]]

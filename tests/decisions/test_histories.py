@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.verification import checks_of, report
+from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
@@ -21,7 +21,7 @@ from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.amendments import AmendedCase, Earlier, amended_case
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from sizes import count

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from blindcal.audits.verification import checks_of, report
+from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble, secret_of
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.drafts import true_secret
@@ -20,7 +20,8 @@ from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.plans.amendments import AmendedCase, Earlier, amended_case, likelihood, matchings
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import PaperPlan, plan_conference, summary
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.promises import summary
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from sizes import count

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.verification import Check, checks_of, report
+from blindcal.audits.comparisons import Check, checks_of, report
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
@@ -22,7 +22,8 @@ from blindcal.decisions.statements import claim_of, probability_of
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.plans.certificates import claim, keeps, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.promises import paired
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee

@@ -67,8 +67,8 @@ MOMENTS = {
     "while a process loads": "worker:numpy:",
     "while papers are weighed": "worker:blindcal.beliefs.conferences:_places",
     "while the bar is set, which does not listen": "first:blindcal.beliefs.conferences:_bar",
-    "while tables are solved": "worker:blindcal.plans.decks:solve_case",
-    "while tables are certified": "worker:blindcal.plans.planning:_certified",
+    "while tables are solved": "worker:blindcal.plans.papers:_planned",
+    "while tables are certified": "worker:blindcal.plans.papers:_certified",
 }
 
 

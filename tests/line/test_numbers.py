@@ -178,13 +178,14 @@ def test_the_caption_of_the_score_plane() -> None:
 def test_the_tables_of_appendix_a_that_are_quick() -> None:
     """Every cell of the methods that need no sampling, as the text has it (in both readings if long)."""
     import appendix_a
-    from blindcal.simulations.drawing import paper_law
+    from blindcal.simulations.drawing import paper_population
     from blindcal.simulations.sweeps import Setting, sweep
 
     tables = kept("appendix_a")["tables"]["docs/appendix_a.md"]
     for reading in ("text", "script")[: count(1, 2)]:
         grid = [
-            Setting(paper_law(noise, reading), stacked=reading == "script") for noise in appendix_a.TABLED
+            Setting(paper_population(noise, reading), stacked=reading == "script")
+            for noise in appendix_a.TABLED
         ]
         for method in ("raw", "standardized", "maximum_likelihood", "posterior"):
             found = sweep(grid, [method], trials=300, seed=1, workers=1)
@@ -196,11 +197,11 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
 def test_what_was_played_for_the_menu() -> None:
     """Raw decisions and full calibration with true qualities: four million papers in the long tests."""
     import menu
-    from blindcal.simulations.drawing import prototype_law
+    from blindcal.simulations.drawing import prototype_population
 
     papers = count(400_000, 4_000_000)
     rows = kept("menu")["tables"]["docs/menu.md"]["headline"]
-    for name, (mean, error) in menu.simulated(prototype_law(), papers, seed=3).items():
+    for name, (mean, error) in menu.simulated(prototype_population(), papers, seed=3).items():
         row = next(row for row in rows if row.startswith(f"| {name} "))
         stated, spread = (float(part) / 100 for part in re.findall(r"played: ([\d.]+) ± ([\d.]+)", row)[0])
         # Five standard errors either way: a false alarm in less than one run in a million.
@@ -210,18 +211,18 @@ def test_what_was_played_for_the_menu() -> None:
 
 def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
     import nothing_known
-    from blindcal.simulations.drawing import Law, simulate
+    from blindcal.simulations.drawing import Population, simulate
     from blindcal.simulations.rankings import kendall_tau_distance
 
     row = next(
         r for r in kept("nothing_known")["tables"]["docs/calibration.md"]["nothing known"] if "`raw`" in r
     )
     for noise, cell in zip(nothing_known.NOISES, row.split(" | ")[1:], strict=True):
-        law = Law(slopes="exponential", offset=np.sqrt(0.5), noise=noise)
+        population = Population(slopes="exponential", offset=np.sqrt(0.5), noise=noise)
         found = []
         for chunk in range(10):
             rng = np.random.default_rng([51, chunk, round(1000 * noise)])
-            drawn = simulate(rng, nothing_known.CHUNK, 100, 100, 3, law)
+            drawn = simulate(rng, nothing_known.CHUNK, 100, 100, 3, population)
             estimate = nothing_known.METHODS["raw"](drawn.batch)[0].reshape(nothing_known.CHUNK, 100)
             found.append(kendall_tau_distance(drawn.quality, estimate))
         assert f"{np.mean(found):.3f}".removeprefix("0") == cell.split(" / ")[0]

@@ -18,15 +18,14 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import true_secret
 from blindcal.plans.certificates import Claim
-from blindcal.plans.decks import solve_case
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import menu
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.losses import least_loss
 from blindcal.policies.policy import Policy
-from blindcal.policies.programs import solve
-from blindcal.policies.safeguards import private_policy
+from blindcal.policies.solvers import private_policy, solve
 from oracles import NamingAdversary
 from sizes import count
 
@@ -118,7 +117,7 @@ def rise_with_star_as_a_guess(case: PaperCase, guarantee: Guarantee) -> float:
     """The largest rise of a named person's chance over the best one, where `*` counts as a guess."""
     belief = case.belief
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-    accept = solve(belief.weight, loss, case.tuples.T, steady=True, epsilon=guarantee.epsilon).p[:, 0]
+    accept = least_loss(belief.weight, loss, case.tuples.T, guarantee).chance[:, 0]
     adversary = NamingAdversary(case, ExactPolicy(np.rint(accept * 2**53).astype(np.int64)))
     return max(
         float(adversary.top(slot, d) / adversary.outcome(d) - adversary.top(slot, None))
@@ -138,20 +137,8 @@ def test_the_best_table_is_that_of_the_general_program(guarantee: Guarantee) -> 
             continue
         belief = case.belief
         loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-        alone = np.mean(
-            [NamingAdversary(case, constant(case)).top(slot, None) for slot in range(len(case.scores))]
-        )
-        plain = solve(
-            belief.weight,
-            loss,
-            belief.labels,
-            success=float(alone) if guarantee.name == "average" else None,
-            steady=guarantee.name == "steady",
-            epsilon=0.0 if guarantee.name == "public" else guarantee.epsilon,
-            multiplier=guarantee.multiplier,
-            posterior_cap=guarantee.posterior_cap,
-        )
-        assert solve_case(case, guarantee).error == pytest.approx(plain.value, abs=2e-8)
+        plain = least_loss(belief.weight, loss, belief.labels, guarantee)
+        assert solve(case, guarantee).error == pytest.approx(plain.loss, abs=2e-8)
 
 
 def constant(case: PaperCase) -> ExactPolicy:
@@ -171,7 +158,7 @@ def test_the_prior_has_the_given_chances_and_the_expected_number_of_outsiders() 
 
 
 def test_outsiders_count_as_one_more_candidate_for_each_review() -> None:
-    """The law of tuples is that of a pool with k candidates in the place of `*`, merged."""
+    """The distribution of tuples is that of a pool with k candidates in the place of `*`, merged."""
     chances = (0.9, 0.6, 0.8, 0.7)
     rows = tuples_of(4, 3, 0)
     alone = log_prior((0.3, 0.3, 0.3, *chances[1:]), tuples_of(6, 3))
@@ -211,7 +198,7 @@ def test_one_slot_that_only_outsiders_can_fill_is_never_guessed() -> None:
     assert games.wins[0] == 0
     # 6 standard deviations: false alarm below 1e-8
     assert abs(games.wins[1] - 1600) < 6 * np.sqrt(2000 * 0.8 * 0.2)
-    kept = private_policy(belief, steady=True)
+    kept = private_policy(belief, Guarantee("steady", epsilon=None))
     after = belief.weight * kept.accept
     assert after[0] <= 0.5 * after.sum() + 1e-9
     assert (belief.weight - after)[0] <= 0.5 * (1 - after.sum()) + 1e-9

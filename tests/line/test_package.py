@@ -18,34 +18,12 @@ from types import ModuleType
 import pytest
 
 import blindcal
+from floors import FLOORS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "blindcal"
 MODULES = sorted(SOURCE.rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-# The floors of the house, in the order of the line of data: imports point to the left, never to the right.
-FLOORS = [
-    "errors",
-    "cells",
-    "checks",
-    "workers",
-    "files",
-    "reviews",
-    "orientations",
-    "reviewers",
-    "fitting",
-    "assignments",
-    "beliefs",
-    "policies",
-    "plans",
-    "decisions",
-    "audits",
-    "calibrators",
-    "simulations",
-    "paper",
-    "importers",
-    "cli",
-]
 # Names that say nothing.
 EMPTY_NAMES = {"utils.py", "types.py", "helpers.py"}
 OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "pandas"}

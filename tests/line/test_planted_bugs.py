@@ -27,7 +27,7 @@ from blindcal.cli import console, run
 from blindcal.decisions import coins, drafts, records, releases, statements
 from blindcal.decisions.coins import Key, toss
 from blindcal.plans import certificates, exact
-from blindcal.plans import planning as plans
+from blindcal.plans import papers as plans
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import WEIGHT_ERROR, PaperCase
+from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.weighing import WEIGHT_ERROR
 from blindcal.errors import InputError
 from blindcal.plans.certificates import certify, keeps
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.policies.guarantees import Guarantee
 from sizes import count
 

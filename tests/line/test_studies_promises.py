@@ -69,8 +69,8 @@ def test_constant_tables_add_nothing_however_papers_are_coupled() -> None:
 
 def test_the_plain_setting_is_the_prototype_and_tables_keep_their_promise() -> None:
     setting = matchings.Setting(5, 0.0)
-    assert setting.law == matchings.prototype_law()
-    assert matchings.Setting(4, 0.0, noise=0.2).law.noise == 0.2
+    assert setting.population == matchings.prototype_population()
+    assert matchings.Setting(4, 0.0, noise=0.2).population.noise == 0.2
     drawn = matchings.draw(np.random.default_rng(1), setting)
     accept, stated = matchings.planned(drawn, setting.bar, Guarantee())
     assert accept.shape == (5, 5)

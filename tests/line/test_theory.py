@@ -8,10 +8,10 @@ import pytest
 from blindcal import Affine, Belief, Policy, audit, frontier, pair_belief
 from blindcal.audits import posterior
 from blindcal.checks import Array
-from blindcal.policies import epsilon_policy, evidence_policy, public_policy, solve
+from blindcal.policies import epsilon_policy, evidence_policy, least_loss, public_policy
 from blindcal.policies.policy import missed
 from sizes import count
-from strategies import random_beliefs
+from strategies import limits, random_beliefs
 
 
 def losses(belief: Belief) -> Array:
@@ -161,8 +161,8 @@ def test_a_steady_decision_never_makes_the_best_guess_likelier() -> None:
         weight, favor = rng.dirichlet(np.ones(n)), rng.random(n)
         labels = rng.integers(0, 3, (2, n))
         belief = Belief(weight, favor, labels)
-        steady = solve(weight, losses(belief), labels, steady=True)
-        policy = Policy(np.clip(steady.p[:, 0], 0.0, 1.0))
+        steady = least_loss(weight, losses(belief), labels, **limits(steady=True))
+        policy = Policy(np.clip(steady.chance[:, 0], 0.0, 1.0))
         for slot in (0, 1):
             one = Belief(weight, favor, labels[slot : slot + 1])
             before = audit(one, public_policy(one)).largest_posterior
@@ -177,8 +177,8 @@ def test_the_menu_is_ordered() -> None:
         belief = Belief(rng.dirichlet(np.ones(n)), rng.random(n))
         loss = losses(belief)
         public = float(public_policy(belief).conference_error(belief))
-        steady = solve(belief.weight, loss, steady=True).value
-        average = solve(belief.weight, loss, success=float(belief.weight.max())).value
+        steady = least_loss(belief.weight, loss, **limits(steady=True)).loss
+        average = least_loss(belief.weight, loss, success=float(belief.weight.max())).loss
         full = float(evidence_policy(belief).conference_error(belief))
         assert public >= steady - 1e-9
         assert steady >= average - 1e-9

@@ -15,7 +15,8 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood
 from blindcal.plans.certificates import Claim, claim, table_epsilon
 from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.planning import PaperPlan, paired, plan_conference
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.promises import paired
 from blindcal.policies.guarantees import Guarantee
 from oracles import Decided, RememberingAdversary
 from sizes import count
@@ -197,7 +198,7 @@ def test_where_tuples_were_not_listed_then_the_paper_is_decided_in_public_now() 
     assert not crowd.listed
     settled = amended_case(with_scores(base, crowd.scores), [Earlier(crowd, table, True)])
     assert isinstance(settled, SettledCase)
-    assert settled.told == table_epsilon(table) > 0
+    assert settled.revealed == table_epsilon(table) > 0
 
 
 def test_too_many_readings_are_not_gone_through() -> None:
@@ -248,4 +249,4 @@ def test_epsilons_of_large_pools_add_up() -> None:
     tables = [ExactPolicy(np.array([UNIT // 4, UNIT // 2])), ExactPolicy(np.array([UNIT // 8, UNIT // 4]))]
     settled = amended_case(crowd, [Earlier(crowd, table, True) for table in tables])
     assert isinstance(settled, SettledCase)
-    assert settled.told == pytest.approx(sum(table_epsilon(table) for table in tables))
+    assert settled.revealed == pytest.approx(sum(table_epsilon(table) for table in tables))

@@ -10,10 +10,10 @@ import pytest
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
-from blindcal.plans.decks import tables
 from blindcal.plans.menus import MENU, menu
 from blindcal.policies.guarantees import Guarantee
 from oracles import Enumerator
+from papers import solve_all
 from random_cases import random_cases
 
 
@@ -57,7 +57,7 @@ def test_every_choice_is_what_its_tables_do_on_average_over_the_public_belief(co
     assert found.papers == len(conference.cases)
     assert 0 <= found.gap <= 1e-8
     for choice in found.choices:
-        accepts = tables(conference, choice.guarantee).accept
+        accepts = solve_all(conference, choice.guarantee).accept
         pairs = list(zip(conference.cases, accepts, strict=True))
         wrong = np.mean([_wrong(case, accept) for case, accept in pairs])
         success = sum(Enumerator(case, accept).success() * len(case.scores) for case, accept in pairs)

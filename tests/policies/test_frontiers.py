@@ -13,8 +13,11 @@ from scipy.optimize import linprog
 
 from blindcal import Belief, InputError, frontier
 from blindcal.checks import Array
-from blindcal.policies import Frontier, Program
+from blindcal.policies import Frontier
 from blindcal.policies.descents import accept_after, vertices
+from blindcal.policies.guarantees import UNLIMITED
+from blindcal.policies.orbits import single_orbits
+from blindcal.policies.programs import Program
 from sizes import count
 from strategies import beliefs, mirrored, random_beliefs
 
@@ -105,11 +108,11 @@ def test_closed_form_equals_solve() -> None:
     for batch in batches(5, count(700, 10_000)):
         front = frontier(batch)
         for i, (weight, favor) in enumerate(zip(batch.weight, batch.favor, strict=True)):
-            program = Program(weight, np.stack([1.0 - favor, favor], axis=-1))
+            program = Program(single_orbits(Belief(weight, favor)), UNLIMITED)
             for success in (weight.max(), rng.uniform(weight.max(), 1.0)):
                 error = min(1.0 - success, front.adversary_error[i, -1])
                 closed = np.interp(error, front.adversary_error[i], front.conference_error[i])
-                assert program.solve(success=success).value == pytest.approx(closed, abs=1e-9)
+                assert program.solve(success=success).error == pytest.approx(closed, abs=1e-9)
 
 
 def test_policies_reach_the_vertices_they_promise() -> None:

@@ -8,8 +8,10 @@ from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.lumps import LumpedProgram, _priced, first_lumps, lumped, program
-from blindcal.policies.solvers import Dual, beyond_doubt, orbits
+from blindcal.policies.lumps import LumpedProgram, _priced, first_lumps, lumped
+from blindcal.policies.orbits import orbits
+from blindcal.policies.programs import Dual, beyond_doubt
+from blindcal.policies.solvers import program
 from oracles import Enumerator, promises, solvable
 from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count

@@ -1,4 +1,4 @@
-"""Synthetic conferences: laws, pools, and the figures of the paper's Appendix A."""
+"""Synthetic conferences: populations, pools, and the figures of the paper's Appendix A."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scipy.stats import binomtest, expon, kstest, lognorm, norm
 from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
 from blindcal.errors import InputError
 from blindcal.simulations.drawing import (
-    Law,
-    nips_2014_law,
-    paper_law,
+    Population,
+    nips_2014_population,
+    paper_population,
     pooled_conference,
-    prototype_law,
+    prototype_population,
     rounded,
     simulate,
 )
@@ -23,22 +23,29 @@ from sizes import count
 FALSE_ALARM = 1e-6
 
 
-def assert_follows(sample, law):
-    assert kstest(np.ravel(sample), law.cdf).pvalue > FALSE_ALARM
+def assert_follows(sample, population):
+    assert kstest(np.ravel(sample), population.cdf).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
-    ("law", "slope", "offset", "noise"),
+    ("population", "slope", "offset", "noise"),
     [
-        (paper_law(0.3, "text"), expon(), norm(0, np.sqrt(0.5)), np.sqrt(0.3)),
-        (paper_law(0.3, "script"), expon(), norm(0, 0.5), 0.3),
-        (nips_2014_law(), None, norm(0, np.sqrt(0.19)), np.sqrt(0.99)),
-        (prototype_law(), lognorm(0.5), norm(0, 0.7), 0.5),
-        (Law("exponential", slope=3.0, offset=2.0, center=5.0, noise=0.1), expon(0, 3), norm(5, 2), 0.1),
+        (paper_population(0.3, "text"), expon(), norm(0, np.sqrt(0.5)), np.sqrt(0.3)),
+        (paper_population(0.3, "script"), expon(), norm(0, 0.5), 0.3),
+        (nips_2014_population(), None, norm(0, np.sqrt(0.19)), np.sqrt(0.99)),
+        (prototype_population(), lognorm(0.5), norm(0, 0.7), 0.5),
+        (
+            Population("exponential", slope=3.0, offset=2.0, center=5.0, noise=0.1),
+            expon(0, 3),
+            norm(5, 2),
+            0.1,
+        ),
     ],
 )
-def test_parameters_and_scores_follow_their_laws(law, slope, offset, noise):
-    drawn = simulate(np.random.default_rng(3), 20, papers=100, reviewers=50, per_paper=3, law=law)
+def test_parameters_and_scores_follow_their_distributions(population, slope, offset, noise):
+    drawn = simulate(
+        np.random.default_rng(3), 20, papers=100, reviewers=50, per_paper=3, population=population
+    )
     assert_follows(drawn.quality, norm())
     assert_follows(drawn.offset, offset)
     if slope is None:
@@ -52,8 +59,8 @@ def test_parameters_and_scores_follow_their_laws(law, slope, offset, noise):
 
 
 def test_each_reviewer_may_have_a_noise_of_its_own():
-    law = Law(noise=0.5, noise_spread=0.4)
-    assert_follows(law.parameters(np.random.default_rng(4), (4000,))[2], lognorm(0.4, scale=0.5))
+    population = Population(noise=0.5, noise_spread=0.4)
+    assert_follows(population.parameters(np.random.default_rng(4), (4000,))[2], lognorm(0.4, scale=0.5))
 
 
 def test_scores_on_a_grid_are_the_nearest_points():
@@ -62,12 +69,14 @@ def test_scores_on_a_grid_are_the_nearest_points():
     nearest = np.array(grid)[np.abs(score[:, None] - grid).argmin(axis=1)]
     assert (rounded(score, grid) == nearest).all()
     assert rounded([1.5, 3.0, 6.0], grid).tolist() == [2.0, 4.0, 8.0]
-    drawn = simulate(np.random.default_rng(5), 2, 10, 10, 2, Law(slope=2.0, center=4.0, grid=grid))
+    drawn = simulate(np.random.default_rng(5), 2, 10, 10, 2, Population(slope=2.0, center=4.0, grid=grid))
     assert set(np.unique(drawn.score)) <= set(grid)
 
 
 def test_the_batch_is_the_conferences_side_by_side():
-    drawn = simulate(np.random.default_rng(6), 3, papers=4, reviewers=20, per_paper=2, law=prototype_law())
+    drawn = simulate(
+        np.random.default_rng(6), 3, papers=4, reviewers=20, per_paper=2, population=prototype_population()
+    )
     batch, (slope, offset, noise) = drawn.batch, drawn.parameters
     assert (batch.groups, batch.papers, slope.size) == (3, 12, batch.reviewers)
     rows = zip(batch.paper, batch.reviewer, batch.score, strict=True)
@@ -82,7 +91,9 @@ def test_the_batch_is_the_conferences_side_by_side():
 
 
 def test_one_conference_as_reviews():
-    drawn = simulate(np.random.default_rng(6), 3, papers=12, reviewers=20, per_paper=2, law=prototype_law())
+    drawn = simulate(
+        np.random.default_rng(6), 3, papers=12, reviewers=20, per_paper=2, population=prototype_population()
+    )
     reviews = drawn.reviews(1)
     expected = {
         (paper, int(person)): score
@@ -106,8 +117,8 @@ SCRIPT = {
 @pytest.mark.parametrize("stacked", [True, False])
 def test_appendix_a_in_the_reading_of_the_script(noise, stacked):
     trials = count(400, 4000)
-    law = paper_law(noise, "script")
-    drawn = simulate(np.random.default_rng(7), trials, 100, 100, 3, law, stacked=stacked)
+    population = paper_population(noise, "script")
+    drawn = simulate(np.random.default_rng(7), trials, 100, 100, 3, population, stacked=stacked)
     methods = (
         raw_quality(drawn.batch),
         standardized_quality(drawn.batch),
@@ -125,14 +136,14 @@ def test_appendix_a_in_the_reading_of_the_script(noise, stacked):
 
 
 def test_known_parameters_without_noise_recover_the_order_exactly():
-    drawn = simulate(np.random.default_rng(8), 20, 100, 100, 3, paper_law(0.0))
+    drawn = simulate(np.random.default_rng(8), 20, 100, 100, 3, paper_population(0.0))
     estimate = maximum_likelihood_quality(drawn.batch, *drawn.parameters)[0].reshape(20, 100)
     assert (kendall_tau_distance(drawn.quality, estimate) == 0).all()
 
 
 def test_pools_hold_the_true_reviewers_and_every_candidate_is_equally_likely():
     papers, pool = count(3000, 30_000), 5
-    drawn = pooled_conference(np.random.default_rng(9), papers, pool, 2, prototype_law(), reviewers=9)
+    drawn = pooled_conference(np.random.default_rng(9), papers, pool, 2, prototype_population(), reviewers=9)
     assert (np.diff(drawn.pool, axis=1) > 0).all()
     inside = drawn.reviewer[:, :, None] == drawn.pool[:, None, :]
     assert inside.any(axis=-1).all()
@@ -150,7 +161,7 @@ def test_pools_hold_the_true_reviewers_and_every_candidate_is_equally_likely():
 
 
 def test_a_pool_may_be_everyone():
-    drawn = pooled_conference(np.random.default_rng(10), 3, 7, 7, nips_2014_law())
+    drawn = pooled_conference(np.random.default_rng(10), 3, 7, 7, nips_2014_population())
     assert (drawn.pool == np.arange(7)).all()
     assert (np.sort(drawn.reviewer, axis=1) == np.arange(7)).all()
 
@@ -158,23 +169,26 @@ def test_a_pool_may_be_everyone():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Law("uniform"), "slopes must be exponential, lognormal or equal, found 'uniform'"),
-        (lambda: Law(noise=-1.0), "noise must be at least 0, found -1"),
-        (lambda: Law(slope=0.0), "slope must be above 0, found 0"),
-        (lambda: Law("exponential", slope_spread=0.5), "slope_spread is for lognormal slopes, found 0.5"),
-        (lambda: Law(grid=(2.0, 1.0)), "grid must be two or more increasing scores"),
-        (lambda: paper_law(-0.1), "noise must be at least 0, found -0.1"),
-        (lambda: paper_law(0.1, "figure"), "reading must be text or script, found 'figure'"),
+        (lambda: Population("uniform"), "slopes must be exponential, lognormal or equal, found 'uniform'"),
+        (lambda: Population(noise=-1.0), "noise must be at least 0, found -1"),
+        (lambda: Population(slope=0.0), "slope must be above 0, found 0"),
         (
-            lambda: simulate(np.random.default_rng(1), 1, 4, 5, 2, nips_2014_law(), stacked=True),
+            lambda: Population("exponential", slope_spread=0.5),
+            "slope_spread is for lognormal slopes, found 0.5",
+        ),
+        (lambda: Population(grid=(2.0, 1.0)), "grid must be two or more increasing scores"),
+        (lambda: paper_population(-0.1), "noise must be at least 0, found -0.1"),
+        (lambda: paper_population(0.1, "figure"), "reading must be text or script, found 'figure'"),
+        (
+            lambda: simulate(np.random.default_rng(1), 1, 4, 5, 2, nips_2014_population(), stacked=True),
             "stacked assignments need as many reviewers as papers",
         ),
         (
-            lambda: pooled_conference(np.random.default_rng(1), 4, 2, 3, nips_2014_law()),
+            lambda: pooled_conference(np.random.default_rng(1), 4, 2, 3, nips_2014_population()),
             "need 1 <= per_paper <= pool <= reviewers, found 3, 2, 4",
         ),
     ],
 )
-def test_bad_laws_and_sizes_are_refused_by_name(make, message):
+def test_bad_populations_and_sizes_are_refused_by_name(make, message):
     with pytest.raises(InputError, match=message):
         make()

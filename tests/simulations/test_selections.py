@@ -9,7 +9,7 @@ import pytest
 
 from blindcal import Affine, InputError, Reviewer
 from blindcal.checks import Array
-from blindcal.policies import solve
+from blindcal.policies import least_loss
 from blindcal.policies.policy import label_tops
 from blindcal.reviewers import Logistic
 from blindcal.simulations import selection
@@ -41,8 +41,8 @@ def test_two_of_four_papers_cost_more_the_less_they_tell() -> None:
     assert found.loss.shape == (24, 6)
     least = label_tops(found.weight, found.labels).mean()
     values = [
-        solve(found.weight, found.loss, found.labels, success=s).value
-        for s in np.linspace(least, solve(found.weight, found.loss, found.labels).success, 6)
+        least_loss(found.weight, found.loss, found.labels, success=s).loss
+        for s in np.linspace(least, least_loss(found.weight, found.loss, found.labels).success, 6)
     ]
     assert (np.diff(values) < 0.0).all()
     assert (np.diff(values, 2) > -1e-9).all()

@@ -14,14 +14,14 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.simulations import sweeps
-from blindcal.simulations.drawing import paper_law, prototype_law
+from blindcal.simulations.drawing import paper_population, prototype_population
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.simulations.sweeps import METHODS, Setting, Task, sweep, tasks_in
 from sizes import count
 
 SETTINGS = [
-    Setting(paper_law(0.25), papers=50, reviewers=50),
-    Setting(prototype_law(), papers=50, reviewers=30, per_paper=4),
+    Setting(paper_population(0.25), papers=50, reviewers=50),
+    Setting(prototype_population(), papers=50, reviewers=30, per_paper=4),
 ]
 CHEAP = ["raw", "standardized", "posterior"]
 
@@ -31,10 +31,10 @@ def small_sweep(**options):
 
 
 def test_every_method_and_measure_in_its_place():
-    setting = Setting(prototype_law(), papers=20, reviewers=25, per_paper=3)
+    setting = Setting(prototype_population(), papers=20, reviewers=25, per_paper=3)
     result = sweep([setting], ["posterior", "raw"], trials=4, seed=5)
     assert result.errors.shape == (1, 2, 2, 4)
-    drawn = sweeps.simulate(Task(setting, (), 5, 0).rng(), setting.chunk, 20, 25, 3, setting.law)
+    drawn = sweeps.simulate(Task(setting, (), 5, 0).rng(), setting.chunk, 20, 25, 3, setting.population)
     for m, name in enumerate(("posterior", "raw")):
         estimate = METHODS[name](drawn)[0].reshape(drawn.quality.shape)
         assert (result.errors[0, m, 0] == kendall_tau_distance(drawn.quality, estimate)[:4]).all()
@@ -44,7 +44,7 @@ def test_every_method_and_measure_in_its_place():
 
 
 def test_every_method_runs_also_without_noise():
-    result = sweep([Setting(paper_law(0.0), papers=40, reviewers=50)], list(METHODS), trials=1, seed=1)
+    result = sweep([Setting(paper_population(0.0), papers=40, reviewers=50)], list(METHODS), trials=1, seed=1)
     assert np.isfinite(result.errors).all()
     assert np.isnan(result.standard_error).all()
 
@@ -67,7 +67,7 @@ def test_chunks_seeds_and_settings_are_independent():
             replace(task, seed=4),
             replace(task, chunk=1),
             replace(task, setting=replace(SETTINGS[0], papers=51)),
-            replace(task, setting=replace(SETTINGS[0], law=paper_law(0.5))),
+            replace(task, setting=replace(SETTINGS[0], population=paper_population(0.5))),
         )
     }
     assert len(draws) == 5
@@ -186,9 +186,9 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
 
 SCRIPT = """
 import sys, time
-from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import Setting, sweep
-settings = [Setting(paper_law(noise), papers=50, reviewers=50) for noise in (0.1, 0.2, 0.3)]
+settings = [Setting(paper_population(noise), papers=50, reviewers=50) for noise in (0.1, 0.2, 0.3)]
 slowly = lambda steps: time.sleep(0.05)
 result = sweep(settings, ["raw", "posterior"], trials=400, seed=1, folder=sys.argv[1], progress=slowly)
 print(result.errors.tobytes().hex())

@@ -1,10 +1,10 @@
 """Who may have reviewed a paper, and how likely: candidate pools and their maximum-entropy prior.
 
-A pool gives each candidate's chance of having reviewed the paper. Of all laws over reviewer tuples with those
-chances the one that assumes least is *conditional Poisson*: a set of reviewers has a chance proportional to
-the product of its members' odds, and every order of writing them into the slots is equally likely. Plain
-products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate
-would be too good.
+A pool gives each candidate's chance of having reviewed the paper. Of all distributions over reviewer tuples
+with those chances the one that assumes least is *conditional Poisson*: a set of reviewers has a chance
+proportional to the product of its members' odds, and every order of writing them into the slots is equally
+likely. Plain products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and
+the certificate would be too good.
 
 `*` is anyone not listed by name, and may have written several of the reviews. It counts as one more
 candidate for each review, all of them alike; its number is how many reviews they are expected to have
@@ -189,8 +189,8 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     Fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A
     candidate with chance 1 has `inf`, with chance 0 `-inf`.
 
-    >>> law = log_odds((1.0, 0.5, 0.5), 2)
-    >>> law
+    >>> odds = log_odds((1.0, 0.5, 0.5), 2)
+    >>> odds
     (inf, 0.0, 0.0)
     """
     p = np.asarray(chances)

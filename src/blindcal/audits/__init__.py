@@ -1,12 +1,12 @@
 """Decisions and policies -> what an adversary learns, and whether a release is what it says.
 
 In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (`adversaries`); every check
-of a release made again with the key (`verification`). A new adversary lives here. Imports: decisions and
+of a release made again with the key (`comparisons`). A new adversary lives here. Imports: decisions and
 below.
 """
 
 from blindcal.audits.adversaries import Audit, audit, bits, guess, play, posterior, top_k_success
-from blindcal.audits.verification import Check
+from blindcal.audits.comparisons import Check
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [

@@ -28,8 +28,12 @@ _TINY = 1e-290
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What a policy costs and reveals, one number per instance. `bits` is the information in the decision
-    about the adversary's question, mean over its slots; `scores_only_error` its error before the decision."""
+    """What a policy costs and reveals, one number per instance, for any policy under any belief.
+
+    `bits` is the information in the decision about the adversary's question, mean over its slots;
+    `scores_only_error` its error before the decision. What a certificate claims of one paper (`plans.Claim`)
+    are the same quantities in exact integers, to be added up over papers.
+    """
 
     conference_error: Array
     adversary_error: Array
@@ -38,6 +42,11 @@ class Audit:
     multiplier: Array
     largest_posterior: Array
     bits: Array
+
+    @property
+    def success(self) -> Array:
+        """The adversary's chance of a correct guess after the decision, mean over its slots; rounded up."""
+        return np.asarray(np.nextafter(1.0 - self.adversary_error, np.inf))
 
 
 def audit(belief: Belief, policy: Policy) -> Audit:

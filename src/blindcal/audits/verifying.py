@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from blindcal.audits.verification import Check, checks_of, report
+from blindcal.audits.comparisons import Check, checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
@@ -17,7 +17,7 @@ from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
 from blindcal.orientations import as_given
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.workers import Progress, silent
 
 

@@ -209,9 +209,9 @@ def sampled(nodes: Nodes, rng: np.random.Generator) -> Integers | None:
     the others, drawn again while somebody has two reviews. None if that takes too long."""
     sums, light = Sums(nodes), np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
     seatings = list(_seatings(nodes))
-    law = np.stack([_chance(nodes, sums, seating) for seating in seatings])
+    chance = np.stack([_chance(nodes, sums, seating) for seating in seatings])
     ladders = np.cumsum(nodes.likelihood[:, light], axis=1)
-    drawn = np.sort(rng.choice(law.size, _SAMPLE, p=law.ravel() / law.sum()))
+    drawn = np.sort(rng.choice(chance.size, _SAMPLE, p=chance.ravel() / chance.sum()))
     rows = np.empty((_SAMPLE, len(nodes.slots)), dtype=np.int64)
     for place in np.unique(drawn):
         seating, node = seatings[place // nodes.mass.size], place % nodes.mass.size

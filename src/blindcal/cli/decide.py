@@ -84,10 +84,10 @@ def decide(
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
     """
-    asked = guarantee_of(
+    requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = Request(asked, conference, accept_rate, bar, better).checked()
+    request = Request(requested, conference, accept_rate, bar, better).checked()
     with loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
         outcome = decide_conference(
             inputs,

@@ -19,7 +19,7 @@ from blindcal.files.disk import write_bytes
 from blindcal.files.tables import format_table
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_law
+from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
 from blindcal.workers import cores
 
 _SEED, _PAPERS, _POOL, _REVIEWS, _RATE = 14, 200, 8, 3, 0.25
@@ -36,7 +36,7 @@ def demo(
 
     Example: blindcal demo
     """
-    drawn = pooled_conference(np.random.default_rng(_SEED), _PAPERS, _POOL, _REVIEWS, prototype_law())
+    drawn = pooled_conference(np.random.default_rng(_SEED), _PAPERS, _POOL, _REVIEWS, prototype_population())
     inputs, secret, public = (out / name for name in ("inputs", "secret", "public"))
     for folder, mode in ((inputs, 0o777), (secret, 0o700)):
         folder.mkdir(parents=True, exist_ok=True, mode=mode)

@@ -98,10 +98,10 @@ def plan(
 
     Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     """
-    asked = guarantee_of(
+    requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = Request(asked, conference, accept_rate, bar, better).checked()
+    request = Request(requested, conference, accept_rate, bar, better).checked()
     with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
         prepared, truth = inputs.prepared(
             accept_rate=accept_rate, bar=bar, better=better, workers=cores(), progress=progress
@@ -114,8 +114,8 @@ def plan(
     figures = planned.summary
     facts: dict[str, Any] = {
         **figures,
-        "epsilon": stated_epsilon(max(one.claim.epsilon for one in planned.papers), asked.epsilon),
-        "guarantee": asked,
+        "epsilon": stated_epsilon(max(one.claim.epsilon for one in planned.papers), requested.epsilon),
+        "guarantee": requested,
         "bar": prepared.bar,
         "better": better,
         "calibration_fit": planned.fit.public,

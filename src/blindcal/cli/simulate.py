@@ -13,7 +13,7 @@ from blindcal.checks import Array
 from blindcal.cli.arguments import by_option
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
-from blindcal.simulations.drawing import paper_law
+from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 
 _METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
@@ -67,7 +67,9 @@ def simulate(
     levels, names = _levels(noise), methods.split(",")
     work = f"simulating {count(trials * len(levels), 'conference')}"
     try:
-        settings = [Setting(paper_law(level, reading), papers, reviewers, per_paper) for level in levels]
+        settings = [
+            Setting(paper_population(level, reading), papers, reviewers, per_paper) for level in levels
+        ]
         with progress(work, tasks_in(settings, trials)) as advance:
             result = sweep(
                 settings,

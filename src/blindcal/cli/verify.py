@@ -47,5 +47,5 @@ def verify(
         say(f"release {record.release} verified")
         settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
-        asked = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
-        say(f"decided with: {asked}")
+        settled = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+        say(f"decided with: {settled}")

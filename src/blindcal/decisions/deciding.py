@@ -29,7 +29,7 @@ from blindcal.decisions.releases import Outcome, release
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import clear_stale
 from blindcal.plans.agreements import agreement, refuse_misfit
-from blindcal.plans.planning import plan_conference
+from blindcal.plans.papers import plan_conference
 from blindcal.plans.remarks import input_remarks, plan_remarks
 from blindcal.plans.requests import Request
 from blindcal.workers import Progress, silent

@@ -22,14 +22,15 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.plans.agreements import agreement
 from blindcal.plans.amendments import amended_case
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import PaperPlan, paired
+from blindcal.plans.papers import PaperPlan
+from blindcal.plans.promises import paired
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE, downward
 from blindcal.policies.guarantees import Guarantee
 
 # Counted up whenever the same input may be planned to other tables: records of another number are compared by
 # what their tables promise and cost.
-PLANNER = 1
+PLANNER = 2
 
 _KINDS = ("new", "scores", "pools", "grid", "reviewers", "returned")
 

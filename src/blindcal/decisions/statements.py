@@ -14,7 +14,8 @@ from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.certificates import Claim
-from blindcal.plans.planning import ASSUMPTIONS, Figures, summary
+from blindcal.plans.figures import Figures
+from blindcal.plans.promises import ASSUMPTIONS, summary
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
@@ -71,11 +72,12 @@ def certificate_text(
         "decided_again": {
             "papers": len(twice),
             "epsilon": stated_epsilon(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
-            "note": "A paper decided again whose public data did not change tells that its reviewers were "
-            "corrected. Its figures are for all decisions about its reviews together; success, largest_rise "
-            "and largest_posterior are for somebody who takes its reviewers to be the same in all of them, "
-            "whichever old score a corrected one replaced. They count what the earlier outcomes happened to "
-            "reveal, so added_success may exceed a limit that every decision keeps on average.",
+            "note": "When a paper is decided again although its public data did not change, this reveals that"
+            " its reviewers were corrected. Its figures are for all decisions about its reviews "
+            "together; success, largest_rise and largest_posterior are for someone who takes its "
+            "reviewers to be the same in all of them, whichever old score a corrected one replaced. "
+            "They count what the earlier outcomes happened to reveal, so added_success may exceed a "
+            "limit that every decision keeps on average.",
         },
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,

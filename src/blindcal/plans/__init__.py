@@ -7,10 +7,9 @@ is tossed. Imports: policies and below.
 
 from blindcal.plans.agreements import Agreement, agreement
 from blindcal.plans.certificates import Claim, certify, claim
-from blindcal.plans.decks import Tables, tables
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import Menu, menu
-from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.plans import Plan, plan
 from blindcal.plans.requests import Request
 
@@ -22,7 +21,6 @@ __all__ = [
     "PaperPlan",
     "Plan",
     "Request",
-    "Tables",
     "agreement",
     "certify",
     "claim",
@@ -30,5 +28,4 @@ __all__ = [
     "plan",
     "plan_conference",
     "plan_paper",
-    "tables",
 ]

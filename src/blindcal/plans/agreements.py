@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -93,6 +94,12 @@ def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
     >>> found.predicted_mean, found.shift, round(found.predicted_sd**2, 9), found.verdict
     (6.0, 0.0, 3.0, 'fits')
     """
+    return _agreement(tuple(cases), better)
+
+
+@lru_cache(maxsize=2)
+def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
+    """Once for all that is said of a conference: before it is decided, and in its certificate."""
     world, sign = world_of(cases), -1.0 if better == "low" else 1.0
     mean, mean_chance = expected(world, score_measure(world))
     variance, variance_chance = expected(world, square_measure(world, mean))

@@ -87,10 +87,11 @@ class AmendedCase(PaperCase):
 class SettledCase(PaperCase):
     """A paper that was decided before and is decided again by public information alone.
 
-    `told` is the epsilon of its earlier decisions together: they have moved no odds by more than e^told.
+    `revealed` is the epsilon of its earlier decisions together: they have moved no odds by more than
+    e^revealed.
     """
 
-    told: float = 0.0
+    revealed: float = 0.0
 
     @property
     def settled(self) -> bool:
@@ -107,8 +108,9 @@ def amended_case(case: PaperCase, earlier: Sequence[Earlier]) -> PaperCase:
     once = len(earlier) == 1 and earlier[0].sure and _count(case, earlier) <= MOST_READINGS
     if listed and (same or once):
         return AmendedCase(**public, earlier=tuple(earlier))
-    told = [table_epsilon(one.policy) for one in earlier]
-    return SettledCase(**public, told=inf if inf in told else upward(sum(map(Fraction, told), Fraction(0))))
+    apart = [table_epsilon(one.policy) for one in earlier]
+    together = inf if inf in apart else upward(sum(map(Fraction, apart), Fraction(0)))
+    return SettledCase(**public, revealed=together)
 
 
 def _count(case: PaperCase, earlier: Sequence[Earlier]) -> int:

@@ -13,7 +13,7 @@ rational that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -26,6 +26,7 @@ from blindcal.plans.equations import on_equations
 from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, exact_case
 from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.programs import beyond_doubt
 
 _SMALLEST_MIX = 2.0**-48
 # The guarantees whose limits `_slacks` compares: no other is ever certified.
@@ -121,12 +122,12 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
         raise CertificateError(
             "never-against needs a table with an entry for each tuple: pools are too large"
         )
-    favor, sure = belief.favor, guarantee.never_against
+    favor = belief.favor
     if belief.entry is not None:
         # Tuples that differ by the order of equal scores have one favor.
         favor = np.empty(size)
         favor[belief.entry] = belief.favor
-    fixed = np.where(favor >= sure, 1, np.where(1.0 - favor >= sure, 0, -1))
+    fixed = beyond_doubt(favor, guarantee.never_against).astype(np.int64)
     return np.where(belief.by_entry(size) > 0.0, fixed, -1)
 
 
@@ -140,7 +141,7 @@ def _among_others(belief: Belief, policy: ExactPolicy) -> ExactPolicy:
         return policy
     held, step = policy.integers[heavy], policy.denominator >> BITS
     inside = np.clip(policy.numerator, -(-int(held.min()) // step), int(held.max()) // step)
-    return replace(policy, numerator=np.where(heavy, policy.numerator, inside))
+    return ExactPolicy(np.where(heavy, policy.numerator, inside), policy.exact)
 
 
 def _rounded(table: Array, fixed: Integers) -> Integers:

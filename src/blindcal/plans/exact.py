@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
+from blindcal.policies.policy import Policy
 
 Exact = NDArray[np.object_]
 BITS = 53
@@ -19,8 +20,10 @@ UNIT = 1 << BITS
 
 
 @dataclass(frozen=True, eq=False)
-class ExactPolicy:
-    """Accept probabilities as exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`.
+class ExactPolicy(Policy):
+    """A policy of exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`.
+
+    `accept` has the same numbers as floats: the very same but for those few.
 
     >>> policy = ExactPolicy(np.array([UNIT, 0]), ((1, Fraction(1, 3)),))
     >>> policy.probability(0), policy.probability(1), policy.accept
@@ -28,19 +31,18 @@ class ExactPolicy:
     """
 
     numerator: Integers
-    exact: tuple[tuple[int, Fraction], ...] = ()
+    exact: tuple[tuple[int, Fraction], ...]
+
+    def __init__(self, numerator: Integers, exact: tuple[tuple[int, Fraction], ...] = ()) -> None:
+        accept = numerator.astype(np.float64) / UNIT
+        for secret, probability in exact:
+            accept[secret] = float(probability)
+        for name, value in {"accept": accept, "numerator": numerator, "exact": exact}.items():
+            object.__setattr__(self, name, value)
 
     def probability(self, secret: int) -> Fraction:
         """P(accept | secret), the number that the coin is compared with."""
         return dict(self.exact).get(secret, Fraction(int(self.numerator[secret]), UNIT))
-
-    @property
-    def accept(self) -> Array:
-        """The same numbers as floats, for figures that promise nothing."""
-        accept = self.numerator.astype(np.float64) / UNIT
-        for secret, probability in self.exact:
-            accept[secret] = float(probability)
-        return accept
 
     @cached_property
     def denominator(self) -> int:

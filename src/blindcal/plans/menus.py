@@ -14,11 +14,11 @@ import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
-from blindcal.checks import Array
-from blindcal.plans.decks import tables
-from blindcal.plans.planning import evidence, figures, success_by_slot
+from blindcal.plans.figures import evidence, expected_figures, success_by_slot
+from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
-from blindcal.workers import each
+from blindcal.policies.solvers import solve
+from blindcal.workers import each, stepping
 
 MENU = (
     Guarantee("public", epsilon=None),
@@ -92,11 +92,11 @@ def menu(
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
     """Solve every paper under every guarantee; `advance` is called once for each of them."""
-    solved = [tables(conference, one, workers=workers, advance=advance) for one in guarantees]
-    accepts = zip(*(one.accept for one in solved), strict=True)
-    bounds = zip(*(one.bounds for one in solved), strict=True)
-    jobs = list(zip(conference.cases, conference.raw_accept, accepts, bounds, strict=True))
-    papers = each(_paper, jobs, workers=workers)
+    shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
+    jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
+    # The frontiers of a budget were explored before, and that was counted.
+    tell = stepping(advance, sum(not one.spends for one in guarantees))
+    papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=tell)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
     choices = map(partial(_choice, papers=papers, raw=raw, full=full), range(len(guarantees)), guarantees)
@@ -108,7 +108,7 @@ def menu(
         nothing_secret=sum(paper.known for paper in papers),
         nothing_at_stake=sum(paper.settled for paper in papers),
         papers=len(papers),
-        gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(solved))),
+        gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(guarantees))),
     )
 
 
@@ -124,22 +124,23 @@ def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: 
     )
 
 
-def _paper(job: tuple[PaperCase, float, tuple[Array, ...], tuple[float, ...]]) -> _Paper:
-    case, raw, accepts, bounds = job
+def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]) -> _Paper:
+    """One paper under every guarantee, with its posterior computed once."""
+    case, raw, shares = job
+    solved = [solve(case, one, success=share) for one, share in zip(guarantees, shares, strict=True)]
     belief = case.belief
     before = success_by_slot(belief, np.ones_like(belief.weight))
-    told = [
-        figures(belief, accept, raw, sample=case.sample, bound=bound)
-        for accept, bound in zip(accepts, bounds, strict=True)
+    numbers = [
+        expected_figures(belief, one.accept, raw, sample=case.sample, bound=one.bound) for one in solved
     ]
     favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
     return _Paper(
-        wrong=tuple(one.wrong for one in told),
-        against=tuple(one.against for one in told),
-        gap=tuple(one.gap for one in told),
-        success=tuple(float(success_by_slot(belief, belief.spread(accept)).sum()) for accept in accepts),
-        wrong_raw=told[0].wrong_raw,
-        wrong_fully_calibrated=told[0].wrong_fully_calibrated,
+        wrong=tuple(one.wrong for one in numbers),
+        against=tuple(one.against for one in numbers),
+        gap=tuple(one.gap for one in numbers),
+        success=tuple(float(success_by_slot(belief, belief.spread(one.accept)).sum()) for one in solved),
+        wrong_raw=numbers[0].wrong_raw,
+        wrong_fully_calibrated=numbers[0].wrong_fully_calibrated,
         scores_only=float(before.sum()),
         reviews=before.size,
         known=bool((before >= KNOWN).all()),

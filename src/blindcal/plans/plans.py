@@ -1,4 +1,4 @@
-"""Inputs + Request -> Plan, the whole of a conference: everything but the toss. `planning` does the papers.
+"""Inputs + Request -> Plan, the whole of a conference: everything but the toss. `papers` has each one.
 
 Every number is an expectation over public information, or exact for the tables that would be sampled.
 """
@@ -13,7 +13,8 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
 from blindcal.plans.menus import MENU, Menu, menu
-from blindcal.plans.planning import PaperPlan, plan_conference, summary
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.promises import summary
 from blindcal.plans.remarks import input_remarks, plan_remarks
 from blindcal.plans.requests import Request
 from blindcal.workers import Progress, silent

@@ -1,42 +1,36 @@
 """`Belief` + `Guarantee` -> the best policy: accept probabilities for each secret.
 
-In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys. A
-new guarantee is a name or a limit in `guarantees`, rows in `solvers` (the program of a paper), an exact check
-in `plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.verification`, and
+In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys.
+`solvers` is the door: closed forms, the program of a belief (`programs`), that of large pools (`lumps`). A
+new guarantee is a name or a limit in `guarantees`, rows in `programs`, an exact check in
+`plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.comparisons`, and
 words in `cli.plan`. `average_case` is for scores that are not seen yet. Imports: beliefs and below.
 """
 
 from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier
+from blindcal.policies.bounds import composed_epsilon, composed_success, largest_success, least_epsilon
 from blindcal.policies.budgets import Allocation, Spending, allocate, spend
 from blindcal.policies.frontiers import Frontier, frontier
 from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.losses import Chances, least_loss
 from blindcal.policies.policy import (
-    Limits,
     Policy,
     epsilon_policy,
     evidence_policy,
     proposition_strategy,
     public_policy,
 )
-from blindcal.policies.programs import Program, Solution, solve
-from blindcal.policies.safeguards import (
-    composed_epsilon,
-    composed_success,
-    largest_success,
-    least_epsilon,
-    limit_frontier,
-    private_policy,
-)
+from blindcal.policies.programs import Solution
+from blindcal.policies.solvers import limit_frontier, private_policy, solve
 
 __all__ = [
     "Allocation",
     "AverageFrontier",
     "AverageRule",
+    "Chances",
     "Frontier",
     "Guarantee",
-    "Limits",
     "Policy",
-    "Program",
     "Solution",
     "Spending",
     "allocate",
@@ -48,6 +42,7 @@ __all__ = [
     "frontier",
     "largest_success",
     "least_epsilon",
+    "least_loss",
     "limit_frontier",
     "private_policy",
     "proposition_strategy",

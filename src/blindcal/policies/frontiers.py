@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.checks import Array, Integers, nearly_within
 from blindcal.errors import InputError
 from blindcal.policies.descents import TIE, Flags, accept_after, vertices
+from blindcal.policies.guarantees import UNLIMITED
+from blindcal.policies.orbits import single_orbits
 from blindcal.policies.policy import Policy, unchecked_policy
-from blindcal.policies.programs import trace
+from blindcal.policies.programs import Program, Solution
 
 _FEASIBLE = 1e-12
+_SAME_VERTEX = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +178,45 @@ def _traced(belief: Belief, labels: Integers) -> Frontier:
     return Frontier(belief, conference, adversary, adversary - adversary[..., :1], tables)
 
 
+def trace(weight: Array, favor: Array, labels: Integers) -> tuple[Array, Array, Array]:
+    """The exact frontier of one labeled belief: both errors and the accept probabilities at each vertex.
+
+    Between two vertices the program that prices success at their chord's slope finds a better one, or shows
+    that there is none. A mixture of neighboring policies is optimal too: success is convex in the policy.
+    """
+    orbits = single_orbits(unchecked_belief(weight, favor, labels))
+    program = Program(orbits, UNLIMITED)
+    # Of the policies of least error the one of least success; then that of least success.
+    start = Program(orbits, UNLIMITED, fixed=_evidence(favor)).solve(price=1.0)
+    vertices, pending = [start], [(start, program.solve(success=program.scores_only))]
+    while pending:
+        left, right = pending.pop()
+        between = _between(program, left, right)
+        if between is None:
+            vertices.append(right)
+        else:
+            pending += [(between, right), (left, between)]
+    points = np.array([(v.error, max(float(weight.sum()) - v.success, 0.0)) for v in vertices])
+    points = np.maximum.accumulate(points, axis=0)
+    return points[:, 0], points[:, 1], np.stack([v.accept for v in vertices])
+
+
+def _evidence(favor: Array) -> Array:
+    """1 or 0 where the evidence decides, -1 at a favor of exactly 1/2."""
+    return np.where(favor == 0.5, -1.0, favor > 0.5)
+
+
+def _between(program: Program, left: Solution, right: Solution) -> Solution | None:
+    """A vertex below the chord from `left` to `right`, if there is one."""
+    run, rise = left.success - right.success, right.error - left.error
+    if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
+        return None
+    price = rise / run
+    found = program.solve(price=price)
+    gain = left.error + price * left.success - (found.error + price * found.success)
+    return found if gain > _SAME_VERTEX * (1.0 + price) else None
+
+
 def _mixture(tables: Array, chain: Array, point: Array) -> Array:
     index, fraction = _position(point, chain)
     tables = np.broadcast_to(tables, (*index.shape, *tables.shape[-2:]))
@@ -228,8 +270,8 @@ def _feasible(name: str, request: Array, bad: Flags, bound: Array, word: str) ->
     """One error for all infeasible instances: how many, and what each could have."""
     if not np.any(bad):
         return
-    asked, bounds = (np.broadcast_to(a, bad.shape)[bad] for a in (request, bound))
+    requests, bounds = (np.broadcast_to(a, bad.shape)[bad] for a in (request, bound))
     low, high = float(bounds.min()), float(bounds.max())
     reach = f"is {low}" if bad.size == 1 else f"there is between {low} and {high}"
     place = "" if bad.size == 1 else f" in {bad.sum()} of {bad.size} instances"
-    raise InputError(f"{name} {float(asked[0])} cannot be achieved{place}: the {word} achievable {reach}")
+    raise InputError(f"{name} {float(requests[0])} cannot be achieved{place}: the {word} achievable {reach}")

@@ -1,10 +1,13 @@
-"""The guarantees a chair can ask for, by name, with the further limits that may go with them."""
+"""Guarantee: what a policy promises, by name, with the further limits that may go with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 
-from blindcal.checks import strictly_within, within
+import numpy as np
+
+from blindcal.checks import Array, strictly_within, within
 from blindcal.errors import InputError
 
 # e^epsilon must be a float; so large a limit means none.
@@ -14,7 +17,7 @@ NAMES = ("public", "steady", "average", "none")
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What every table of a conference must keep.
+    """What a policy must keep: that of two papers and two reviewers, and that of every paper of a conference.
 
     `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
     `steady`: no decision makes the best guess about a review's author likelier.
@@ -56,3 +59,28 @@ class Guarantee:
     def spends(self) -> bool:
         """Whether one budget is spent over all papers, so that a price is part of what is frozen."""
         return self.name == "average" and self.added_success > 0
+
+    @property
+    def corners(self) -> Array:
+        """Corners `[corner, (low, high)]` of the region that the limits leave to the range of a policy.
+
+        epsilon: `high <= e^eps low` and `1-low <= e^eps (1-high)`, a triangle between the two constants and
+        randomized response; multiplier: `high - low <= multiplier - 1` cuts its tip off.
+
+        >>> Guarantee(epsilon=None).corners.tolist()
+        [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+        >>> Guarantee(epsilon=0.0).corners.tolist()
+        [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
+        """
+        low = 0.0 if self.epsilon is None else 1.0 / (1.0 + exp(self.epsilon))
+        corners = [[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]]
+        widest = 1.0 - 2.0 * low
+        if self.multiplier is None or widest <= self.multiplier - 1.0:
+            return np.array(corners)
+        cut = (self.multiplier - 1.0) / widest
+        tip = np.array(corners[2])
+        return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
+
+
+UNLIMITED = Guarantee("none", epsilon=None)
+"""Full calibration."""

@@ -2,7 +2,7 @@
 
 Tuples are lumped: all of a lump are decided alike. Every author keeps its rows in every slot, so the promise
 is kept; only optimality is at stake. The rows' prices then say of each tuple which way it should have gone.
-Lumps whose tuples disagree are split, and the same prices bound what no table at all can beat. Where tuples
+Lumps whose tuples disagree are split, and the same prices bound what no policy at all can beat. Where tuples
 are too many to be listed, the entries of a crowd are the lumps, and the bound is that of a sample of tuples.
 """
 
@@ -13,15 +13,15 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import Dual, Orbits, PaperProgram, Solved, beyond_doubt, orbits
+from blindcal.policies.orbits import Orbits, crowd_orbits
+from blindcal.policies.programs import Dual, Program, Solution, beyond_doubt
 
-# More tuples than this share columns; up to the second number they are split until nothing is lost.
-MOST_COLUMNS, MOST_EXACT = 30_000, 250_000
+# Up to so many tuples, lumps are split until nothing is lost.
+MOST_EXACT = 250_000
 _BINS = 24
 _HEAVY = 3
 _ROUNDS = 60
@@ -31,48 +31,34 @@ _MOST_SPLITS = 1500
 _SURE, _UNSEEN = 4.0, 3.0
 
 
-def program(
-    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
-) -> PaperProgram | LumpedProgram | CrowdProgram:
-    """The program of one paper: a column for each tuple, or lumped where they are more than that."""
-    if case.settled:
-        guarantee = Guarantee("public", epsilon=None)
-    if not case.listed:
-        return CrowdProgram(case, guarantee)
-    grouped = orbits(case, case.belief if belief is None else belief)
-    if grouped.weight.size <= most_columns:
-        return PaperProgram(grouped, guarantee)
-    return LumpedProgram(grouped, guarantee)
-
-
 class LumpedProgram:
-    """Like `PaperProgram`, for tuples too many to have a column each."""
+    """Like `Program`, for tuples too many to have a column each."""
 
     def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
         self.orbits, self.guarantee = grouped, guarantee
         self.fixed = beyond_doubt(grouped.favor, guarantee.never_against)
         self.lumps = first_lumps(grouped, self.fixed)
         self.enough = _EXACT if grouped.weight.size <= MOST_EXACT else _ENOUGH
-        self._coarse = PaperProgram(lumped(grouped, self.lumps), guarantee)
+        self._coarse = Program(lumped(grouped, self.lumps), guarantee)
 
     @property
     def scores_only(self) -> float:
         """The adversary's success before any decision, mean over reviews."""
         return self._coarse.scores_only
 
-    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
-        """The best table found, and a bound; lumps are split until the two are close enough."""
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
+        """The best policy found, and a bound; lumps are split until the two are close enough."""
         bound = -np.inf
         for _ in range(_ROUNDS):
             found = self._coarse.solve(price=price, success=success)
             if not self._coarse.searched:
-                # The best table needs no program, so that every tuple can have its own probability.
-                return PaperProgram(self.orbits, self.guarantee).solve(price=price, success=success)
+                # The best policy needs no program, so that every tuple can have its own probability.
+                return Program(self.orbits, self.guarantee).solve(price=price, success=success)
             bound = max(bound, self._coarse.dual.bound(self.orbits, self.fixed))
             if found.error + price * found.success - bound <= self.enough:
                 break
             self.lumps = self._split()
-            self._coarse = PaperProgram(lumped(self.orbits, self.lumps), self.guarantee)
+            self._coarse = Program(lumped(self.orbits, self.lumps), self.guarantee)
         return replace(found, bound=bound)
 
     def _split(self) -> Integers:
@@ -90,7 +76,7 @@ class LumpedProgram:
 
 
 class CrowdProgram:
-    """Like `PaperProgram`, for tuples that are not listed: a column for each entry of the crowd's table."""
+    """Like `Program`, for tuples that are not listed: a column for each entry of the crowd's table."""
 
     def __init__(self, case: PaperCase, guarantee: Guarantee) -> None:
         if guarantee.never_against is not None:
@@ -98,15 +84,15 @@ class CrowdProgram:
                 "never-against needs an accept probability for each tuple of reviewers: a pool is too large"
             )
         self.case = case
-        self._coarse = PaperProgram(crowd_orbits(case), guarantee)
+        self._coarse = Program(crowd_orbits(case), guarantee)
 
     @property
     def scores_only(self) -> float:
         """The adversary's success before any decision, mean over reviews."""
         return self._coarse.scores_only
 
-    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
-        """The best table over the entries, and what a sample of tuples says no table can beat."""
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
+        """The best policy over the entries, and what a sample of tuples says no policy can beat."""
         found = self._coarse.solve(price=price, success=success)
         if self._coarse.guarantee.name == "public":
             return found
@@ -114,9 +100,9 @@ class CrowdProgram:
         return replace(found, bound=min(reached, found.error + self._short_of(found.accept)))
 
     def _short_of(self, table: Array) -> float:
-        """The bound less the table's error: the mean over a sample, on the safe side.
+        """The bound less the policy's error: the mean over a sample, on the safe side.
 
-        The table's own error on the sample is taken off draw by draw, and with it most of the chance.
+        The policy's own error on the sample is taken off draw by draw, and with it most of the chance.
         """
         sample = self.case.sample
         if sample is None:
@@ -140,28 +126,6 @@ def _priced(case: PaperCase, dual: Dual, rows: Integers) -> Array:
     # Nobody is priced at nothing.
     price = np.pad(prices, ((0, 0), (1, 0)))[group][:, kind + 1] / share
     return np.asarray(price[np.arange(group.size), rows].sum(axis=1))
-
-
-def crowd_orbits(case: PaperCase) -> Orbits:
-    """The entries of a crowd as orbits: every author keeps its row in every slot."""
-    group, kind = case.look_alikes
-    one, belief = case.crowd, case.belief
-    if belief.labels is None or belief.entry is None:
-        raise CertificateError("a crowd has labels and entries")
-    groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
-    look, named = belief.labels, belief.labels >= 0
-    row = group[:, None] * kinds + look
-    weight = belief.by_entry(one.weight.size)
-    share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]
-    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind + 1)[look + 1])
-    column = np.broadcast_to(belief.entry, row.shape)
-    shares = sparse.coo_array(
-        (value[named], (row[named], column[named])), shape=(groups * kinds, weight.size)
-    ).tocsc()
-    mass = shares @ weight
-    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
-    slot = np.arange(groups).repeat(kinds)
-    return Orbits(np.arange(weight.size), weight, one.favor, shares, mass, top, slot, np.bincount(group))
 
 
 def lumped(o: Orbits, lumps: Integers) -> Orbits:

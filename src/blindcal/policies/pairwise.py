@@ -7,33 +7,58 @@ of the outcome, for an outcome that almost never happens must keep them too.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blindcal.checks import Array
-from blindcal.policies.policy import Limits
+from blindcal.policies.guarantees import Guarantee
 
 _ROUNDING = 1e-12
 _CHUNK = 20_000
 
 
-def pair_policy(weight: Array, favor: Array, limits: Limits) -> Array:
-    """`accept[..., 2]` of least conference error within `limits`.
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """The limits of some instances, each None where there is none: `success[i]`, `cap[i]` on posteriors."""
 
-    >>> pair_policy(np.array([0.6, 0.4]), np.array([0.9, 0.2]), Limits(success=0.7, epsilon=np.log(4.0)))
+    success: Array | None
+    cap: Array | None
+    epsilon: float | None
+    multiplier: float | None
+
+
+def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Array | None = None) -> Array:
+    """`accept[..., 2]` of least conference error under a guarantee and within `success[...]`, if given.
+
+    >>> limits = Guarantee("none", epsilon=np.log(4.0))
+    >>> pair_policy(np.array([0.6, 0.4]), np.array([0.9, 0.2]), limits, np.array(0.7))
     array([0.9, 0.6])
     """
     flat_weight, flat_favor = weight.reshape(-1, 2), favor.reshape(-1, 2)
     accept = np.empty_like(flat_weight)
     for start in range(0, len(accept), _CHUNK):
         rows = slice(start, start + _CHUNK)
+        allowed = None if success is None else success.reshape(-1)[rows]
+        limits = _limits(flat_weight[rows], guarantee, allowed)
         accept[rows] = _corner(flat_weight[rows], flat_favor[rows], limits)
     return accept.reshape(weight.shape)
 
 
-def _corner(weight: Array, favor: Array, limits: Limits) -> Array:
+def _limits(weight: Array, guarantee: Guarantee, success: Array | None) -> _Limits:
+    """No limit is below what the scores alone give: that no policy could keep."""
+    top, cap = weight.max(axis=1), None
+    if guarantee.posterior_cap is not None:
+        cap = np.maximum(guarantee.posterior_cap, top)
+    if guarantee.name == "steady":
+        cap = top
+    allowed = None if success is None else np.maximum(success, top)
+    return _Limits(allowed, cap, guarantee.epsilon, guarantee.multiplier)
+
+
+def _corner(weight: Array, favor: Array, limits: _Limits) -> Array:
     """The feasible crossing of two borders with the least error; a constant decision keeps all limits."""
     normal, offset = _borders(weight, limits)
     pairs = np.array(list(combinations(range(normal.shape[0]), 2))).T
@@ -52,7 +77,7 @@ def _corner(weight: Array, favor: Array, limits: Limits) -> Array:
     return np.asarray(points[first, np.arange(len(weight))])
 
 
-def _borders(weight: Array, limits: Limits) -> tuple[Array, Array]:
+def _borders(weight: Array, limits: _Limits) -> tuple[Array, Array]:
     """Lines `normal . accept = offset`: [lines, instances, 2] and [lines, instances]."""
     one, none = np.ones(len(weight)), np.zeros(len(weight))
     heavy, light = weight.T
@@ -60,7 +85,7 @@ def _borders(weight: Array, limits: Limits) -> tuple[Array, Array]:
     if limits.success is not None:
         # max(x, y) + max(w-x, v-y) with x = w*accept[0], y = v*accept[1] exceeds the limit's lines where both
         # guesses name different secrets: x + v - y, or y + w - x.
-        most = np.maximum(limits.success, weight.max(axis=1))
+        most = limits.success
         lines += [(heavy, -light, most - light), (-heavy, light, most - heavy)]
     if limits.multiplier is not None:
         apart = one * (limits.multiplier - 1.0)
@@ -69,8 +94,7 @@ def _borders(weight: Array, limits: Limits) -> tuple[Array, Array]:
         shrink = one * np.exp(-limits.epsilon)
         lines += [(shrink, -one, none), (-one, shrink, none)]
         lines += [(shrink, -one, shrink - one), (-one, shrink, shrink - one)]
-    cap = _cap(weight, limits)
-    if cap is not None:
+    if (cap := limits.cap) is not None:
         # w x <= cap (w x + v y) for the heavy secret, and for the light one, after either decision.
         first, second = (1.0 - cap) * heavy, cap * light
         third, fourth = cap * heavy, (1.0 - cap) * light
@@ -79,30 +103,19 @@ def _borders(weight: Array, limits: Limits) -> tuple[Array, Array]:
     return np.stack([np.stack(line[:2], -1) for line in lines]), np.stack([line[2] for line in lines])
 
 
-def _cap(weight: Array, limits: Limits) -> Array | None:
-    """The largest posterior that any outcome may have, for each instance."""
-    if not limits.steady and limits.posterior_cap is None:
-        return None
-    top = weight.max(axis=1)
-    given = np.ones_like(top) if limits.posterior_cap is None else np.maximum(limits.posterior_cap, top)
-    return np.asarray(np.minimum(given, top) if limits.steady else given)
-
-
-def _kept(points: Array, weight: Array, limits: Limits) -> NDArray[np.bool_]:
+def _kept(points: Array, weight: Array, limits: _Limits) -> NDArray[np.bool_]:
     """Whether each point [candidates, instances, 2] keeps every limit, up to rounding; nan does not."""
     keep = np.asarray(np.isfinite(points).all(axis=-1))
     safe = np.where(keep[..., None], points, 0.0)
     if limits.success is not None:
-        most = np.maximum(limits.success, weight.max(axis=1))
         mass = (weight * safe).max(axis=-1) + (weight * (1.0 - safe)).max(axis=-1)
-        keep &= mass <= most + _ROUNDING
+        keep &= mass <= limits.success + _ROUNDING
     if limits.multiplier is not None:
         keep &= np.abs(safe[..., 0] - safe[..., 1]) <= limits.multiplier - 1.0 + _ROUNDING
-    cap = _cap(weight, limits)
     for chance in (safe, 1.0 - safe):
         if limits.epsilon is not None:
             keep &= chance.max(axis=-1) * np.exp(-limits.epsilon) <= chance.min(axis=-1) * (1.0 + _ROUNDING)
-        if cap is not None:
+        if (cap := limits.cap) is not None:
             mass = weight * chance
             keep &= mass.max(axis=-1) <= cap * mass.sum(axis=-1) * (1.0 + _ROUNDING)
     return np.asarray(keep)

@@ -1,7 +1,9 @@
-"""Any finite case -> policy by linear programming; the oracle of the closed form.
+"""Orbits of one belief + Guarantee -> the best policy, by linear programming, with a bound that proves it.
 
-Many decisions, labels, and every limit. The variable is `x[r, d] = weight[r] * P(d | r)`: with the
-probabilities themselves the solver's tolerance is divided by the price, and skewed weights lose seven digits.
+The variables are `x = weight * accept`, one for each orbit, with one row for each slot and author. (With the
+probabilities themselves the solver's tolerance is divided by the price, and skewed weights lose seven
+digits.) Epsilon and the multiplier only bound the policy between a `low` and a `high`; the best pair of them
+is found by cutting planes, each cut one warm-started program.
 """
 
 from __future__ import annotations
@@ -11,325 +13,279 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
-from blindcal.cells import number_text
-from blindcal.checks import Array, Integers, nonnegative, numbers
-from blindcal.errors import BlindcalError, InputError
+from blindcal.checks import Array
+from blindcal.errors import CertificateError
+from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.highs import passed, run
-from blindcal.policies.policy import Limits, label_tops
+from blindcal.policies.orbits import Orbits
 
-_FEASIBLE = 1e-12
-# Lighter secrets than this cannot be seen by the solver: their probabilities are set afterwards.
+_OPTIONS = {"presolve": "off", "solver": "choose"}
+_ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
+_GAP = 1e-9
+_CUTS = 60
+# Below this weight a program's tolerance says nothing of the decision: the evidence does.
 _LIGHTEST = 1e-11
-_SAME_VERTEX = 1e-12
+# A row exactly at the least success is met by a rounding or not at all.
+_ROOM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """`p[secret, decision]`, its expected loss `value`, the adversary's `success`, mean over the slots."""
+    """The best policy found: `accept[secret]`, its conference `error`, and a `bound` that no policy can beat.
 
-    p: Array
-    value: float
+    `success` is the adversary's chance of a correct guess, mean over the slots (the reviews of a paper).
+    """
+
+    accept: Array
+    error: float
+    bound: float
     success: float
 
 
-def solve(
-    weight: ArrayLike,
-    loss: ArrayLike,
-    labels: ArrayLike | None = None,
-    success: float | None = None,
-    steady: bool = False,
-    epsilon: float | None = None,
-    multiplier: float | None = None,
-    posterior_cap: float | None = None,
-) -> Solution:
-    """The least expected loss within the limits, for one instance: `loss[secret, decision]`.
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """What proves a bound. To accept an orbit costs `-lean - total - share.T @ price` a unit of weight, on
+    top of `constant`; with the rows priced in, only the range of the policy still limits it."""
 
-    For two decisions 0 is accept and 1 is reject, so the losses of a belief are `[1-favor, favor]`.
+    constant: float
+    total: float
+    price: Array
+    corners: Array
 
-    >>> favor = np.array([0.9, 0.2])
-    >>> solution = solve([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
-    >>> print(f"{solution.value:.6f}")
-    0.380000
-    """
-    return Program(weight, loss, labels, Limits(success, steady, epsilon, multiplier, posterior_cap)).solve()
+    def bound(self, o: Orbits, fixed: Array) -> float:
+        """The least error of any policy over these orbits, which may be finer than those of the program."""
+        cost = 1.0 - 2.0 * o.favor - self.total - self.price @ o.share
+        pull = o.weight * cost * (fixed < 0.0)
+        least = self.corners @ [np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()]
+        return self.constant + float(least.min()) + float(o.weight @ o.favor)
 
 
 class Program:
-    """One instance held by the solver, so that a next solve at another success or price starts warm."""
+    """The program of one belief, warm between solves: `solve()`, `solve(price=...)`, `solve(success=...)`.
 
-    def __init__(
-        self,
-        weight: ArrayLike,
-        loss: ArrayLike,
-        labels: ArrayLike | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        self.weight = nonnegative("weight", weight)
-        self.loss = numbers("loss", loss)
-        self.limits = Limits() if limits is None else limits
-        if self.weight.ndim != 1 or self.loss.shape[:1] != self.weight.shape or self.loss.ndim != 2:
-            raise InputError(
-                f"weight[secret] and loss[secret, decision] do not fit: "
-                f"{self.weight.shape} and {self.loss.shape}"
-            )
-        if abs(self.weight.sum() - 1.0) > 1e-9:
-            raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
-        self.labels = _slots(labels, self.weight.size)
-        self.tops = label_tops(self.weight, self.labels)
-        _achievable(self.limits, self.tops)
-        self._columns = _Columns(self.weight.size, self.loss.shape[1], self.labels.shape[0])
-        self._highs = _load(*_model(self))
-
-    def solve(self, *, success: float | None = None, price: float = 0.0) -> Solution:
-        """The least `loss + price*success` within the limits, `success` replacing the limit's if given."""
-        limit = self.limits.success if success is None else success
-        if success is not None:
-            _achievable(Limits(success=success), self.tops)
-        slots = self._columns.slots
-        cost = np.full(slots * self._columns.decisions, price / slots)
-        columns = self._columns.guess(0) + np.arange(cost.size, dtype=np.int32)
-        self._highs.changeColsCost(cost.size, columns.astype(np.int32), cost)
-        ceiling = highspy.kHighsInf if limit is None else slots * max(limit, float(self.tops.mean()))
-        self._highs.changeRowBounds(0, -highspy.kHighsInf, ceiling)
-        return self._run()
-
-    def least_leaking(self) -> Solution:
-        """Among the policies of least loss within no limit at all, the one of least success."""
-        best = self.loss.min(axis=1, keepdims=True)
-        upper = np.where(self.loss <= best, self.weight[:, None], 0.0).ravel()
-        self._bound(upper)
-        free = Program.solve(self, success=1.0, price=1.0)
-        self._bound(np.repeat(self.weight, self.loss.shape[1]))
-        return free
-
-    def _bound(self, upper: Array) -> None:
-        columns = np.arange(upper.size, dtype=np.int32)
-        self._highs.changeColsBounds(upper.size, columns, np.zeros(upper.size), upper)
-
-    def _run(self) -> Solution:
-        status = run(self._highs)
-        if status != highspy.HighsModelStatus.kOptimal:
-            # Presolve calls tight programs infeasible by a rounding: try once more without it.
-            self._highs.clearSolver()
-            self._highs.setOptionValue("presolve", "off")
-            status = run(self._highs)
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise BlindcalError(f"the solver stopped: {self._highs.modelStatusToString(status)}")
-        values = np.asarray(self._highs.getSolution().col_value)
-        p = _polished(self, values)
-        mass = self.weight[:, None] * p
-        tops = sum(label_tops(column, self.labels).mean() for column in mass.T)
-        return Solution(p, float((mass * self.loss).sum()), float(tops))
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Where each variable lies: x[r, d], then t[slot, d], P(d), lo[d] and hi[d]."""
-
-    secrets: int
-    decisions: int
-    slots: int
-
-    def guess(self, slot: int) -> int:
-        return (self.secrets + slot) * self.decisions
-
-    def outcome(self) -> int:
-        return self.guess(self.slots)
-
-    def low(self) -> int:
-        return self.outcome() + self.decisions
-
-    def high(self) -> int:
-        return self.low() + self.decisions
-
-    def count(self) -> int:
-        return self.high() + self.decisions
-
-
-class _Rows:
-    """Rows of `lower <= a x <= upper`, gathered block by block."""
-
-    def __init__(self) -> None:
-        self.row: list[Array] = []
-        self.column: list[Array] = []
-        self.value: list[Array] = []
-        self.lower: list[Array] = []
-        self.upper: list[Array] = []
-        self.count = 0
-
-    def add(self, lower: ArrayLike, upper: ArrayLike, *terms: tuple[ArrayLike, ArrayLike, ArrayLike]) -> None:
-        """One row for each entry of `upper`; each term is (row within the block, column, coefficient)."""
-        high = np.atleast_1d(np.asarray(upper, dtype=np.float64))
-        for row, column, value in terms:
-            r, c, v = (np.ravel(a) for a in np.broadcast_arrays(row, column, value))
-            self.row.append(r + self.count)
-            self.column.append(c)
-            self.value.append(v.astype(np.float64))
-        self.lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), high.shape))
-        self.upper.append(high)
-        self.count += high.size
-
-
-def _model(program: Program) -> tuple[Array, Array, Array, _Rows]:
-    """Cost, column bounds and rows of the general program."""
-    w, loss = program.weight, program.loss
-    at, free = program._columns, highspy.kHighsInf
-    n, decisions = loss.shape
-    x = np.arange(n * decisions).reshape(n, decisions)
-    t = at.guess(0) + np.arange(at.slots * decisions).reshape(at.slots, decisions)
-    d = np.arange(decisions)
-    rows = _Rows()
-    rows.add(-free, free, (0, t, 1.0))
-    rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
-    rows.add(np.zeros(decisions), np.zeros(decisions), (d, x, 1.0), (d, at.outcome() + d, -1.0))
-    caps = _posterior_caps(program)
-    for slot, labels in enumerate(program.labels):
-        count = int(labels.max()) + 1
-        named = labels >= 0
-        row, mass = labels[named][:, None] * decisions + d, x[named]
-        every = np.arange(count)[:, None] * decisions + d
-        rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), (every, t[slot], -1.0))
-        if caps is not None:
-            ceiling = (every, at.outcome() + d, -caps[slot])
-            rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), ceiling)
-    _add_box(rows, program, x)
-    upper = np.full(at.count(), 1.0)
-    upper[x] = w[:, None]
-    cost = np.zeros(at.count())
-    cost[x] = loss
-    return cost, np.zeros(at.count()), upper, rows
-
-
-def _posterior_caps(program: Program) -> Array | None:
-    """Each slot's largest allowed posterior: its own from the scores alone if steady, and the cap."""
-    caps = program.tops if program.limits.steady else np.ones_like(program.tops)
-    if program.limits.posterior_cap is not None:
-        caps = np.minimum(caps, np.maximum(program.limits.posterior_cap, program.tops.max()))
-    return caps if program.limits.steady or program.limits.posterior_cap is not None else None
-
-
-def _add_box(rows: _Rows, program: Program, x: Integers) -> None:
-    """`lo[d]*weight <= x <= hi[d]*weight`, `hi <= e^eps lo`, `sum_d hi <= multiplier`."""
-    limits, at, free = program.limits, program._columns, highspy.kHighsInf
-    if limits.epsilon is None and limits.multiplier is None:
-        return
-    heavy = program.weight >= _LIGHTEST
-    d = np.arange(x.shape[1])
-    xs, size = x[heavy], x[heavy].size
-    row = np.arange(size).reshape(xs.shape)
-    w = program.weight[heavy][:, None]
-    rows.add(-free, np.zeros(size), (row, xs, 1.0), (row, at.high() + d, -w))
-    if limits.epsilon is not None:
-        rows.add(-free, np.zeros(size), (row, xs, -1.0), (row, at.low() + d, w))
-        shrink = float(np.exp(-limits.epsilon))
-        rows.add(-free, np.zeros(d.size), (d, at.high() + d, shrink), (d, at.low() + d, -1.0))
-        rows.add(-free, 1.0, (0, at.low() + d, 1.0))
-    rows.add(1.0, free, (0, at.high() + d, 1.0))
-    if limits.multiplier is not None:
-        rows.add(-free, limits.multiplier, (0, at.high() + d, 1.0))
-
-
-def _polished(program: Program, values: Array) -> Array:
-    """The solver's `x` as probabilities that sum to 1 and keep the box; the lightest secrets are set here."""
-    limits, at = program.limits, program._columns
-    n, decisions = program.loss.shape
-    low, high = np.zeros(decisions), np.ones(decisions)
-    if limits.epsilon is not None or limits.multiplier is not None:
-        high = np.clip(values[at.high() : at.high() + decisions], 0.0, 1.0)
-    if limits.epsilon is not None:
-        low = np.clip(values[at.low() : at.low() + decisions], high * np.exp(-limits.epsilon), high)
-    x = np.maximum(values[: n * decisions].reshape(n, decisions), 0.0)
-    total = x.sum(axis=1, keepdims=True)
-    light = (program.weight < _LIGHTEST) | (total[:, 0] <= 0.0)
-    p = np.clip(x / np.where(light[:, None], 1.0, total), low, high)
-    p[light] = _cheapest(program.loss[light], low, high)
-    return _summing_to_one(p, low, high)
-
-
-def _cheapest(loss: Array, low: Array, high: Array) -> Array:
-    """From `low`, fill up the decisions of least loss first, each to `high`, until they sum to 1."""
-    order = np.argsort(loss, axis=1, kind="stable")
-    room = (high - low)[order]
-    used = np.concatenate([np.zeros((len(loss), 1)), np.cumsum(room, axis=1)[:, :-1]], axis=1)
-    filled = np.clip(1.0 - low.sum() - used, 0.0, room)
-    p = np.broadcast_to(low, loss.shape).copy()
-    np.put_along_axis(p, order, low[order] + filled, axis=1)
-    return p
-
-
-def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
-    """Move each row to sum 1, using the room it has up to `high` or down to `low` in proportion."""
-    missing = 1.0 - p.sum(axis=1, keepdims=True)
-    missing = np.where(np.abs(missing) > 1e-15, missing, 0.0)
-    room = np.where(missing > 0.0, high - p, p - low)
-    total = room.sum(axis=1, keepdims=True)
-    return p + missing * room / np.where(total > 0.0, total, 1.0)
-
-
-def trace(weight: Array, favor: Array, labels: Integers) -> tuple[Array, Array, Array]:
-    """The exact frontier of one labeled belief: both errors and the accept table at each vertex.
-
-    Between two vertices the program that prices success at their chord's slope finds a better one, or shows
-    that there is none. A mixture of neighboring tables is optimal too: success is convex in the policy.
+    `fixed[orbit]` is 1 or 0 where the decision is given, else -1; by default what is never decided against.
     """
-    program = Program(weight, np.stack([1.0 - favor, favor], axis=-1), labels)
-    start, end = program.least_leaking(), program.solve(success=float(program.tops.mean()))
-    vertices = [start]
-    pending = [(start, end)]
-    while pending:
-        left, right = pending.pop()
-        between = _between(program, left, right)
-        if between is None:
-            vertices.append(right)
-        else:
-            pending += [(between, right), (left, between)]
-    points = np.array([(v.value, max(float(weight.sum()) - v.success, 0.0)) for v in vertices])
-    points = np.maximum.accumulate(points, axis=0)
-    return points[:, 0], points[:, 1], np.stack([v.p[:, 0] for v in vertices])
 
+    def __init__(self, grouped: Orbits, guarantee: Guarantee, fixed: Array | None = None) -> None:
+        self.guarantee = guarantee
+        self.orbits = grouped
+        self.size = self.orbits.weight.size
+        self.fixed = beyond_doubt(self.orbits.favor, guarantee.never_against) if fixed is None else fixed
+        self.corners = guarantee.corners
+        self._check_cap()
+        self._solver: Any = None
+        self._counts = guarantee.spends
+        self.searched = False
+        self.dual = self.unpriced()
 
-def _between(program: Program, left: Solution, right: Solution) -> Solution | None:
-    """A vertex below the chord from `left` to `right`, if there is one."""
-    run, rise = left.success - right.success, right.value - left.value
-    if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
-        return None
-    price = rise / run
-    found = program.solve(success=1.0, price=price)
-    gain = left.value + price * left.success - (found.value + price * found.success)
-    return found if gain > _SAME_VERTEX * (1.0 + price) else None
+    def unpriced(self) -> Dual:
+        """What bounds every policy, whatever its rows: only its range limits it."""
+        return Dual(0.0, 0.0, np.zeros(self.orbits.slot.size), self.corners)
 
+    @property
+    def lean(self) -> Array:
+        """`2*favor - 1`: what accepting gains over rejecting, per unit of weight."""
+        return 2.0 * self.orbits.favor - 1.0
 
-def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
-    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody; by default one slot, the
-    secret itself."""
-    if labels is None:
-        return np.arange(secrets, dtype=np.int64)[None, :]
-    array = np.asarray(labels)
-    if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2 or array.shape[1] != secrets:
-        raise InputError(
-            f"labels must be integers [slot, secret] for {secrets} secrets, found {array.dtype} {array.shape}"
+    @property
+    def scores_only(self) -> float:
+        """The adversary's success before any decision, mean over reviews."""
+        o = self.orbits
+        return float(_by_group(o.mass, o) @ o.size) / int(o.size.sum())
+
+    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
+        """The best policy; success costs `price` a unit (mean over reviews), or is at most `success`."""
+        counted = price > 0.0 or success is not None
+        easy = self._without_program(counted)
+        self.searched = easy is None
+        if easy is not None:
+            self.dual = self.unpriced()
+            return easy
+        if counted and not self._counts:
+            self._counts, self._solver = True, None
+        if self._solver is None:
+            self._solver = self._model()
+        costs = price * self._success_cost()
+        columns = np.arange(self.size + 1, self.size + 1 + costs.size, dtype=np.int32)
+        self._solver.changeColsCost(columns.size, columns, costs)
+        last = self._solver.getNumRow() - 1
+        most = np.inf if success is None else max(success, self.scores_only) + _ROOM
+        self._solver.changeRowBounds(last, -np.inf, most)
+        accept, bound, self.dual = self._search()
+        return self._solved(accept, bound + float(self.orbits.weight @ self.orbits.favor))
+
+    def _without_program(self, counted: bool) -> Solution | None:
+        """What needs no program: public decisions, one-sided evidence, only the range limited."""
+        if self.guarantee.name == "public":
+            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 0.0)))
+        one_sided = (self.lean >= 0.0).all() or (self.lean <= 0.0).all()
+        if one_sided:
+            return self._solved(np.full(self.size, float((self.lean > 0.0).any())))
+        limited = self.guarantee.name == "steady" or (
+            self.guarantee.name == "average" and not self.guarantee.spends
         )
-    slots = [np.unique(np.maximum(slot, -1), return_inverse=True)[1] - (slot < 0).any() for slot in array]
-    return np.stack(slots).astype(np.int64)
+        if limited or counted or self.guarantee.posterior_cap is not None:
+            return None
+        return self._solved(self._evidence())
 
+    def _evidence(self) -> Array:
+        """The best policy that only its range limits: a corner of the range decides by the evidence."""
+        choices = [np.where(self.lean > 0.0, high, low) for low, high in self.corners]
+        choices = [np.where(self.fixed >= 0.0, self.fixed, accept) for accept in choices]
+        return max(choices, key=lambda accept: float(self.orbits.weight @ (self.lean * accept)))
 
-def _achievable(limits: Limits, tops: Array) -> None:
-    if limits.success is not None and limits.success < tops.mean() - _FEASIBLE:
-        raise InputError(
-            f"success {limits.success} cannot be achieved: the scores alone give {float(tops.mean())}"
+    def _check_cap(self) -> None:
+        cap = self.guarantee.posterior_cap
+        if cap is not None and cap < self.orbits.top.max(initial=0.0) - 1e-12:
+            raise CertificateError(
+                f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named, "
+                f"in one paper at least, with probability {self.orbits.top.max():.6g}"
+            )
+
+    # Columns: x of each orbit, P(accept), then for each group of slots its top accepted and rejected mass.
+
+    def _model(self) -> Any:
+        """Rows `low <= share @ x - chance * P(accept) - accepted[slot] + rejected[slot] <= high`."""
+        o, name = self.orbits, self.guarantee.name
+        zero, infinite = np.zeros(o.slot.size), np.full(o.slot.size, np.inf)
+        blocks: list[Any] = [self._block(-np.ones(1), 0.0, 0.0, np.zeros(1), np.zeros(1), total=True)]
+        if name == "steady":
+            blocks.append(self._block(-o.top, 0.0, 0.0, o.mass - o.top, zero))
+        if self._counts:
+            blocks.append(self._block(zero, -1.0, 0.0, -infinite, zero))
+            blocks.append(self._block(zero, 0.0, 1.0, o.mass, infinite))
+        if name == "average" and not self.guarantee.spends:
+            blocks.append(self._block(zero, -1.0, 0.0, o.mass - o.top, zero))
+        cap = self.guarantee.posterior_cap
+        if cap is not None and name != "steady":
+            blocks.append(self._block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
+        budget = np.concatenate([np.zeros(self.size + 1), self._success_cost()])
+        blocks.append((sparse.csc_array(budget[None]), np.full(1, -np.inf), np.full(1, np.inf)))
+        matrix = sparse.csc_array(sparse.vstack([matrix for matrix, _, _ in blocks]))
+        cost = np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)])
+        rows = np.concatenate([low for _, low, _ in blocks]), np.concatenate([high for _, _, high in blocks])
+        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), rows, _OPTIONS)
+
+    def _block(
+        self, chance: Array, accepted: float, rejected: float, low: Array, high: Array, total: bool = False
+    ) -> tuple[Any, Array, Array]:
+        o = self.orbits
+        x = sparse.csc_array(np.ones((1, self.size))) if total else o.share
+        slot = sparse.coo_array(
+            (np.ones(o.slot.size), (np.arange(o.slot.size), o.slot)), shape=(o.slot.size, o.size.size)
         )
-    if limits.posterior_cap is not None and limits.posterior_cap < tops.max() - _FEASIBLE:
-        raise InputError(
-            f"posterior_cap {limits.posterior_cap} cannot be achieved: "
-            f"the scores alone give {float(tops.max())}"
-        )
+        slots = sparse.coo_array((1, o.size.size)) if total else slot
+        columns = [x, sparse.coo_array(chance[:, None]), accepted * slots, rejected * slots]
+        return sparse.hstack(columns), low, high
+
+    def _success_cost(self) -> Array:
+        """Success is the mean over reviews of the top accepted plus the top rejected mass of their slots."""
+        share = self.orbits.size / self.orbits.size.sum()
+        return np.concatenate([share, share])
+
+    def _search(self) -> tuple[Array, float, Dual]:
+        """The best policy over all ranges, and a bound: cutting planes on the convex cost of a range."""
+        corners = self._open_corners()
+        point, best, cuts, prices = corners[-1], (np.inf, np.zeros(0)), [], []
+        for _ in range(_CUTS):
+            cost, accept, slope, price = self._at(*point)
+            if cost < best[0]:
+                best = (cost, accept)
+            cuts.append(np.concatenate([slope, [cost - slope @ point]]))
+            prices.append(price)
+            bound, point, parts = _lowest(np.array(cuts), corners)
+            if best[0] - bound <= _GAP:
+                break
+        constant, mixed = float(parts @ np.array(cuts)[:, 2]), parts @ np.array(prices)
+        return best[1], bound, Dual(constant, float(mixed[0]), mixed[1:], corners)
+
+    def _open_corners(self) -> Array:
+        """Corners that leave room for what is never decided against; the widest range comes last."""
+        corners = self.corners
+        if (self.fixed == 1.0).any():
+            corners = corners[corners[:, 1] == 1.0]
+        if (self.fixed == 0.0).any():
+            corners = corners[corners[:, 0] == 0.0]
+        if not len(corners):
+            raise CertificateError(
+                "never-against cannot be kept together with epsilon or a multiplier below 2: a paper has "
+                "strong evidence both ways, depending on its reviewers"
+            )
+        whole = corners[(corners[:, 0] == 0.0) & (corners[:, 1] == 1.0)]
+        return whole if len(whole) else corners
+
+    def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
+        """Inside a range: cost, accept, slopes of the cost in (low, high), prices of the rows."""
+        weight, free = self.orbits.weight, self.fixed < 0.0
+        # A range that is one point may come out a rounding wrong way round, which no solver takes.
+        high = max(low, high)
+        least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
+        self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
+        run_solver(self._solver)
+        solution = self._solver.getSolution()
+        x = np.asarray(solution.col_value)[: self.size]
+        pull = np.asarray(solution.col_dual)[: self.size] * weight * free
+        light = weight < _LIGHTEST
+        accept = np.clip(x / np.where(light, 1.0, weight), low, high)
+        accept = np.where(light, np.where(self.lean > 0.0, high, low), accept)
+        slopes = np.array([np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()])
+        total, *rows = np.asarray(solution.row_dual)[:-1]
+        prices = np.append(total, np.reshape(rows, (-1, self.orbits.slot.size)).sum(axis=0))
+        return self._solver.getObjectiveValue(), np.where(free, accept, self.fixed), slopes, prices
+
+    def _solved(self, accept: Array, bound: float | None = None) -> Solution:
+        o = self.orbits
+        error = float(o.weight @ (accept * (1.0 - o.favor) + (1.0 - accept) * o.favor))
+        accepted = o.share @ (o.weight * accept)
+        tops = _by_group(accepted, o) + _by_group(o.mass - accepted, o)
+        success = float(tops @ o.size) / int(o.size.sum())
+        return Solution(accept[o.of], error, error if bound is None else bound, success)
 
 
-def _load(cost: Array, lower: Array, upper: Array, rows: _Rows) -> Any:
-    entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
-    matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
-    bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
-    return passed(matrix, cost, (lower, upper), bounds)
+def _by_group(values: Array, o: Orbits) -> Array:
+    """The largest value in each group of tied slots."""
+    return np.asarray(values.reshape(o.size.size, o.mass.size // o.size.size).max(axis=1, initial=0.0))
+
+
+def beyond_doubt(favor: Array, sure: float | None) -> Array:
+    """1 or 0 where the evidence is too strong to be decided against, else -1."""
+    if sure is None:
+        return np.full(favor.shape, -1.0)
+    return np.where(favor >= sure, 1.0, np.where(1.0 - favor >= sure, 0.0, -1.0))
+
+
+def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
+    """The least of the cuts' maximum over the corners' hull, where it is, and the cuts' parts in it."""
+    if len(corners) == 1:
+        heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
+        return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
+    at_corners, n = cuts[:, :2] @ corners.T + cuts[:, 2:], len(corners)
+    # Columns: the corners' parts in the point, then the height; a row for each cut and for the parts' sum.
+    rows = np.column_stack([at_corners, -np.ones(len(cuts))])
+    matrix = sparse.csc_array(np.vstack([rows, np.append(np.ones(n), 0.0)]))
+    columns = np.append(np.zeros(n), -np.inf), np.append(np.ones(n), np.inf)
+    limits = np.append(np.full(len(cuts), -np.inf), 1.0), np.append(np.zeros(len(cuts)), 1.0)
+    solver = passed(matrix, np.append(np.zeros(n), 1.0), columns, limits, _OPTIONS)
+    run_solver(solver)
+    found = solver.getSolution()
+    point = np.asarray(found.col_value)[:n] @ corners
+    return solver.getObjectiveValue(), point, np.abs(np.asarray(found.row_dual)[:-1])
+
+
+def run_solver(solver: Any) -> None:
+    """Solve from the last basis; a numerical failure is tried again from the start, then by other means."""
+    for again in ({}, *_ATTEMPTS):
+        for option, value in again.items():
+            solver.setOptionValue(option, value)
+        if again:
+            solver.clearSolver()
+        status = run(solver)
+        for option in again:
+            solver.setOptionValue(option, _OPTIONS[option])
+        if status == highspy.HighsModelStatus.kOptimal:
+            return
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise CertificateError("no policy keeps the requested limits")
+    raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")

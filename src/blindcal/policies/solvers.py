@@ -1,372 +1,246 @@
-"""One paper + Guarantee -> its table: the best accept probabilities that keep the promise.
+"""Belief or paper + Guarantee -> the best policy: one door to three solvers, chosen by the belief.
 
-One linear program a paper, in `x = weight * accept`, with one row for each slot and author. Tuples that the
-public data cannot tell apart (authors with the same parameters and chances, slots with the same score) share
-one column, so the table treats them alike. Epsilon and the multiplier only bound the table between a `low`
-and a `high`; the best pair of them is found by cutting planes, each cut one warm-started program.
+In closed form where the secret itself is guessed and nothing but success, or epsilon and the multiplier, is
+limited, and for two secrets; by a linear program where labels are guessed, with a column for each tuple of
+reviewers; and with fewer columns where there are too many tuples for that (`lumps`). Every limit is linear in
+the policy. A plan solves each of its papers through the same `solve`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import exp
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
-import highspy
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
+from numpy.typing import ArrayLike
 
-from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.cases import PaperCase
-from blindcal.checks import Array, Integers
-from blindcal.errors import CertificateError
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.highs import passed, run
+from blindcal.cells import number_text
+from blindcal.checks import Array, Integers, within
+from blindcal.errors import InputError
+from blindcal.policies.frontiers import frontier
+from blindcal.policies.guarantees import UNLIMITED, Guarantee
+from blindcal.policies.lumps import CrowdProgram, LumpedProgram
+from blindcal.policies.orbits import orbits, single_orbits
+from blindcal.policies.pairwise import pair_policy
+from blindcal.policies.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
+from blindcal.policies.programs import Program, Solution
 
-_OPTIONS = {"presolve": "off", "solver": "choose"}
-_ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
-_GAP = 1e-9
-_CUTS = 60
-_ALIKE = 1e-9
-# Below this weight a program's tolerance says nothing of the decision: the evidence does.
-_LIGHTEST = 1e-11
+# More tuples than this share columns.
+MOST_COLUMNS = 30_000
+_SLACK = 1e-12
+_RARE = 1e-8
+_UNIT = 2.0**-53
+_LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
+_DEFAULT = Guarantee()
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A paper's table, its expected share of wrong decisions, and a bound that no table can beat.
+def solve(
+    of: Belief | PaperCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
+) -> Solution:
+    """The policy of least conference error under a guarantee, for one belief or one paper, with its bound.
 
-    `success` is the mean over the paper's reviews of the adversary's chance of naming the author.
+    `success`: besides, the adversary's chance of a correct guess, mean over the slots, at most this. A budget
+    (`added_success`) is that of this one belief, unless `success` is its share of it.
+
+    >>> found = solve(Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None))
+    >>> found.accept, round(found.error, 6), found.success
+    (array([1., 1.]), 0.38, 0.6)
     """
+    if isinstance(of, PaperCase):
+        return program(of, guarantee).solve(success=success)
+    _check_achievable(of, guarantee, success)
+    accept = _closed_form(of, guarantee, success)
+    if accept is None:
+        return _by_program(of, guarantee, success)
+    policy = unchecked_policy(accept)
+    error = float(policy.conference_error(of))
+    return Solution(accept, error, error, 1.0 - float(policy.adversary_error(of)))
 
-    accept: Array
-    error: float
-    bound: float
-    success: float
 
+def private_policy(
+    belief: Belief, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
+) -> Policy:
+    """The policy of least conference error under a guarantee, for each instance of `belief`.
 
-@dataclass(frozen=True, eq=False)
-class Orbits:
-    """Tuples that look alike, as one: `of[n]` names each tuple's orbit.
-
-    `share[row, orbit]`: the part of an orbit's mass that one author has in one slot (mean over tied slots);
-    `mass[row]` is that author's chance before any decision, `top[row]` the largest one of the row's slot,
-    `slot[row]` the row's group of tied slots and `size[group]` how many slots that is.
+    >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
+    >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0))).accept
+    array([0.9, 0.1])
+    >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0), multiplier=1.5)).accept.round(6)
+    array([0.9375, 0.4375])
+    >>> private_policy(belief, Guarantee("none", epsilon=None), success=0.7).accept
+    array([1.  , 0.75])
+    >>> private_policy(belief, Guarantee("steady")).accept  # here no decision may reveal anything at all
+    array([1., 1.])
     """
-
-    of: Integers
-    weight: Array
-    favor: Array
-    share: Any
-    mass: Array
-    top: Array
-    slot: Integers
-    size: Integers
+    _check_achievable(belief, guarantee, success)
+    accept = _closed_form(belief, guarantee, success)
+    if accept is None:
+        each = [_by_program(one, guarantee, success).accept for one in _instances(belief)]
+        accept = np.reshape(each, belief.weight.shape)
+    return unchecked_policy(accept)
 
 
-def orbits(case: PaperCase, belief: Belief) -> Orbits:
-    """Group the tuples of a case by what the public data can tell of them."""
-    if belief.entry is not None and belief.labels is not None:
-        return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
-    return _grouped(case.tuples, belief, *case.look_alikes)
+def limit_frontier(
+    belief: Belief,
+    limit: str,
+    values: ArrayLike,
+    guarantee: Guarantee = UNLIMITED,
+    *,
+    success: float | None = None,
+) -> Array:
+    """Least conference error `[values, ...]` at each value of one limit, the rest of the guarantee kept.
 
-
-def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> Orbits:
-    """Tuples with one accept probability as an orbit, whatever their weights; every author keeps its row."""
-    groups, size = len(labels), int(entry.max()) + 1
-    weight = np.bincount(entry, belief.weight, size).astype(np.float64)
-    # Where an orbit weighs nothing its tuples count alike.
-    part = np.where(weight[entry] > 0.0, belief.weight, 1.0)
-    part = part / np.bincount(entry, part, size)[entry]
-    row, named = np.arange(groups)[:, None] * kinds + labels, labels >= 0
-    value, column = (np.broadcast_to(each, labels.shape)[named] for each in (part, entry))
-    share = sparse.coo_array((value, (row[named], column)), shape=(groups * kinds, size)).tocsc()
-    mass = share @ weight
-    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
-    favor = np.bincount(entry, part * belief.favor, size).clip(0.0, 1.0)
-    slot, single = np.arange(groups).repeat(kinds), np.ones(groups, dtype=np.int64)
-    return Orbits(np.arange(size), weight, favor, share, mass, top, slot, single)
-
-
-def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> Orbits:
-    """Tuples that look alike as an orbit. Kind -1 is nobody, who has no row."""
-    kinds, groups = int(kind.max()) + 1, int(group.max()) + 1
-    looks = kind[rows]
-    for g in range(groups):
-        looks[:, group == g] = np.sort(looks[:, group == g], axis=1)
-    key = np.zeros(len(rows), dtype=np.int64)
-    for column in looks.T:
-        key = key * (kinds + 1) + column + 1
-    _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    weight = np.bincount(of, belief.weight).astype(np.float64)
-    if (np.abs(belief.weight * count[of] - weight[of]) > _ALIKE * weight[of]).any():
-        raise CertificateError("tuples that look alike must have equal weights")
-    favor = np.bincount(of, belief.favor) / count
-    look, tied = looks[first], np.bincount(group)
-    value = 1.0 / (tied[group] * np.bincount(kind + 1)[look + 1])
-    row, column = group * kinds + look, np.arange(first.size)[:, None] + 0 * look
-    named = look >= 0
-    share = sparse.coo_array(
-        (value[named], (row[named], column[named])), shape=(groups * kinds, first.size)
-    ).tocsc()
-    mass = share @ weight
-    top = mass.reshape(groups, kinds).max(axis=1, initial=0.0).repeat(kinds)
-    return Orbits(of, weight, favor, share, mass, top, np.arange(groups).repeat(kinds), tied)
-
-
-def range_corners(epsilon: float | None, multiplier: float | None) -> Array:
-    """Corners `[corner, (low, high)]` of the region that the limits leave to the range of a table.
-
-    epsilon: `high <= e^eps low` and `1-low <= e^eps (1-high)`, a triangle between the two constants and
-    randomized response; multiplier: `high - low <= multiplier - 1` cuts its tip off.
-
-    >>> range_corners(None, None).tolist()
-    [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    >>> range_corners(0.0, None).tolist()
-    [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
+    >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
+    array([0.38, 0.26, 0.14])
     """
-    low = 0.0 if epsilon is None else 1.0 / (1.0 + exp(epsilon))
-    corners = [[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]]
-    widest = 1.0 - 2.0 * low
-    if multiplier is None or widest <= multiplier - 1.0:
-        return np.array(corners)
-    cut = (multiplier - 1.0) / widest
-    tip = np.array(corners[2])
-    return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
+    if limit not in _LIMITS:
+        raise InputError(f"limit must be one of {', '.join(_LIMITS)}, found {limit!r}")
+    errors = []
+    for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
+        within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})
+        most = value if limit == "success" else success
+        errors.append(private_policy(belief, within_it, success=most).conference_error(belief))
+    return np.stack(errors)
 
 
-@dataclass(frozen=True, eq=False)
-class Dual:
-    """What proves a bound. To accept an orbit costs `-lean - total - share.T @ price` a unit of weight, on
-    top of `constant`; with the rows priced in, only the range of the table still limits it."""
-
-    constant: float
-    total: float
-    price: Array
-    corners: Array
-
-    def bound(self, o: Orbits, fixed: Array) -> float:
-        """The least error of any table over these orbits, which may be finer than those of the program."""
-        cost = 1.0 - 2.0 * o.favor - self.total - self.price @ o.share
-        pull = o.weight * cost * (fixed < 0.0)
-        least = self.corners @ [np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()]
-        return self.constant + float(least.min()) + float(o.weight @ o.favor)
+def program(
+    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
+) -> Program | LumpedProgram | CrowdProgram:
+    """The program of one paper: a column for each tuple, or fewer where they are more than `most_columns`."""
+    if case.settled:
+        guarantee = Guarantee("public", epsilon=None)
+    if not case.listed:
+        return CrowdProgram(case, guarantee)
+    grouped = orbits(case, case.belief if belief is None else belief)
+    if grouped.weight.size <= most_columns:
+        return Program(grouped, guarantee)
+    return LumpedProgram(grouped, guarantee)
 
 
-class PaperProgram:
-    """The program of one paper, warm between solves: `solve()`, `solve(price=...)`, `solve(success=...)`."""
+def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
+    """The scores alone already reveal so much: no policy keeps a lower limit."""
+    if success is not None:
+        within("success", success, 0.0, 1.0)
+    if success is None and guarantee.posterior_cap is None:
+        return
+    tops = label_tops(belief.weight, belief.labels)
+    for name, limit, least in (
+        ("success", success, tops.mean(axis=-1)),
+        ("posterior cap", guarantee.posterior_cap, tops.max(axis=-1)),
+    ):
+        if limit is not None and (limit < least - _SLACK).any():
+            raise InputError(
+                f"{name} {limit:g} is below what the scores alone give: "
+                f"{int((limit < least - _SLACK).sum())} of {least.size} instances, up to "
+                f"{number_text(least.max())}"
+            )
 
-    def __init__(self, grouped: Orbits, guarantee: Guarantee) -> None:
-        self.guarantee = guarantee
-        self.orbits = grouped
-        self.size = self.orbits.weight.size
-        self.fixed = beyond_doubt(self.orbits.favor, guarantee.never_against)
-        self.corners = range_corners(guarantee.epsilon, guarantee.multiplier)
-        self._check_cap()
-        self._solver: Any = None
-        self.searched = False
-        self.dual = self.unpriced()
 
-    def unpriced(self) -> Dual:
-        """What bounds every table, whatever its rows: only its range limits it."""
-        return Dual(0.0, 0.0, np.zeros(self.orbits.slot.size), self.corners)
+# Closed forms, for all instances at once.
 
-    @property
-    def lean(self) -> Array:
-        """`2*favor - 1`: what accepting gains over rejecting, per unit of weight."""
-        return 2.0 * self.orbits.favor - 1.0
 
-    @property
-    def scores_only(self) -> float:
-        """The adversary's success before any decision, mean over reviews."""
-        o = self.orbits
-        return float(_by_group(o.mass, o) @ o.size) / int(o.size.sum())
-
-    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solved:
-        """The best table; success costs `price` a unit (mean over reviews), or is at most `success`."""
-        easy = self._without_program(price, success)
-        self.searched = easy is None
-        if easy is not None:
-            self.dual = self.unpriced()
-            return easy
-        if self._solver is None:
-            self._solver = self._model()
-        costs = price * self._success_cost()
-        columns = np.arange(self.size + 1, self.size + 1 + costs.size, dtype=np.int32)
-        self._solver.changeColsCost(columns.size, columns, costs)
-        last = self._solver.getNumRow() - 1
-        self._solver.changeRowBounds(last, -np.inf, np.inf if success is None else success)
-        table, bound, self.dual = self._search()
-        return self._solved(table, bound + float(self.orbits.weight @ self.orbits.favor))
-
-    def _without_program(self, price: float, success: float | None) -> Solved | None:
-        """Cases whose best table is known: public decisions, one-sided evidence, only the range limited."""
-        if self.guarantee.name == "public":
-            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 0.0)))
-        one_sided = (self.lean >= 0.0).all() or (self.lean <= 0.0).all()
-        if one_sided:
-            return self._solved(np.full(self.size, float((self.lean > 0.0).any())))
-        priced = self.guarantee.spends and (price > 0.0 or success is not None)
-        if self.guarantee.name == "none" or (self.guarantee.spends and not priced):
-            return None if self.guarantee.posterior_cap is not None else self._solved(self._evidence())
+def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
+    """The accept probabilities `[..., secret]`, or None where a program is needed."""
+    if guarantee.name == "public":
+        return public_policy(belief).accept
+    allowed = _allowed(belief, guarantee, success)
+    in_range = allowed is None and guarantee.name == "none" and guarantee.posterior_cap is None
+    if guarantee.never_against is not None or (belief.labels is not None and not in_range):
         return None
-
-    def _evidence(self) -> Array:
-        """The best table that only its range limits: a corner of the range decides by the evidence."""
-        tables = [np.where(self.lean > 0.0, high, low) for low, high in self.corners]
-        tables = [np.where(self.fixed >= 0.0, self.fixed, table) for table in tables]
-        return max(tables, key=lambda table: float(self.orbits.weight @ (self.lean * table)))
-
-    def _check_cap(self) -> None:
-        cap = self.guarantee.posterior_cap
-        if cap is not None and cap < self.orbits.top.max(initial=0.0) - 1e-12:
-            raise CertificateError(
-                f"posterior cap {cap:g} cannot be kept: the scores alone let someone be named, "
-                f"in one paper at least, with probability {self.orbits.top.max():.6g}"
-            )
-
-    # Columns: x of each orbit, P(accept), then for each group of slots its top accepted and rejected mass.
-
-    def _model(self) -> Any:
-        """Rows `low <= share @ x - chance * P(accept) - accepted[slot] + rejected[slot] <= high`."""
-        o, name = self.orbits, self.guarantee.name
-        zero, infinite = np.zeros(o.slot.size), np.full(o.slot.size, np.inf)
-        blocks: list[Any] = [self._block(-np.ones(1), 0.0, 0.0, np.zeros(1), np.zeros(1), total=True)]
-        if name == "steady":
-            blocks.append(self._block(-o.top, 0.0, 0.0, o.mass - o.top, zero))
-        elif self.guarantee.spends:
-            blocks.append(self._block(zero, -1.0, 0.0, -infinite, zero))
-            blocks.append(self._block(zero, 0.0, 1.0, o.mass, infinite))
-        elif name == "average":
-            blocks.append(self._block(zero, -1.0, 0.0, o.mass - o.top, zero))
-        cap = self.guarantee.posterior_cap
-        if cap is not None and name != "steady":
-            blocks.append(self._block(zero - cap, 0.0, 0.0, np.minimum(o.mass - cap, 0.0), zero))
-        budget = np.concatenate([np.zeros(self.size + 1), self._success_cost()])
-        blocks.append((sparse.csc_array(budget[None]), np.full(1, -np.inf), np.full(1, np.inf)))
-        matrix = sparse.csc_array(sparse.vstack([matrix for matrix, _, _ in blocks]))
-        cost = np.concatenate([-self.lean, np.zeros(1 + 2 * o.size.size)])
-        rows = np.concatenate([low for _, low, _ in blocks]), np.concatenate([high for _, _, high in blocks])
-        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), rows, _OPTIONS)
-
-    def _block(
-        self, chance: Array, accepted: float, rejected: float, low: Array, high: Array, total: bool = False
-    ) -> tuple[Any, Array, Array]:
-        o = self.orbits
-        x = sparse.csc_array(np.ones((1, self.size))) if total else o.share
-        slot = sparse.coo_array(
-            (np.ones(o.slot.size), (np.arange(o.slot.size), o.slot)), shape=(o.slot.size, o.size.size)
-        )
-        slots = sparse.coo_array((1, o.size.size)) if total else slot
-        columns = [x, sparse.coo_array(chance[:, None]), accepted * slots, rejected * slots]
-        return sparse.hstack(columns), low, high
-
-    def _success_cost(self) -> Array:
-        """Success is the mean over reviews of the top accepted plus the top rejected mass of their slots."""
-        share = self.orbits.size / self.orbits.size.sum()
-        return np.concatenate([share, share])
-
-    def _search(self) -> tuple[Array, float, Dual]:
-        """The best table over all ranges, and a bound: cutting planes on the convex cost of a range."""
-        corners = self._open_corners()
-        point, best, cuts, prices = corners[-1], (np.inf, np.zeros(0)), [], []
-        for _ in range(_CUTS):
-            cost, table, slope, price = self._at(*point)
-            if cost < best[0]:
-                best = (cost, table)
-            cuts.append(np.concatenate([slope, [cost - slope @ point]]))
-            prices.append(price)
-            bound, point, parts = _lowest(np.array(cuts), corners)
-            if best[0] - bound <= _GAP:
-                break
-        constant, mixed = float(parts @ np.array(cuts)[:, 2]), parts @ np.array(prices)
-        return best[1], bound, Dual(constant, float(mixed[0]), mixed[1:], corners)
-
-    def _open_corners(self) -> Array:
-        """Corners that leave room for what is never decided against; the widest range comes last."""
-        corners = self.corners
-        if (self.fixed == 1.0).any():
-            corners = corners[corners[:, 1] == 1.0]
-        if (self.fixed == 0.0).any():
-            corners = corners[corners[:, 0] == 0.0]
-        if not len(corners):
-            raise CertificateError(
-                "never-against cannot be kept together with epsilon or a multiplier below 2: a paper has "
-                "strong evidence both ways, depending on its reviewers"
-            )
-        whole = corners[(corners[:, 0] == 0.0) & (corners[:, 1] == 1.0)]
-        return whole if len(whole) else corners
-
-    def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
-        """For tables inside a range: cost, table, slopes of the cost in (low, high), prices of the rows."""
-        weight, free = self.orbits.weight, self.fixed < 0.0
-        # A range that is one point may come out a rounding wrong way round, which no solver takes.
-        high = max(low, high)
-        least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
-        self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
-        run_solver(self._solver)
-        solution = self._solver.getSolution()
-        x = np.asarray(solution.col_value)[: self.size]
-        pull = np.asarray(solution.col_dual)[: self.size] * weight * free
-        light = weight < _LIGHTEST
-        table = np.clip(x / np.where(light, 1.0, weight), low, high)
-        table = np.where(light, np.where(self.lean > 0.0, high, low), table)
-        slopes = np.array([np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()])
-        total, *rows = np.asarray(solution.row_dual)[:-1]
-        prices = np.append(total, np.reshape(rows, (-1, self.orbits.slot.size)).sum(axis=0))
-        return self._solver.getObjectiveValue(), np.where(free, table, self.fixed), slopes, prices
-
-    def _solved(self, table: Array, bound: float | None = None) -> Solved:
-        o = self.orbits
-        error = float(o.weight @ (table * (1.0 - o.favor) + (1.0 - table) * o.favor))
-        accepted = o.share @ (o.weight * table)
-        tops = _by_group(accepted, o) + _by_group(o.mass - accepted, o)
-        success = float(tops @ o.size) / int(o.size.sum())
-        return Solved(table[o.of], error, error if bound is None else bound, success)
+    if in_range:
+        return _in_range(belief, guarantee)
+    alone = guarantee.epsilon is None and guarantee.multiplier is None and guarantee.posterior_cap is None
+    if allowed is not None and alone and guarantee.name != "steady":
+        front = frontier(belief)
+        missed = np.clip(1.0 - allowed, 0.0, front.adversary_error[..., -1])
+        best: Policy = front.policy(adversary_error=missed)
+        return best.accept
+    if belief.weight.shape[-1] == 2:
+        return pair_policy(belief.weight, belief.favor, guarantee, allowed)
+    return None
 
 
-def _by_group(values: Array, o: Orbits) -> Array:
-    """The largest value in each group of tied slots."""
-    return np.asarray(values.reshape(o.size.size, o.mass.size // o.size.size).max(axis=1, initial=0.0))
+def _allowed(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
+    """The limit on success of each instance: the one given, and what the average guarantee leaves."""
+    alone: Array = label_tops(belief.weight, belief.labels).mean(axis=-1)
+    if guarantee.name != "average":
+        return None if success is None else np.full(alone.shape, success)
+    most = np.minimum(alone + guarantee.added_success, 1.0)
+    return most if success is None else np.minimum(most, np.maximum(success, alone))
 
 
-def beyond_doubt(favor: Array, sure: float | None) -> Array:
-    """1 or 0 where the evidence is too strong to be decided against, else -1."""
-    if sure is None:
-        return np.full(favor.shape, -1.0)
-    return np.where(favor >= sure, 1.0, np.where(1.0 - favor >= sure, 0.0, -1.0))
+def _in_range(belief: Belief, guarantee: Guarantee) -> Array:
+    """Accepting secrets at `high`, rejecting ones at `low`, with (low, high) a corner of the range."""
+    if guarantee.epsilon is None and guarantee.multiplier is None:
+        return evidence_policy(belief).accept
+    lean = np.sign(belief.favor - 0.5)
+    choices = [
+        np.where(lean > 0, high, np.where(lean < 0, low, 0.5 * (low + high)))
+        for low, high in guarantee.corners
+    ]
+    errors = np.stack([unchecked_policy(accept).conference_error(belief) for accept in choices])
+    # Of equal errors the first: a constant decision is preferred to randomness that buys nothing.
+    return np.asarray(np.choose(np.argmin(errors, axis=0)[..., None], choices))
 
 
-def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
-    """The least of the cuts' maximum over the corners' hull, where it is, and the cuts' parts in it."""
-    if len(corners) == 1:
-        heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
-        return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
-    at_corners = cuts[:, :2] @ corners.T + cuts[:, 2:]
-    result: Any = linprog(
-        np.concatenate([np.zeros(len(corners)), [1.0]]),
-        A_ub=np.column_stack([at_corners, -np.ones(len(cuts))]),
-        b_ub=np.zeros(len(cuts)),
-        A_eq=np.concatenate([np.ones(len(corners)), [0.0]])[None],
-        b_eq=[1.0],
-        bounds=[(0.0, 1.0)] * len(corners) + [(None, None)],
-    )
-    return float(result.fun), result.x[:-1] @ corners, np.abs(result.ineqlin.marginals)
+# Programs, one instance at a time.
 
 
-def run_solver(solver: Any) -> None:
-    """Solve from the last basis; a numerical failure is tried again from the start, then by other means."""
-    for again in ({}, *_ATTEMPTS):
-        for option, value in again.items():
-            solver.setOptionValue(option, value)
-        if again:
-            solver.clearSolver()
-        status = run(solver)
-        for option in again:
-            solver.setOptionValue(option, _OPTIONS[option])
-        if status == highspy.HighsModelStatus.kOptimal:
-            return
-        if status == highspy.HighsModelStatus.kInfeasible:
-            raise CertificateError("no table keeps the requested limits")
-    raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")
+def _by_program(belief: Belief, guarantee: Guarantee, success: float | None) -> Solution:
+    """The program's policy; limits on outcomes are kept also where these are rarer than a solver sees."""
+    allowed = _allowed(belief, guarantee, success) if guarantee.spends else success
+    most = None if allowed is None else float(allowed)
+    found = Program(single_orbits(belief), guarantee).solve(success=most)
+    if guarantee.name != "steady" and guarantee.posterior_cap is None:
+        return found
+    accept = 1.0 - _repaired(belief, 1.0 - found.accept, guarantee)
+    accept = np.clip(_repaired(belief, accept, guarantee), 0.0, 1.0)
+    policy = unchecked_policy(accept)
+    error = float(policy.conference_error(belief))
+    return Solution(accept, error, found.bound, 1.0 - float(policy.adversary_error(belief)))
+
+
+def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
+    """The posterior of an outcome of `chance[secret]`, kept also where it is rarer than the solver sees.
+
+    Raising the chance by the same r for every secret brings a posterior of mass m to the cap at
+    `r = (m - cap P) / (cap - prior)`; where the cap is the prior itself, a rare outcome is given up.
+    """
+    weight = belief.weight
+    slots = np.arange(weight.size)[None] if belief.labels is None else belief.labels
+    tops = label_tops(weight, slots)
+    caps = tops if guarantee.name == "steady" else np.ones_like(tops)
+    if guarantee.posterior_cap is not None:
+        caps = np.minimum(caps, max(guarantee.posterior_cap, float(tops.max())))
+    for slot, cap in zip(slots, caps, strict=True):
+        named = np.flatnonzero(slot >= 0)
+        _, label = np.unique(slot[named], return_inverse=True)
+        mass, prior = np.bincount(label, (weight * chance)[named]), np.bincount(label, weight[named])
+        total = weight @ chance
+        over = mass - cap * total
+        broken = over > 1e-12 * total
+        if broken.any():
+            room = np.maximum(cap - prior[broken], 1e-300)
+            # Less than a unit of 2^-53 would be lost in the chance of the other outcome.
+            raised = np.ceil(float((over[broken] / room).max()) / _UNIT) * _UNIT
+            chance = chance + raised if raised < _RARE else chance * float(total > _RARE)
+    return np.minimum(chance, 1.0)
+
+
+def _instances(belief: Belief) -> Iterator[Belief]:
+    """The instances of a belief one by one, their weights summing to 1."""
+    n = belief.weight.shape[-1]
+    weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
+    for w, f, labels in zip(weight, favor, _labels_of(belief, len(weight)), strict=True):
+        yield unchecked_belief(w / w.sum(), f, labels)
+
+
+def _labels_of(belief: Belief, count: int) -> Iterator[Integers | None]:
+    if belief.labels is None:
+        yield from [None] * count
+    else:
+        slots, n = belief.labels.shape[-2:]
+        each = np.broadcast_to(belief.labels, (*belief.weight.shape[:-1], slots, n)).reshape(-1, slots, n)
+        yield from each

@@ -24,7 +24,7 @@ Slopes = Literal["exponential", "lognormal", "equal"]
 
 
 @dataclass(frozen=True)
-class Law:
+class Population:
     """How reviewers are drawn and how scores arise.
 
     `slopes`: "exponential" with mean `slope`; "lognormal" with median `slope` and log-sd `slope_spread`; or
@@ -32,7 +32,7 @@ class Law:
     with `noise_spread` each reviewer has a noise of its own, lognormal with median `noise` and that log-sd.
     With a `grid`, each score moves to the nearest grid point (to the higher one from the middle).
 
-    >>> Law(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
+    >>> Population(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
     array([1., 1.])
     """
 
@@ -78,31 +78,31 @@ class Law:
         return score if self.grid is None else rounded(score, self.grid)
 
 
-def paper_law(noise: float, reading: str = "text") -> Law:
+def paper_population(noise: float, reading: str = "text") -> Population:
     """Appendix A: slopes Exp(1). In the text `noise` is a variance and offsets have variance 0.5; the
     published script takes both numbers as standard deviations.
 
-    >>> round(paper_law(0.25).noise, 3), round(paper_law(0.25).offset, 3)
+    >>> round(paper_population(0.25).noise, 3), round(paper_population(0.25).offset, 3)
     (0.5, 0.707)
-    >>> paper_law(0.25, "script").noise, paper_law(0.25, "script").offset
+    >>> paper_population(0.25, "script").noise, paper_population(0.25, "script").offset
     (0.25, 0.5)
     """
     nonnegative("noise", noise)
     if reading == "script":
-        return Law(slopes="exponential", offset=0.5, noise=noise)
+        return Population(slopes="exponential", offset=0.5, noise=noise)
     if reading == "text":
-        return Law(slopes="exponential", offset=math.sqrt(0.5), noise=math.sqrt(noise))
+        return Population(slopes="exponential", offset=math.sqrt(0.5), noise=math.sqrt(noise))
     raise InputError(f"reading must be text or script, found {reading!r}")
 
 
-def nips_2014_law() -> Law:
+def nips_2014_population() -> Population:
     """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1."""
-    return Law(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
+    return Population(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
 
 
-def prototype_law() -> Law:
+def prototype_population() -> Population:
     """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much."""
-    return Law(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
+    return Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
@@ -177,12 +177,12 @@ def simulate(
     papers: int,
     reviewers: int,
     per_paper: int,
-    law: Law,
+    population: Population,
     stacked: bool = False,
 ) -> Simulation:
     """`count` independent conferences; assignments uniform under even loads, or `stacked` as in the script.
 
-    >>> drawn = simulate(np.random.default_rng(1), 2, papers=4, reviewers=4, per_paper=3, law=prototype_law())
+    >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
     >>> drawn.score.shape, drawn.batch.groups
     ((2, 4, 3), 2)
     """
@@ -193,9 +193,9 @@ def simulate(
     else:
         reviewer = uniform_assignments(rng, count, papers, reviewers, per_paper)
     quality = rng.standard_normal((count, papers))
-    parameters = law.parameters(rng, (count, reviewers))
+    parameters = population.parameters(rng, (count, reviewers))
     row = np.arange(count)[:, None, None]
-    score = law.scores(rng, quality[..., None], *(value[row, reviewer] for value in parameters))
+    score = population.scores(rng, quality[..., None], *(value[row, reviewer] for value in parameters))
     return Simulation(quality, *parameters, reviewer, score)
 
 
@@ -224,13 +224,18 @@ class PooledConference:
 
 
 def pooled_conference(
-    rng: np.random.Generator, papers: int, pool: int, per_paper: int, law: Law, reviewers: int | None = None
+    rng: np.random.Generator,
+    papers: int,
+    pool: int,
+    per_paper: int,
+    population: Population,
+    reviewers: int | None = None,
 ) -> PooledConference:
     """Each paper has a uniform pool of `pool` out of `reviewers` (default: as many as papers).
 
     Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
 
-    >>> drawn = pooled_conference(np.random.default_rng(1), 5, pool=4, per_paper=2, law=prototype_law())
+    >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
     >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
     ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
     """
@@ -238,10 +243,10 @@ def pooled_conference(
     if not 1 <= per_paper <= pool <= people:
         raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
     quality = rng.standard_normal(papers)
-    slope, offset, noise = law.parameters(rng, (people,))
+    slope, offset, noise = population.parameters(rng, (people,))
     drawn = _subsets(rng, papers, people, pool)
     reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
-    score = law.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
+    score = population.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
     probability = np.full((papers, pool), per_paper / pool)
     return PooledConference(quality, slope, offset, noise, drawn, probability, reviewer, score)
 

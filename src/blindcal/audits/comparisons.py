@@ -30,7 +30,9 @@ from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, claim, keeps
 from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.planning import PaperPlan, at_most, figures, weights_digest, worst
+from blindcal.plans.figures import expected_figures
+from blindcal.plans.papers import PaperPlan, weights_digest
+from blindcal.plans.promises import at_most, worst
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
@@ -210,10 +212,10 @@ def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: flo
     readings = case.readings if isinstance(case, AmendedCase) else (None,)
     stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
     if isinstance(case, SettledCase):
-        stated = at_most(stated, case.told)
-    told = figures(belief, policy.accept, raw, factor, sample=case.sample)
-    told = replace(told, gap=paper.figures["numbers"]["gap"])
-    return PaperPlan(policy, stated, told, weights_digest(belief))
+        stated = at_most(stated, case.revealed)
+    numbers = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
+    numbers = replace(numbers, gap=paper.figures["numbers"]["gap"])
+    return PaperPlan(policy, stated, numbers, weights_digest(belief))
 
 
 def _compared(
@@ -333,7 +335,7 @@ def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
     belief = case.scores_belief
     readings = case.readings if isinstance(case, AmendedCase) else (None,)
     if guarantee.posterior_cap is not None and isinstance(case, SettledCase):
-        stated = at_most(claim(belief, policy), case.told)
+        stated = at_most(claim(belief, policy), case.revealed)
         if stated.largest_posterior > guarantee.posterior_cap:
             return False
     return all(keeps(belief, policy, guarantee, factor=one) for one in readings)

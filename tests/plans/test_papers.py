@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from blindcal.plans.menus import menu
-from blindcal.plans.planning import plan_conference, summary, within_budget
+from blindcal.plans.papers import plan_conference
+from blindcal.plans.promises import summary, within_budget
 from blindcal.policies.guarantees import Guarantee
 from oracles import agree, keeps
 from small_conferences import loaded, small_conference

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.audits.verification import _ALWAYS, Check, _close, _same_text, checks_of, report
+from blindcal.audits.comparisons import _ALWAYS, Check, _close, _same_text, checks_of, report
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import Draft, draft, with_texts
@@ -22,7 +22,7 @@ from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open
 from blindcal.decisions.releases import release
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.planning import PaperPlan, plan_conference, plan_paper
+from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference

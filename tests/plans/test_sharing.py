@@ -1,4 +1,4 @@
-"""Tables of a conference: points on the frontier, budgets over papers, frozen prices."""
+"""One budget over papers: points on the frontier, what each paper buys, frozen prices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from scipy.optimize import linprog
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
-from blindcal.plans.decks import explore, tables
+from blindcal.plans.papers import plan_conference
+from blindcal.plans.sharing import explore
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import solve
+from blindcal.policies.losses import least_loss
 from oracles import ROUNDING, Enumerator
+from papers import solve_all
 from random_cases import random_cases
 from sizes import count
 
@@ -34,8 +36,8 @@ def test_every_explored_point_is_on_the_frontier_and_success_falls_with_its_pric
         belief = case.belief
         loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
         for e, v in zip(error, success, strict=True):
-            plain = solve(belief.weight, loss, belief.labels, success=min(1.0, v + 1e-12))
-            assert e == pytest.approx(plain.value, abs=1e-7)
+            plain = least_loss(belief.weight, loss, belief.labels, success=min(1.0, v + 1e-12))
+            assert e == pytest.approx(plain.loss, abs=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [None, 2.0])
@@ -43,7 +45,7 @@ def test_a_budget_over_papers_is_spent_as_one_joint_program_would(epsilon: float
     """All papers in one program with one row for the budget: the same total of wrong decisions."""
     cases = [case for case in random_cases(17, 14, 60) if len(case.scores) > 1][:6]
     guarantee = Guarantee("average", added_success=0.01, epsilon=epsilon)
-    solved = tables(_conference(cases), guarantee)
+    solved = solve_all(_conference(cases), guarantee)
     reviews = sum(len(case.scores) for case in cases)
     spent = wrong = 0.0
     for case, accept in zip(cases, solved.accept, strict=True):
@@ -91,8 +93,8 @@ def _joint(cases: list[PaperCase], added: float, epsilon: float | None) -> float
 def test_the_same_budget_is_spent_the_same_way_again():
     cases = [case for case in random_cases(18, 12, 120) if len(case.scores) > 1]
     guarantee = Guarantee("average", added_success=0.02, epsilon=None)
-    first = tables(_conference(cases), guarantee)
-    again = tables(_conference(cases), guarantee)
+    first = solve_all(_conference(cases), guarantee)
+    again = solve_all(_conference(cases), guarantee)
     assert again.price == first.price
     for one, other in zip(first.accept, again.accept, strict=True):
         assert one.tobytes() == other.tobytes()
@@ -104,8 +106,8 @@ def test_a_frozen_price_buys_each_paper_what_it_bought_before(added: float):
     cases = random_cases(18, 24, 120)
     assert len({len(case.scores) for case in cases}) > 2
     guarantee = Guarantee("average", added_success=added, epsilon=None)
-    first = tables(_conference(cases), guarantee)
-    again = tables(_conference(cases), guarantee, price=first.price)
+    first = solve_all(_conference(cases), guarantee)
+    again = solve_all(_conference(cases), guarantee, price=first.price)
     differ = [
         not np.allclose(one, other, atol=1e-7) for one, other in zip(first.accept, again.accept, strict=True)
     ]
@@ -115,5 +117,6 @@ def test_a_frozen_price_buys_each_paper_what_it_bought_before(added: float):
 
 def test_several_workers_give_the_same_bytes():
     cases = random_cases(19, 50, 60)
-    one, two = (tables(_conference(cases), Guarantee(), workers=workers) for workers in (1, 2))
-    assert [table.tobytes() for table in one.accept] == [table.tobytes() for table in two.accept]
+    one, two = (plan_conference(_conference(cases), Guarantee(), workers=workers)[0] for workers in (1, 2))
+    assert [plan.policy.accept.tobytes() for plan in one] == [plan.policy.accept.tobytes() for plan in two]
+    assert [plan.claim for plan in one] == [plan.claim for plan in two]

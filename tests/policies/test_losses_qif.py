@@ -8,8 +8,9 @@ import pytest
 from blindcal import Policy, audit
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array
-from blindcal.policies import solve
+from blindcal.policies import least_loss
 from sizes import count
+from strategies import limits
 
 qif = pytest.importorskip("qif")
 pytestmark = pytest.mark.edge
@@ -32,7 +33,7 @@ def test_least_loss_at_a_success_agrees_with_qif() -> None:
         channel = qif.mechanism.bayes_vuln.min_loss_given_max_vuln(
             weight, loss.shape[1], success, lambda r, d, loss=loss: float(loss[r, d])
         )
-        assert solve(weight, loss, success=success).value == pytest.approx(
+        assert least_loss(weight, loss, success=success).loss == pytest.approx(
             value(weight, loss, channel), abs=1e-8
         )
 
@@ -52,7 +53,7 @@ def test_least_loss_with_labels_agrees_with_qif() -> None:
             lambda y, r, labels=labels: float(labels[r] == y),
             lambda r, d, loss=loss: float(loss[r, d]),
         )
-        assert solve(weight, loss, labels[None, :], success=success).value == pytest.approx(
+        assert least_loss(weight, loss, labels[None, :], success=success).loss == pytest.approx(
             value(weight, loss, channel), abs=1e-8
         )
 
@@ -68,7 +69,7 @@ def test_least_loss_at_an_epsilon_agrees_with_qif() -> None:
             lambda a, b, epsilon=epsilon: epsilon * (a != b),
             lambda r, d, loss=loss: float(loss[r, d]),
         )
-        assert solve(weight, loss, epsilon=epsilon).value == pytest.approx(
+        assert least_loss(weight, loss, **limits(epsilon=epsilon)).loss == pytest.approx(
             value(weight, loss, channel), abs=1e-7
         )
 

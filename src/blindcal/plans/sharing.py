@@ -1,4 +1,4 @@
-"""Conference + Guarantee -> the table of every paper, and the price of a budget that they share."""
+"""Conference + Guarantee -> how papers share one budget of added success: at one price for all."""
 
 from __future__ import annotations
 
@@ -14,26 +14,12 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.checks import Array
 from blindcal.policies.budgets import allocate, at_price
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.lumps import program
-from blindcal.policies.solvers import Solved
+from blindcal.policies.solvers import program
 from blindcal.workers import each
 
 _SAME_VERTEX = 1e-9
 # Prices at which every frontier is looked at first: wrong decisions per correct guess about a review.
 _PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
-# A budget row exactly at the least success is met by a rounding or not at all.
-_ROOM = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """One table per paper. `price`: wrong decisions per added correct guess about a review, at which a shared
-    budget was spent (None: no budget). `bounds`: a share of wrong decisions that no table of each paper
-    can beat; proved, or from a sample of tuples where they are not listed."""
-
-    accept: tuple[Array, ...]
-    price: float | None
-    bounds: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +36,7 @@ class Chain:
         return Chain(tuple(sorted({*self.points, *points})), self.reviews)
 
     def settled(self, price: float) -> bool:
-        """Whether one table is known to be the best at this price: it was, at a lower and a higher one."""
+        """Whether one policy is known to be the best at this price: it was, at a lower and a higher one."""
         below, above = (p for p in self.points if p[0] <= price), (p for p in self.points if p[0] >= price)
         left, right = max(below), min(above)
         return left[2] - right[2] <= _SAME_VERTEX or left[0] == price or right[0] == price
@@ -71,28 +57,7 @@ def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return (right[0] - left[0]) / (left[1] - right[1])
 
 
-def tables(
-    conference: Conference,
-    guarantee: Guarantee,
-    *,
-    price: float | None = None,
-    workers: int = 1,
-    advance: Callable[[int], None] | None = None,
-) -> Tables:
-    """The table of every paper, in the conference's order; `advance(n)` as papers are done.
-
-    Every table is a function of its paper's public data, the guarantee and, for a budget over all papers,
-    the price at which it was spent. A `price` that is given is kept: that of an earlier release.
-    """
-    limits, spent = limits_of(conference, guarantee, price=price, workers=workers, advance=advance)
-    # A budget's frontiers were explored before, and that was counted.
-    tell = None if guarantee.spends else advance
-    jobs = list(zip(conference.cases, limits, strict=True))
-    solved = each(partial(solve_within, guarantee=guarantee), jobs, workers=workers, advance=tell)
-    return Tables(tuple(one.accept for one in solved), spent, tuple(one.bound for one in solved))
-
-
-def limits_of(
+def shares_of(
     conference: Conference,
     guarantee: Guarantee,
     *,
@@ -100,35 +65,25 @@ def limits_of(
     workers: int = 1,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[Sequence[float | None], float | None]:
-    """What each paper may add up to in success where a budget is shared, and its price; else no limits."""
+    """What each paper's success may add up to where a budget is shared, and its price; else no limits.
+
+    The price is wrong decisions per added correct guess about a review. One that is given is kept: that of
+    an earlier release. `advance(n)` as papers are explored.
+    """
     if not guarantee.spends:
         return [None] * len(conference.cases), None
-    limits, spent = _spend(conference.cases, guarantee, price, workers, advance)
-    return limits.tolist(), spent
-
-
-def solve_case(case: PaperCase, guarantee: Guarantee) -> Solved:
-    """The best table of one paper."""
-    return program(case, guarantee).solve()
-
-
-def solve_within(job: tuple[PaperCase, float | None], guarantee: Guarantee) -> Solved:
-    """The best table of one paper; within a success, if one is given."""
-    case, success = job
-    if success is None:
-        return solve_case(case, guarantee)
-    paper = program(case, guarantee)
-    return paper.solve(success=max(success, paper.scores_only) + _ROOM)
+    shares, spent = _spend(conference.cases, guarantee, price, workers, advance)
+    return shares.tolist(), spent
 
 
 def explore(
     job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee
 ) -> list[tuple[float, float, float]]:
-    """`(price, error, success)` of a paper's best tables at some prices, per review."""
+    """`(price, error, success)` of a paper's best policies at some prices, per review."""
     case, prices = job
     paper, found = program(case, guarantee), []
     for price in prices:
-        limit = paper.scores_only + _ROOM if isinf(price) else None
+        limit = paper.scores_only if isinf(price) else None
         solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
         found.append((price, solved.error, solved.success))
     return found
@@ -144,7 +99,7 @@ def _spend(
     """Each paper's success at the price that spends the budget, and that price.
 
     The frontiers are explored only where the price falls: solve at the price that the known vertices give,
-    add what is found, until every paper's best table at the price is known.
+    add what is found, until every paper's best policy at the price is known.
     """
     run = partial(explore, guarantee=guarantee)
     first = _PRICES if frozen is None else (0.0, frozen, inf)

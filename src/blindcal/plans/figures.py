@@ -1,0 +1,118 @@
+"""A policy -> what it does on average over the public belief, beside what the alternatives would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import Sample
+from blindcal.checks import Array
+from blindcal.plans.exact import Exact
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one paper's table does on average over the public belief, beside full and public calibration.
+
+    Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
+    `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
+    `gap`.
+    """
+
+    wrong: float
+    wrong_raw: float
+    wrong_public: float
+    wrong_fully_calibrated: float
+    against: float
+    success_fully_calibrated: float
+    gap: float = 0.0
+
+
+def expected_figures(
+    belief: Belief,
+    accept: Array,
+    raw_accept: float,
+    factor: Exact | None = None,
+    *,
+    sample: Sample | None = None,
+    bound: float = inf,
+) -> Figures:
+    """The errors of a table and of its alternatives; what single tuples reveal comes from a `sample` of them
+    where they are not listed. `bound` is an error that no table can beat. `raw_accept` is 1 or 0, or at a tie
+    of mean scores the share of the tied papers that fits.
+
+    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
+    >>> expected_figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
+    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
+            success_fully_calibrated=1.0, gap=0.0)
+    """
+    weight, favor, chance = belief.weight, belief.favor, belief.spread(accept)
+    if factor is not None:
+        weight = weight * (factor / int(factor.max())).astype(np.float64)
+        weight = weight / weight.sum()
+    right = float(weight @ favor)
+    wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
+    if sample is None:
+        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
+    else:
+        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), sample.favor, accept[sample.entry]
+        # A decision never makes the best guess less likely on average.
+        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
+    mass, evidence_for, chance = tuples
+    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
+    return Figures(
+        wrong=wrong,
+        wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
+        wrong_public=min(right, 1 - right),
+        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
+        against=float(mass @ against),
+        success_fully_calibrated=float(full),
+        gap=max(0.0, wrong - bound),
+    )
+
+
+def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
+    """The chance that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
+    if sample is not None:
+        return float((side * (sample.favor - 0.5) > 0.0).mean())
+    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
+
+
+def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
+    """The adversary's chance of naming the author of each slot, given `chance[secret]` to be accepted.
+
+    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
+    array([0.4])
+    """
+    mass = belief.weight if weight is None else weight
+    labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
+    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
+    alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
+    named = [np.flatnonzero(slot >= 0) for slot in labels]
+    return np.array(
+        [
+            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
+            for slot, who in zip(labels, named, strict=True)
+        ]
+    )
+
+
+def _sampled_success(sample: Sample) -> float:
+    """The adversary's chance against full calibration, summed over the slots: who is guessed is read off
+    every other draw, and the rest says how often that is right."""
+    full, total = sample.favor >= 0.5, 0.0
+    for accepted in (full, ~full):
+        for slot in sample.named.T:
+            seen = accepted & (slot >= 0)
+            for learn, test in (
+                (slice(0, None, 2), slice(1, None, 2)),
+                (slice(1, None, 2), slice(0, None, 2)),
+            ):
+                if seen[learn].any():
+                    guess = np.bincount(slot[learn][seen[learn]]).argmax()
+                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
+    return total

@@ -1,0 +1,139 @@
+"""A conference, paper by paper -> the table that will be sampled, what it promises and what it costs.
+
+Every number here is an expectation over the public belief: a plan is the same whatever the true assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from math import inf
+
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.cases import Sample
+from blindcal.beliefs.conferences import Conference, PaperCase
+from blindcal.checks import Array
+from blindcal.errors import CertificateError
+from blindcal.plans.amendments import AmendedCase, SettledCase
+from blindcal.plans.certificates import Claim, certify, claim, keeps
+from blindcal.plans.exact import Exact, ExactPolicy
+from blindcal.plans.figures import Figures, expected_figures
+from blindcal.plans.promises import at_most, within_budget, worst
+from blindcal.plans.sharing import shares_of
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.solvers import solve
+from blindcal.workers import each, stepping
+
+_LEAST_MIX = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class PaperPlan:
+    """The table that will be sampled for one paper, and what is claimed of it."""
+
+    policy: ExactPolicy
+    claim: Claim
+    figures: Figures
+    weights: str
+
+
+def plan_paper(
+    belief: Belief,
+    accept: Array,
+    raw_accept: float,
+    guarantee: Guarantee,
+    *,
+    factor: Exact | None = None,
+    mixed: float = 0.0,
+    sample: Sample | None = None,
+    bound: float = inf,
+) -> PaperPlan:
+    """Certify one paper's table and work out its figures; `factor` is what earlier decisions revealed."""
+    policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
+    numbers = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
+    return PaperPlan(policy, stated, numbers, weights_digest(belief))
+
+
+def plan_conference(
+    conference: Conference,
+    guarantee: Guarantee,
+    price: float | None = None,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[list[PaperPlan], float | None]:
+    """Solve and certify every paper; also the price of an average budget, to be frozen.
+
+    `advance` is called twice for each paper: solved, certified. Where the whole budget is missed by a
+    rounding, every table is mixed with the constant a little.
+    """
+    shares, spent = shares_of(conference, guarantee, price=price, workers=workers, advance=advance)
+    tell = stepping(advance, 1 if guarantee.spends else 2)
+    jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
+    planned = each(partial(_planned, guarantee=guarantee), jobs, workers=workers, advance=tell)
+    plans, mixed = [one.plan for one in planned], 0.0
+    while price is None and not within_budget([plan.claim for plan in plans], guarantee):
+        if mixed >= 1:
+            raise CertificateError("the budget of added success cannot be kept with the other limits")
+        mixed = max(_LEAST_MIX, 8 * mixed)
+        again = [
+            (case, one.accept, raw, one.bound)
+            for case, raw, one in zip(conference.cases, conference.raw_accept, planned, strict=True)
+        ]
+        plans = each(partial(_certified, guarantee=guarantee, mixed=mixed), again, workers=workers)
+    return plans, spent
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """A paper's table as it was solved, the error that no table can beat, and the plan that it leads to."""
+
+    accept: Array
+    bound: float
+    plan: PaperPlan
+
+
+def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -> _Planned:
+    """Solve and certify one paper, with its posterior computed once."""
+    case, success, raw = job
+    solved = solve(case, guarantee, success=success)
+    plan = _certified((case, solved.accept, raw, solved.bound), guarantee, 0.0)
+    return _Planned(solved.accept, solved.bound, plan)
+
+
+def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
+    case, accept, raw, bound = job
+    if isinstance(case, AmendedCase):
+        return _certified_again(case, accept, raw, guarantee, mixed, bound)
+    plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
+    if not isinstance(case, SettledCase):
+        return plan
+    return replace(plan, claim=_within_cap(at_most(plan.claim, case.revealed), guarantee))
+
+
+def _certified_again(
+    case: AmendedCase, accept: Array, raw: float, guarantee: Guarantee, mixed: float, bound: float
+) -> PaperPlan:
+    """A table that keeps its promise however the past is read, or the public decision; what is claimed is the
+    worst over all readings."""
+    belief, plainest = case.scores_belief, case.readings[0]
+    policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=mixed)
+    if not all(keeps(belief, policy, guarantee, factor=one) for one in case.readings[1:]):
+        policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=1.0)
+    claims = [claim(belief, policy, factor=one, mixed=stated.mixed) for one in case.readings]
+    numbers = expected_figures(belief, policy.accept, raw, plainest, bound=bound)
+    return PaperPlan(policy, _within_cap(worst(claims), guarantee), numbers, weights_digest(belief))
+
+
+def _within_cap(stated: Claim, guarantee: Guarantee) -> Claim:
+    cap = guarantee.posterior_cap
+    if cap is not None and stated.largest_posterior > cap:
+        raise CertificateError("the posterior cap cannot be shown to be kept after the earlier decisions")
+    return stated
+
+
+def weights_digest(belief: Belief) -> str:
+    """A digest of the stored weights: a certificate is exact for these and no others."""
+    return sha256(belief.weight.astype("<f8").tobytes()).hexdigest()

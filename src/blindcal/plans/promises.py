@@ -1,0 +1,128 @@
+"""Claims about several tables -> one promise: of a paper decided again, of a whole conference; and on what
+assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import fsum, inf, prod
+
+from blindcal.plans.certificates import Claim, table_epsilon
+from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.figures import Figures
+from blindcal.plans.rounding import FINE, ceiling, exponential_above, upward
+from blindcal.policies.guarantees import Guarantee
+
+ASSUMPTIONS = (
+    "The adversary knows all scores, all decisions, this method, every reviewer's stated calibration and the "
+    "stated pools; `success` is its chance of naming the author of a review in one guess.",
+    "success, largest_rise and largest_posterior hold for the stated prior (the pools); epsilon and "
+    "multiplier bound what a single decision reveals to an adversary with any prior of its own.",
+    "Papers' reviewers are taken as independent given the scores. A matching couples them, and all decisions "
+    "together reveal more to an adversary that knows its constraints: in uniform matchings of 4 to 6 "
+    "papers odds moved up to 80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where "
+    "each paper promised no rise (studies/matchings.py).",
+    "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review. Where it is "
+    "uncertain, what one paper's scores say about a reviewer is not counted on another paper.",
+    "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
+    "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
+)
+
+# Full calibration that adds less success than this adds none: a difference of rounded sums.
+_NOTHING = 1e-9
+
+
+def worst(claims: Sequence[Claim]) -> Claim:
+    """In every number the worst of several claims about one table."""
+    names = ("success", "added", "largest_rise", "epsilon", "multiplier", "largest_posterior")
+    return replace(claims[0], **{name: max(getattr(one, name) for one in claims) for name in names})
+
+
+def at_most(stated: Claim, revealed: float) -> Claim:
+    """The claim of a public decision for someone who has seen decisions that moved odds by up to
+    e^revealed.
+
+    >>> from blindcal import Belief, Policy
+    >>> from blindcal.plans.certificates import certify
+    >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 1.0]).accept, Guarantee("public"))
+    >>> after = at_most(stated, 0.25)
+    >>> round(after.largest_posterior, 3), round(float(after.success), 3), float(after.added)
+    (0.77, 0.77, 0.0)
+    """
+    factor = exponential_above(revealed)
+    if factor is None:
+        success, posterior, rise = Fraction(stated.reviews), Fraction(1), Fraction(1)
+    else:
+        success = min(Fraction(stated.reviews), stated.success * factor)
+        posterior = min(Fraction(1), Fraction(stated.largest_posterior) * factor)
+        rise = posterior * (1 - 1 / factor)
+    return replace(
+        stated,
+        success=Fraction(ceiling(success.numerator, success.denominator), FINE),
+        largest_posterior=min(1.0, upward(posterior)),
+        largest_rise=max(upward(rise), stated.largest_rise),
+    )
+
+
+def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
+    """Whether the added success, mean over reviews, is at most what was requested, exactly."""
+    if not guarantee.spends:
+        return True
+    reviews = sum(c.reviews for c in claims)
+    return sum((c.added for c in claims), Fraction(0)) <= Fraction(guarantee.added_success) * reviews
+
+
+def paired(first: Sequence[Claim], second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:
+    """What several decisions on one paper promise together; `second` was claimed with the `first` counted in.
+
+    Success is that given the earlier decisions or, where the public data are the same, what the second one
+    adds on top of the success of the first; whichever is more. Epsilons and multipliers of the tables
+    compose: they must hold for someone who knows that the reviewers were corrected in between.
+    """
+    before = second.success_scores_only
+    on_top = [one.success + second.added for one in first if same_public_data]
+    success = max(before, second.success, *on_top)
+    multiplier = upward(prod((Fraction(one.multiplier) for one in (*first, second)), start=Fraction(1)))
+    apart = *(one.epsilon for one in first), table_epsilon(policy)
+    composed = inf if inf in apart else upward(sum(map(Fraction, apart), Fraction(0)))
+    epsilon = max(second.epsilon, composed)
+    return replace(second, success=success, added=success - before, epsilon=epsilon, multiplier=multiplier)
+
+
+def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:
+    """The certificate's numbers: success is a mean over reviews, errors are means over papers."""
+    papers, reviews = len(claims), sum(c.reviews for c in claims)
+
+    def share(parts: Sequence[Fraction]) -> float:
+        return upward(sum(parts, Fraction(0)) / reviews)
+
+    def mean(name: str) -> float:
+        return fsum(getattr(figure, name) for figure in numbers) / papers
+
+    added, full = (
+        share([c.added for c in claims]),
+        fsum(f.success_fully_calibrated for f in numbers) / reviews,
+    )
+    would_add = full - share([c.success_scores_only for c in claims])
+    return {
+        "papers": papers,
+        "reviews": reviews,
+        "success_scores_only": share([c.success_scores_only for c in claims]),
+        "success": share([c.success for c in claims]),
+        "added_success": added,
+        "added_share_of_full": min(1.0, added / would_add) if would_add > _NOTHING else 0.0,
+        "success_fully_calibrated": full,
+        "largest_rise": max(c.largest_rise for c in claims),
+        "epsilon": max(c.epsilon for c in claims),
+        "multiplier": max(c.multiplier for c in claims),
+        "largest_posterior": max(c.largest_posterior for c in claims),
+        "expected_wrong": mean("wrong"),
+        "expected_wrong_raw": mean("wrong_raw"),
+        "expected_wrong_public": mean("wrong_public"),
+        "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
+        "against_evidence": mean("against"),
+        "gap": mean("gap"),
+        "repaired": sum(0 < c.mixed < 1 for c in claims),
+        "decided_by_public_information": sum(c.mixed == 1 for c in claims),
+    }
