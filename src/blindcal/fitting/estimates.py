@@ -28,7 +28,7 @@ from blindcal.workers import Progress, each, silent
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers
 CHAINS = 2
 # Sweeps of a chain: more for short histories, which are quick and leave more to chance.
-_MOST, _LEAST, _WORK = 900, 300, 30_000_000
+_MOST, _LEAST, _WORK = 900, 240, 24_000_000
 # A slope is written as at least this share of the population's: a calibration needs it above 0.
 _LEAST_SLOPE = 0.05
 
