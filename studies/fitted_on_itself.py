@@ -74,7 +74,7 @@ def sentences(leak: Leak) -> dict[str, list[str]]:
         f"names {named:.1f} % of the authors without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
-    return {"docs/limitations.md": told}
+    return {"docs/limitations.md": told, "src/blindcal/fitting/footprints.py": told}
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ FLOORS = [
     "reviews",
     "orientations",
     "reviewers",
+    "fitting",
     "assignments",
     "beliefs",
     "policies",

@@ -3,9 +3,9 @@
     Reviews -> Reviewers -> Pools -> Belief -> Policy -> Plan -> Decision (+ sealed Record) -> Audit
 
 One frozen type for each stage, pure functions between them. The names below are in the order of that line;
-everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.assignments`,
-`bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.audits`, `bc.calibrators`, `bc.simulations`, and
-`bc.paper` for the paper's own items under their own numbers.
+everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
+`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.audits`, `bc.calibrators`,
+`bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from blindcal.errors import InputError as InputError
     from blindcal.errors import RefusedError as RefusedError
     from blindcal.errors import VerificationError as VerificationError
+    from blindcal.fitting.estimates import Fitted as Fitted
+    from blindcal.fitting.estimates import fit as fit
     from blindcal.plans.plans import Plan as Plan
     from blindcal.plans.plans import plan as plan
     from blindcal.plans.requests import Request as Request
@@ -50,6 +52,8 @@ _ROOMS = {
     "Reviewer": "reviewers.protocol",
     "Affine": "reviewers.affine",
     "Rounded": "reviewers.rounded",
+    "Fitted": "fitting.estimates",
+    "fit": "fitting.estimates",
     "Belief": "beliefs.belief",
     "pair_belief": "beliefs.pairs",
     "Inputs": "beliefs.inputs",
@@ -80,6 +84,7 @@ _FLOORS = (
     "files",
     "reviews",
     "reviewers",
+    "fitting",
     "assignments",
     "beliefs",
     "policies",

@@ -33,6 +33,7 @@ CASES = {
         ["--trials", "2", "--papers", "8", "--reviewers", "8", "--methods", "raw"],
     ),
     "import": (["nowhere.csv", "--out", "i.csv"], ["in/reviews.csv", "--out", "i.csv"]),
+    "fit": (["nowhere.csv", "--out", "f.csv"], None),
     "key": (["in/reviews.csv"], ["other.bin"]),
     "demo": (["--out", "in/reviews.csv"], None),
 }

@@ -66,6 +66,7 @@ KNOWN = {
         ".38": "printed by the example above it",
         "40 %": ".7 - .3, the sentence's own numbers",
     },
+    "fitting.md": {"90 %": "the level of an interval", "1.64": "the quantile of a 90 % interval"},
     "guarantees.md": {
         "60 %": "printed by the example below it",
         ".985": "printed by the example above it",

@@ -2,7 +2,7 @@
 
 In: files of pools, conflicts or draws. Out: for each paper its candidates and how likely each of them wrote
 a review. Nothing here knows a true reviewer but `strangers`, which explains a reviewer missing from a pool.
-Imports: reviewers and below.
+Imports: fitting and below.
 """
 
 from blindcal.assignments.matchings import even_loads, stacked_assignments, uniform_assignments

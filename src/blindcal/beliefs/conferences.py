@@ -30,6 +30,7 @@ from blindcal.checks import Array, Integers, numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
+from blindcal.fitting.rosters import FIELDS
 from blindcal.reviews import Reviews
 from blindcal.workers import each
 
@@ -48,7 +49,6 @@ __all__ = [
 
 # Where tuples are too many to be listed, sums over sets of slots are taken: seconds a paper at this number.
 MOST_REVIEWS = 6
-FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, anyone without a row) the numbers of `FIELDS`."""
 
@@ -353,10 +353,12 @@ def _first_rows(reviews: Reviews) -> dict[str, int]:
 def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
     """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
 
-    One row per reviewer, and optionally `*`, for anyone without a row of their own.
+    One row per reviewer, and optionally `*`, for anyone without a row of their own. A column `reviews`, as
+    `blindcal fit` writes it, is not used.
     """
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]
+    wide += [Column("reviews", "number", required=False)]
     table = read_table(path, wide)
     rows = np.stack(
         [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS], axis=-1

@@ -23,6 +23,7 @@ from blindcal.beliefs.conferences import (
 )
 from blindcal.cells import count
 from blindcal.errors import InputError
+from blindcal.fitting.footprints import refuse_own
 from blindcal.orientations import upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
 from blindcal.workers import Progress, silent
@@ -74,11 +75,13 @@ def read_inputs(
     """Read the three files, or raise an `InputError` with every problem of the first bad one.
 
     `reviews`: paper, reviewer, score. `reviewers`: their calibration. `pools`: who may have reviewed each
-    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded.
+    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded. A
+    calibration that was fitted on these very reviews is refused.
     """
     if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
     given, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    refuse_own(reviewers, parameters, given)
     named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
     return Inputs(
         given,

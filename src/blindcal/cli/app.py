@@ -14,6 +14,7 @@ from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.fit import fit
 from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
@@ -62,6 +63,7 @@ app.command("average", cls=Once)(average)
 app.command("calibrate", cls=Once)(calibrate)
 app.command("assess", cls=Once)(assess)
 app.command("simulate", cls=Once)(simulate)
+app.command("fit", cls=Once)(fit)
 app.command("key", cls=Once)(key)
 app.command("plan", cls=Once)(plan)
 app.command("decide", cls=Once)(decide)

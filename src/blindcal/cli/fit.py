@@ -1,0 +1,209 @@
+"""`blindcal fit`: reviewers' calibration from the reviews of past conferences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blindcal.cells import count
+from blindcal.cli.console import Json, emit_json, note, progress, say, table
+from blindcal.cli.inputs import Grid, levels
+from blindcal.errors import InputError
+from blindcal.files.disk import write_table
+from blindcal.fitting.diagnoses import Checks, Forecast
+from blindcal.fitting.estimates import Fitted, refuse_existing
+from blindcal.fitting.estimates import fit as fit_reviews
+from blindcal.fitting.footprints import beside
+from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
+from blindcal.reviews import Reviews
+from blindcal.workers import cores
+
+_SOURCES = {
+    "quality": "papers' quality",
+    "offset": "reviewers' leniency (offset)",
+    "slope": "reviewers' use of the scale (slope)",
+    "noise": "noise",
+}
+
+
+def fit(
+    past: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
+            "conference and confidence."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
+    committee: Annotated[
+        Path | None,
+        typer.Option(
+            help="Who may have reviewed this year: column reviewer, optionally track. These get a row, and "
+            "nobody else; without it, everyone with a past review."
+        ),
+    ] = None,
+    this_year: Annotated[
+        Path | None,
+        typer.Option(
+            "--for",
+            help="This year's reviews, for the mean and spread of all their scores; nothing else is used.",
+        ),
+    ] = None,
+    grid: Grid = None,
+    better: Annotated[
+        str, typer.Option(help="Which scores are better, high or low, this year and in the past.")
+    ] = "high",
+    past_better: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONFERENCE=END", help="A past conference where the other end was better; repeatable."
+        ),
+    ] = None,
+    same: Annotated[
+        Path | None, typer.Option(help="People whose id changed: columns old, new. Nobody else is merged.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
+
+    Writes reviewer, slope, offset, noise, slope_se, offset_se, correlation, noise_se, reviews; one row per
+    reviewer, and a row * for anyone else. Someone with little history is drawn toward the population, and
+    older reviews count less, as much as the past shows. Give the table to `plan` and `decide`. A second
+    file, OUT.fit.json, has the checks and digests of what was used: keep it beside the table, so that
+    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either.
+
+    Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
+    """
+    refuse_existing(out)
+    scores = levels(grid)
+    tables = _tables(past, scores)
+    people = None if committee is None else read_committee(committee)
+    merged = {} if same is None else read_same(same)
+    fitted = fit_reviews(
+        tables,
+        committee=people,
+        this_year=None if this_year is None else Reviews.read(this_year, grid=scores),
+        better=better,
+        past_better=_ends(past_better or ()),
+        same=merged,
+        workers=cores(),
+        progress=progress,
+    )
+    fitted.write(out)
+    named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
+    similar = _similar(out, named | set(people or ()))
+    facts = _facts(fitted, out, this_year is not None)
+    if not as_json:
+        _print(fitted, facts)
+    for remark in (*fitted.checks.notes, *similar):
+        note(remark)
+    if as_json:
+        emit_json(facts)
+
+
+def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews]:
+    if len(set(past)) < len(past):
+        raise InputError("a table of past reviews must not be given twice")
+    return {str(path): Reviews.read(path, grid=grid) for path in past}
+
+
+def _ends(given: Sequence[str]) -> dict[str, str]:
+    """The better ends of past conferences.
+
+    >>> _ends(["2021=low"])
+    {'2021': 'low'}
+    """
+    pairs = [text.rpartition("=") for text in given]
+    for text, (name, _, _) in zip(given, pairs, strict=True):
+        if not name:
+            raise InputError(f"--past-better must be like 2021=low, found {text!r}")
+    return {name: end for name, _, end in pairs}
+
+
+def _similar(out: Path, names: set[str]) -> list[str]:
+    """Names that may be one person's, in a file for the chair alone; what is said of it."""
+    pairs = similar_names(names)
+    if not pairs:
+        return []
+    path = out.with_name(f"{out.name}.similar.csv")
+    one, other = zip(*pairs, strict=True)
+    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=True)
+    return [
+        f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
+        "(CONFIDENTIAL); list those that are in a table for `same` and fit again"
+    ]
+
+
+def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
+    """What is printed: no reviewer is named."""
+    checks = fitted.checks
+    return {
+        "reviewers": checks.reviewers,
+        "conferences": list(fitted.conferences),
+        "past_reviews": fitted.reviews["*"],
+        "population": dict(zip(FIELDS, fitted.population, strict=True)),
+        "shares": checks.shares,
+        "persistence": checks.persistence,
+        "levels": checks.levels,
+        "bend": checks.bend,
+        "outliers": len(checks.outliers),
+        "newcomers": checks.newcomers,
+        "forecast": checks.forecast,
+        "scale": fitted.scale if scaled else None,
+        "out": out,
+        "checks": beside(out),
+        "notes": [],
+    }
+
+
+def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
+    checks = fitted.checks
+    reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")
+    say(f"{reviews} of {count(len(fitted.conferences), 'conference')}; a row for {people}, and one for *")
+    say()
+    rows = [(meaning, *_percent(checks, name)) for name, meaning in _SOURCES.items()]
+    table(["part of a score's variance", "share", "90 % interval"], rows)
+    say()
+    kept = checks.persistence
+    say(
+        f"habits from one conference to the next correlate by {kept.value:.2f} "
+        f"({kept.low:.2f} to {kept.high:.2f})"
+    )
+    for level, noise in checks.levels.items():
+        say(f"confidence {level}: noise times {noise:.2f}")
+    say("scores are a straight line in quality" if not checks.bent else "scores bend in quality")
+    if checks.forecast is not None:
+        _print_forecast(checks.forecast)
+    if facts["scale"] is not None:
+        scale = fitted.scale
+        say(
+            f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
+            f"deviations), stretch {scale.stretch:.2f}"
+        )
+    if checks.outliers:
+        say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {facts['checks']}")
+    say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
+
+
+def _percent(checks: Checks, name: str) -> tuple[str, str]:
+    share = checks.shares[name]
+    return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
+
+
+def _print_forecast(forecast: Forecast) -> None:
+    say()
+    rows = [
+        ("all reviewers alike", f"{forecast.population:.3f}"),
+        ("corrected by each reviewer's past mean", f"{forecast.raw:.3f}"),
+        ("fitted", f"{forecast.fitted:.3f}"),
+    ]
+    heading = f"error in foretelling {count(forecast.reviews, 'score')} of {forecast.conference}"
+    table([heading, "standard deviations"], rows)
+    say(
+        f"{forecast.verdict}: {100 * forecast.gain:+.1f} % of the mean square error "
+        f"(standard error {100 * forecast.gain_se:.1f})"
+    )
+    say()

@@ -1,0 +1,245 @@
+"""What a chair can read about a fit: sources of variance, drift, bends, outliers, what history foretells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import chi2
+
+from blindcal.cells import count
+from blindcal.checks import Array, Integers
+from blindcal.fitting.moments import TRACES, Moments, parameters
+from blindcal.fitting.pasts import History, Past, history_of
+from blindcal.fitting.scales import Scale
+
+_LEVEL = 0.9
+# A bend is told where it is large and beyond so many standard errors, and an outlier where so few
+# reviewers of the population would be as far out, over all reviewers together.
+_BENT, _LEANING, _RARE = 3.0, 0.3, 0.01
+# A standard error of so much of the population's tells nothing worth the name.
+_LITTLE = 0.95
+
+
+@dataclass(frozen=True)
+class Range:
+    """An estimate with a 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The last conference's scores foretold from earlier ones and from the other reviews of each paper.
+
+    Root mean square errors in standard deviations of the scores, for reviewers with a history: everyone alike
+    (`population`), by each reviewer's past mean (`raw`), by the fit (`fitted`). `gain` is how much of the
+    mean square of `population` the fit takes off, with its standard error over papers.
+    """
+
+    conference: str
+    reviews: int
+    population: float
+    raw: float
+    fitted: float
+    gain: float
+    gain_se: float
+
+    @property
+    def verdict(self) -> str:
+        if self.gain > 2 * self.gain_se:
+            return "history helps"
+        return "history does not help" if self.gain < 0 else "too little history to tell whether it helps"
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How far to believe a fit. CONFIDENTIAL: it names reviewers.
+
+    `shares` of the variance of a score; `persistence`, the correlation of habits from one conference to the
+    next; `levels`, the noise at each level of confidence against the most frequent one; `bend`, the skewness
+    of papers' mean scores, 0 where reviewers use the scale as a straight line, and three standard errors each
+    way; `outliers`, reviewers unlike the population; `newcomers`, without history; `unknown`, whose history
+    says next to nothing; `disagreement` of two chains, in standard errors.
+    """
+
+    shares: Mapping[str, Range]
+    persistence: Range
+    levels: Mapping[str, float]
+    bend: Range
+    bent: bool
+    outliers: tuple[str, ...] = field(repr=False)
+    newcomers: int
+    unknown: int
+    reviewers: int
+    disagreement: float
+    forecast: Forecast | None
+    notes: tuple[str, ...]
+
+
+def shares_of(traces: Array) -> dict[str, Range]:
+    """Each source's share of the variance of a score."""
+    parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
+    return {name: _range(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
+
+
+def _range(draws: Array) -> Range:
+    low, high = np.quantile(draws, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return Range(float(draws.mean()), float(low), float(high))
+
+
+def checks_of(
+    history: History,
+    moments: Moments,
+    chains: Sequence[Moments],
+    people: Sequence[str],
+    forecast: Forecast | None,
+) -> Checks:
+    """What there is to say about a fit that is for these people."""
+    traces = moments.traces
+    known = dict(zip(history.reviewers, parameters(moments.reviewers).T, strict=True))
+    wanted = {name: known[name] for name in people if name in known}
+    anyone = parameters(moments.anyone)
+    unknown = sum(bool(row[4] > _LITTLE * anyone[4]) for row in wanted.values())
+    bend = bend_of(history)
+    found = Checks(
+        shares=shares_of(traces),
+        persistence=_range(traces[:, TRACES.index("persistence")]),
+        levels=_levels(history, moments),
+        bend=bend,
+        bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _LEANING,
+        outliers=tuple(sorted(name for name, row in wanted.items() if _far(row, anyone, len(wanted)))),
+        newcomers=len(people) - len(wanted),
+        unknown=unknown,
+        reviewers=len(people),
+        disagreement=_disagreement(moments, chains),
+        forecast=forecast,
+        notes=(),
+    )
+    return replace(found, notes=tuple(_notes(found, history)))
+
+
+def bend_of(history: History) -> Range:
+    """The skewness of papers' mean scores, and three standard errors (of normal means) each way.
+
+    Where quality is normal and all reviewers use the scale as a straight line, mean scores lean to no side.
+    """
+    mean = history.per_paper(history.score) / history.per_paper()
+    mean = mean - _by_conference(history, mean)
+    unit = np.sqrt(_by_conference(history, mean**2))
+    skewness = float(((mean / np.where(unit > 0, unit, 1.0)) ** 3).mean())
+    error = _BENT * float(np.sqrt(6 / mean.size))
+    return Range(skewness, skewness - error, skewness + error)
+
+
+def _by_conference(history: History, value: Array) -> Array:
+    """For each paper, the mean over the papers of its conference."""
+    papers = np.bincount(history.paper_conference)
+    return np.asarray((np.bincount(history.paper_conference, value) / papers)[history.paper_conference])
+
+
+def _levels(history: History, moments: Moments) -> dict[str, float]:
+    if len(history.levels) == 1:
+        return {}
+    named = ["not given" if level != level else f"{level:g}" for level in history.levels]
+    return dict(sorted(zip(named, moments.levels.tolist(), strict=True)))
+
+
+def _far(row: Array, anyone: Array, people: int) -> bool:
+    """Whether (slope, offset) or noise is further from the population's than hardly anyone should be."""
+    step, spread = row[:2] - anyone[:2], anyone[3:5]
+    cross = anyone[5] * spread[0] * spread[1]
+    covariance = np.array([[spread[0] ** 2, cross], [cross, spread[1] ** 2]])
+    habits = float(step @ np.linalg.solve(covariance, step))
+    sd = np.sqrt(np.log1p((anyone[6] / anyone[2]) ** 2))
+    noise = (np.log(row[2] / anyone[2]) + 0.5 * sd**2) / sd
+    rare = _RARE / people
+    return habits > chi2.isf(rare / 2, 2) or abs(noise) > -ndtri(rare / 4)
+
+
+def _disagreement(moments: Moments, chains: Sequence[Moments]) -> float:
+    """How far chains differ about offsets, as a share of their standard errors (root mean square)."""
+    between = np.var([one.reviewers[1] for one in chains], axis=0)
+    return float(np.sqrt((between / parameters(moments.reviewers)[4] ** 2).mean()))
+
+
+def _notes(checks: Checks, history: History) -> list[str]:
+    notes = []
+    if len(history.conferences) == 1:
+        notes.append("one past conference cannot show how habits change from year to year: a guess is used")
+    if checks.newcomers + checks.unknown == checks.reviewers:
+        notes.append("not enough history: everyone gets the population, or hardly anything else")
+    elif checks.newcomers or checks.unknown:
+        alike = count(checks.newcomers + checks.unknown, "reviewer")
+        notes.append(f"not enough history for {alike} of {checks.reviewers:,}: using the population")
+    if checks.bent:
+        notes.append(
+            "scores are not a straight line in quality: the ends of the scale are used differently; "
+            "calibration is an approximation there"
+        )
+    if checks.disagreement > 0.3:
+        notes.append(
+            f"two runs differ by {checks.disagreement:.2f} standard errors on average: ask for more sweeps"
+        )
+    return notes
+
+
+# --- the last conference, held out
+
+
+def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
+    """How well the last conference's scores are foretold by `moments`, those of the conferences before; None
+    where none of its reviewers was there before."""
+    earlier, last = history_of(pasts[:-1]), history_of(pasts[-1:])
+    place = {name: index for index, name in enumerate(earlier.reviewers)}
+    known = np.array([place.get(name, -1) for name in last.reviewers])
+    seen = (known >= 0)[last.reviewer]
+    if seen.sum() < 2:
+        return None
+    anyone = parameters(moments.anyone)
+    fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
+    alike = np.broadcast_to(anyone[:, None], fitted.shape)
+    means = earlier.per_reviewer(earlier.score) / earlier.per_reviewer()
+    plain = _foretold(last, _standard(alike))
+    errors = {
+        "population": last.score - plain,
+        "raw": last.score - plain - np.where(known >= 0, means[known], 0.0)[last.reviewer],
+        "fitted": last.score - _foretold(last, _standard(fitted)),
+    }
+    squares = {name: error[seen] ** 2 for name, error in errors.items()}
+    gain, gain_se = _gain(squares, last.paper[seen])
+    roots = {name: float(np.sqrt(square.mean())) for name, square in squares.items()}
+    return Forecast(pasts[-1].name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
+
+
+def _standard(rows: Array) -> Array:
+    """The same reviewers on a scale where all scores together have mean 0 and standard deviation 1."""
+    slope, offset, noise, slope_se, offset_se, _, noise_se = rows
+    variance = slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
+    center = float(offset.mean())
+    stretch = 1 / float(np.sqrt(variance.mean() + offset.var()))
+    return Scale(-center, stretch, center).moved(rows)
+
+
+def _foretold(last: History, rows: Array) -> Array:
+    """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
+    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, last.reviewer]
+    weight = 1 / (slope_se**2 + offset_se**2 + noise**2 + noise_se**2)
+    known, pull = weight * slope**2, weight * slope * (last.score - offset)
+    others = last.per_paper(known)[last.paper] - known
+    quality = (last.per_paper(pull)[last.paper] - pull) / (1.0 + others)
+    return np.asarray(slope * quality + offset)
+
+
+def _gain(squares: Mapping[str, Array], paper: Integers) -> tuple[float, float]:
+    """Share of the mean square error that the fit takes off, and its standard error over papers."""
+    base = float(squares["population"].mean())
+    saved = squares["population"] - squares["fitted"]
+    groups = np.unique(paper, return_inverse=True)[1]
+    sums = np.bincount(groups, saved - saved.mean())
+    error = float(np.sqrt((sums**2).sum())) / saved.size
+    return float(saved.mean()) / base, error / base

@@ -1,0 +1,173 @@
+"""fit: past reviews -> reviewers with slope, offset, noise and their errors, and what anybody else gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from blindcal.cells import count, natural
+from blindcal.checks import Array
+from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import write_json, write_table
+from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
+from blindcal.fitting.footprints import Footprint, beside, footprint, written
+from blindcal.fitting.moments import Moments, chain, parameters, pooled
+from blindcal.fitting.pasts import History, Past, history_of, pasts_of
+from blindcal.fitting.rosters import ANYONE, FIELDS, rows_of
+from blindcal.fitting.scales import Scale, matched
+from blindcal.orientations import known_end, upright_reviewers, upright_reviews
+from blindcal.reviews import Reviews
+from blindcal.workers import Progress, each, silent
+
+SEED = 20250101  # the chains' own coins: the same data always give the same numbers
+CHAINS = 2
+# Sweeps of a chain: more for short histories, which are quick and leave more to chance.
+_MOST, _LEAST, _WORK = 900, 240, 24_000_000
+# A slope is written as at least this share of the population's: a calibration needs it above 0.
+_LEAST_SLOPE = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted:
+    """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer tells of their reviews.
+
+    `roster` has for each reviewer the numbers of `FIELDS`, on this year's scale, and a row `*` for anybody
+    else, which is `population`. `reviews` is how many past reviews each row rests on.
+    """
+
+    roster: Mapping[str, tuple[float, ...]]
+    reviews: Mapping[str, int]
+    scale: Scale
+    checks: Checks
+    conferences: tuple[str, ...]
+    footprints: tuple[Footprint, ...]
+
+    def __repr__(self) -> str:
+        people, past = count(len(self.roster) - 1, "reviewer"), count(self.reviews[ANYONE], "past review")
+        return f"Fitted({people} from {past} of {count(len(self.conferences), 'conference')})"
+
+    @property
+    def population(self) -> tuple[float, ...]:
+        return self.roster[ANYONE]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table as `write` writes it: `reviewer`, `FIELDS`, `reviews`."""
+        names = sorted(self.roster, key=natural)
+        values = zip(*(self.roster[name] for name in names), strict=True)
+        table = dict(zip(FIELDS, map(list, values), strict=True))
+        return {"reviewer": names, **table, "reviews": [self.reviews[name] for name in names]}
+
+    def to_frame(self) -> Any:
+        """The table as a pandas data frame; needs pandas."""
+        return import_module("pandas").DataFrame(self.columns())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table and, beside it, what it was made from; both readable by their owner only."""
+        refuse_existing(path)
+        record = {"conferences": self.conferences, "scale": self.scale, "checks": self.checks}
+        # A table must never be there without what it was made from.
+        write_json(beside(path), {**written(self.footprints), **record}, confidential=True)
+        write_table(path, self.columns(), confidential=True)
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """A `RefusedError` if a fit cannot be written to `path` without overwriting something."""
+    for name in (os.fspath(path), beside(path)):
+        if os.path.lexists(name):
+            raise RefusedError(f"{name} exists already and is never overwritten")
+
+
+def fit(
+    reviews: Reviews | Mapping[str, Reviews],
+    *,
+    committee: Iterable[str] | None = None,
+    this_year: Reviews | None = None,
+    better: str = "high",
+    past_better: Mapping[str, str] | None = None,
+    same: Mapping[str, str] | None = None,
+    sweeps: int | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Fitted:
+    """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
+
+    `reviews`: one table, with a column `conference` if it has several, or tables by name; oldest first, and
+    in one table by the names of conferences. `committee`: for whom rows are written, without looking at this
+    year's reviews; else for everyone with a past review. `this_year`: all of this year's scores, whose mean
+    and spread set the scale; nothing else is read of them. Else it is the last past conference's. `better`:
+    the better end of this year's scale, and of those past ones that `past_better` does not name. `same`: the
+    present ids of people who had others.
+
+    Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
+    """
+    tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
+    if not tables:
+        raise InputError("give at least one table of past reviews")
+    pasts = pasts_of(tables, better=better, past_better=past_better, same=same)
+    history = history_of(pasts)
+    chains, held = _chains(pasts, history, sweeps, workers, progress)
+    moments = pooled(chains)
+    people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
+    if ANYONE in people:
+        raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
+    rows, scale = _scaled(history, moments, people, this_year, better)
+    forecast = None if held is None else forecast_of(pasts, held)
+    counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
+    return Fitted(
+        roster=upright_reviewers(rows, better),
+        reviews={**{name: counts.get(name, 0) for name in people}, ANYONE: len(history)},
+        scale=scale,
+        checks=checks_of(history, moments, chains, people, forecast),
+        conferences=history.conferences,
+        footprints=tuple(map(footprint, pasts)),
+    )
+
+
+def _chains(
+    pasts: Sequence[Past], history: History, sweeps: int | None, workers: int, progress: Progress
+) -> tuple[list[Moments], Moments | None]:
+    """Chains on all conferences, and one on all but the last."""
+    turns = int(np.clip(_WORK // len(history), _LEAST, _MOST)) if sweeps is None else sweeps
+    jobs = [partial(chain, history, (SEED, number), turns) for number in range(CHAINS)]
+    if len(pasts) > 1:
+        # For one figure alone: a shorter chain will do.
+        jobs.append(partial(chain, history_of(pasts[:-1]), (SEED, CHAINS), turns // 2))
+    reviews = count(len(history), "past review")
+    with progress(f"fitting {reviews}", len(jobs)) as advance:
+        done = each(_run, jobs, workers=workers, advance=advance)
+    return done[:CHAINS], done[CHAINS] if len(pasts) > 1 else None
+
+
+def _run(job: partial[Moments]) -> Moments:
+    return job()
+
+
+def _scaled(
+    history: History, moments: Moments, people: Sequence[str], this_year: Reviews | None, better: str
+) -> tuple[dict[str, tuple[float, ...]], Scale]:
+    """Everybody's row on this year's scale, high scores better."""
+    known_end(better)
+    units = Scale(float(history.middle[-1]), float(history.width[-1]))
+    place = {name: index for index, name in enumerate(history.reviewers)}
+    anyone = parameters(moments.anyone)
+    found = parameters(moments.reviewers)
+    rows = np.stack(
+        [found[:, place[name]] if name in place else anyone for name in people] + [anyone], axis=1
+    )
+    rows = units.moved(_above_zero(rows, anyone))
+    # Without the last row, which is nobody.
+    scale = Scale() if this_year is None else matched(rows[:, :-1], upright_reviews(this_year, better))
+    return rows_of([*people, ANYONE], scale.moved(rows)), scale
+
+
+def _above_zero(rows: Array, anyone: Array) -> Array:
+    """Slopes that a calibration can have: above 0."""
+    raised = rows.copy()
+    raised[0] = np.maximum(rows[0], _LEAST_SLOPE * anyone[0])
+    return raised

@@ -1,0 +1,158 @@
+"""Never on the reviews being decided: digests of what a fit used, kept beside its output, and the refusal.
+
+A calibration fitted on the very reviews that are decided depends on who wrote them, and gives that away. The
+digests are CONFIDENTIAL: whoever guesses a review can check the guess by them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import poisson
+
+from blindcal.cells import count
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import digest, read_json
+from blindcal.files.tables import refuse
+from blindcal.fitting.pasts import Past
+from blindcal.reviews import Reviews
+
+# So rarely is a calibration refused that has nothing to do with the reviews.
+FALSE_ALARM = 1e-6
+_CENT = 0.005  # means given to two decimals
+_FORMAT = 1
+_WHY = (
+    "a calibration fitted on the reviews being decided gives their authors away: in a simulated conference "
+    "it names 40.0 % of the authors without seeing any decision, against 12.5 % from the pools; fit on other "
+    "conferences alone"
+)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Digests of one past conference's papers: `whole` of id, reviewers and scores; `scored` of id and
+    scores; `patterns` of the scores alone, one for each paper."""
+
+    conference: str
+    whole: frozenset[str]
+    scored: frozenset[str]
+    patterns: tuple[str, ...]
+
+
+def beside(reviewers: str | os.PathLike[str]) -> str:
+    """The file that a fit writes beside its table of reviewers."""
+    return f"{os.fspath(reviewers)}.fit.json"
+
+
+def footprint(past: Past) -> Footprint:
+    """The digests of a past conference."""
+    plain = [paper.removeprefix(f"{past.name}/") for paper in past.paper]
+    return _footprint(past.name, plain, past.reviewer, past.score.tolist())
+
+
+def footprint_of(reviews: Reviews) -> Footprint:
+    """The digests of the conference that is decided."""
+    table = reviews.columns()
+    return _footprint("", table["paper"], table["reviewer"], table["score"])
+
+
+def _footprint(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Footprint:
+    written = defaultdict[str, list[tuple[str, float]]](list)
+    for one, who, given in zip(paper, reviewer, score, strict=True):
+        written[one].append((who, given))
+    scores = {one: sorted(given for _, given in rows) for one, rows in written.items()}
+    return Footprint(
+        name,
+        frozenset(digest([one, sorted(rows)]) for one, rows in written.items()),
+        frozenset(digest([one, given]) for one, given in scores.items()),
+        tuple(sorted(digest(given) for given in scores.values())),
+    )
+
+
+def written(footprints: Sequence[Footprint]) -> dict[str, object]:
+    """As it stands in the file beside the table of reviewers."""
+    kept = [
+        {
+            "conference": one.conference,
+            "whole": sorted(one.whole),
+            "scored": sorted(one.scored),
+            "patterns": list(one.patterns),
+        }
+        for one in footprints
+    ]
+    return {"format": _FORMAT, "warning": "CONFIDENTIAL: never share this file", "used": kept}
+
+
+def read_footprints(path: str | os.PathLike[str]) -> list[Footprint]:
+    """What `written` wrote."""
+    content = read_json(path)
+    try:
+        if not isinstance(content, dict) or content["format"] != _FORMAT:
+            raise KeyError
+        return [
+            Footprint(
+                str(one["conference"]),
+                frozenset(one["whole"]),
+                frozenset(one["scored"]),
+                tuple(one["patterns"]),
+            )
+            for one in content["used"]
+        ]
+    except (KeyError, TypeError):
+        rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
+        raise refuse([Problem(os.fspath(path), None, None, rule)]) from None
+
+
+def refuse_own(
+    reviewers: str | os.PathLike[str], parameters: Mapping[str, Sequence[float]], reviews: Reviews
+) -> None:
+    """An `InputError` if the calibration was fitted on these very reviews, as far as it can be told.
+
+    A fit is known by the digests beside it: half of the papers with reviewers and scores, or more equal
+    (paper, scores) than chance gives once in a million. One made by hand is known by offsets that are the
+    reviewers' own means.
+    """
+    name = os.fspath(reviewers)
+    if os.path.exists(beside(name)):
+        now = footprint_of(reviews)
+        for past in read_footprints(beside(name)):
+            if found := overlap(past, now):
+                raise InputError(f"{name} was fitted on these reviews ({found}): {_WHY}")
+    if own_means(parameters, reviews):
+        raise InputError(f"{name} has the reviewers' own mean scores of this year for offsets: {_WHY}")
+
+
+def overlap(past: Footprint, now: Footprint) -> str:
+    """What the two conferences share beyond chance, in words; empty where nothing is.
+
+    Chance is taken as if paper ids had been dealt out anew: a paper's scores are then found under its id as
+    often as they are among all past papers.
+    """
+    papers = len(now.patterns)
+    if 2 * len(past.whole & now.whole) >= max(papers, 2):
+        return f"the papers of {past.conference!r} with the same reviewers and scores"
+    same, known = len(past.scored & now.scored), Counter(past.patterns)
+    expected = sum(known[pattern] for pattern in now.patterns) / len(past.patterns)
+    if poisson.sf(same - 1, expected) >= FALSE_ALARM:
+        return ""
+    return f"{count(same, 'paper')} of {past.conference!r} with the same scores, {expected:.1f} by chance"
+
+
+def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:
+    """Whether most offsets are the mean scores that the same reviewers gave, to two decimals, and more of
+    them than chance gives once in a million (each offset compared with everybody's means)."""
+    known = [place for place, name in enumerate(reviews.reviewers) if name in parameters]
+    if not known:
+        return False
+    means = (np.bincount(reviews.reviewer, reviews.score) / np.bincount(reviews.reviewer))[known]
+    offsets = np.array([parameters[reviews.reviewers[place]][1] for place in known])
+    near = _CENT * min(1.0, float(reviews.score.std())) + 1e-9
+    same = int((np.abs(offsets - means) <= near).sum())
+    ordered = np.sort(means)
+    among = np.searchsorted(ordered, offsets + near, "right") - np.searchsorted(ordered, offsets - near)
+    expected = float(among.sum()) / len(known)
+    return 2 * same >= len(known) and bool(poisson.sf(same - 1, expected) < FALSE_ALARM)

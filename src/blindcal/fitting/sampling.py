@@ -1,0 +1,305 @@
+"""Gibbs sampling of reviewers over past conferences, everybody at once.
+
+    score = middle_c + width_c * e^stretch_c * (shift_c + slope_rc * quality + offset_rc + noise_rl * N(0,1))
+
+Quality is N(0,1) over the papers of each conference c; (slope, offset) of reviewer r is normal over reviewers
+and drifts from conference to conference (`filters`); log noise is normal over reviewers, plus a term for the
+level l of confidence. A rounded score is known up to its cell. A common stretch of all conferences could be
+taken into the reviewers: only parameters times e^stretch of a conference, in its own units, are to be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blindcal.checks import Array
+from blindcal.fitting.filters import drawn_back, filtered, kept, later
+from blindcal.fitting.laws import FREEDOM, covariance, log_law_of_root, log_scale, normal_between, spread
+from blindcal.fitting.pasts import History
+
+# Laws before any score is seen, in standard deviations of a conference's scores.
+SPREAD_SCALE = 0.5  # of the half-t laws of standard deviations of slopes and offsets over reviewers
+NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75  # and of log noise, which is bounded: beyond, a mean noise means little
+# The mean slope is flat above 0: quality has no other sign.
+STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
+LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
+PERSISTENCE = (4.0, 1.0)  # a Beta law: correlations from one conference to the next around 0.8
+_LOWEST, _HIGHEST = 0.01, 0.999
+
+
+@dataclass
+class State:
+    """One draw of everything."""
+
+    score: Array  # as it was before rounding
+    quality: Array
+    slope: Array  # by visit
+    offset: Array  # by visit
+    log_noise: Array  # by reviewer
+    log_level: Array  # by level of confidence
+    shift: Array  # by conference
+    stretch: Array  # by conference
+    mean_slope: float
+    covariance: Array  # of (slope, offset) over reviewers
+    mean_log_noise: float
+    sd_log_noise: float
+    persistence: float
+
+    @property
+    def population(self) -> Array:
+        """As rows of `filters`."""
+        (aa, ab), (_, bb) = self.covariance
+        return np.array([self.mean_slope, 0.0, aa, ab, bb])
+
+
+class Sampler:
+    """Draws from the posterior by sweeps; each step is one formula over papers, visits or reviewers."""
+
+    def __init__(self, history: History, rng: np.random.Generator) -> None:
+        self.history, self.rng = history, rng
+        self.rows = history.per_conference()
+        self.reviews = history.per_reviewer()
+        self.level_rows = history.per_level()
+        self.rounded = np.flatnonzero(history.rounded)
+        self.state = self._start()
+        # (slope, offset) at the next conference, given all but slopes and offsets: rows of `filters`.
+        self.next = np.empty((5, len(history.reviewers)))
+        self.anyone = self.state.population
+        self.step, self.taken = 0.7, 0.0
+
+    def _start(self) -> State:
+        history = self.history
+        quality = history.per_paper(history.score) / history.per_paper()
+        rest = history.per_visit(history.score - quality[history.paper]) / history.per_visit()
+        return State(
+            score=history.score.copy(),
+            quality=quality,
+            slope=np.full(len(history.visits), 0.7),
+            offset=0.5 * rest,
+            log_noise=np.full(len(history.reviewers), np.log(0.5)),
+            log_level=np.zeros(len(history.levels)),
+            shift=np.zeros(len(history.conferences)),
+            stretch=np.zeros(len(history.conferences)),
+            mean_slope=0.7,
+            covariance=np.diag([0.05, 0.2]),
+            mean_log_noise=float(np.log(0.5)),
+            sd_log_noise=0.3,
+            persistence=0.8,
+        )
+
+    def sweep(self) -> None:
+        self.draw_stretch()
+        self.draw_scores()
+        self.draw_shift_and_quality()
+        self.draw_reviewers()
+        self.stretch_reviewers()
+        self.draw_population()
+        self.draw_noise()
+        self.draw_levels()
+
+    def weight(self) -> Array:
+        """1 / noise^2 of each row, without the stretch of its conference."""
+        history, s = self.history, self.state
+        return np.exp(-2.0 * (s.log_noise[history.reviewer] + s.log_level[history.level]))
+
+    def fair(self) -> Array:
+        """shift + slope * quality + offset of each row."""
+        history, s = self.history, self.state
+        scored = s.slope[history.visit] * s.quality[history.paper] + s.offset[history.visit]
+        return np.asarray(scored + s.shift[history.conference])
+
+    def unstretched(self) -> Array:
+        """Scores without the stretch of their conferences."""
+        history, s = self.history, self.state
+        return np.asarray(s.score * np.exp(-s.stretch)[history.conference])
+
+    # --- scores, qualities, reviewers
+
+    def draw_scores(self) -> None:
+        """A rounded score, between the ends of its cell."""
+        if not self.rounded.size:
+            return
+        history, s, rows = self.history, self.state, self.rounded
+        scale = np.exp(s.stretch)[history.conference[rows]]
+        mean, sd = scale * self.fair()[rows], scale / np.sqrt(self.weight()[rows])
+        low, high = (history.low[rows] - mean) / sd, (history.high[rows] - mean) / sd
+        s.score[rows] = mean + sd * normal_between(low, high, self.rng)
+
+    def draw_shift_and_quality(self) -> None:
+        """Shifts with all qualities integrated out, then the qualities."""
+        history, s = self.history, self.state
+        weight, a = self.weight(), s.slope[history.visit]
+        rest = self.unstretched() - s.offset[history.visit]
+        precision = 1.0 + history.per_paper(weight * a * a)
+        slopes, scores = history.per_paper(weight * a), history.per_paper(weight * a * rest)
+        known = history.per_conference(weight) - self._by_conference(slopes**2 / precision)
+        pull = history.per_conference(weight * rest) - self._by_conference(slopes * scores / precision)
+        s.shift = pull / known + self.rng.standard_normal(known.shape) / np.sqrt(known)
+        mean = (scores - s.shift[history.paper_conference] * slopes) / precision
+        s.quality = mean + self.rng.standard_normal(mean.shape) / np.sqrt(precision)
+
+    def draw_reviewers(self) -> None:
+        """Persistence with all slopes and offsets integrated out, then these."""
+        told, s, visits = self._told(), self.state, self.history.visits
+        after, evidence = filtered(visits, told, s.population, s.persistence)
+        odds = np.log(s.persistence / (1 - s.persistence)) + self.step * self.rng.standard_normal()
+        new = float(1 / (1 + np.exp(-odds)))
+        if _LOWEST < new < _HIGHEST:
+            other, gained = filtered(visits, told, s.population, new)
+            gain = gained - evidence + _log_law(new) - _log_law(s.persistence)
+            self.taken = np.exp(min(0.0, gain))
+            if self.rng.random() < self.taken:
+                s.persistence, after = new, other
+        now = len(self.history.conferences)
+        self.anyone = s.population
+        self.next = later(after[:, visits.last], s.population, kept(s.persistence, visits.ago(now)))
+        s.slope, s.offset = drawn_back(visits, after, s.population, s.persistence, self.rng)
+
+    def tune(self) -> None:
+        """During warmup: a step of persistence that is taken about four times in ten."""
+        self.step = float(np.clip(self.step * np.exp(0.1 * (self.taken - 0.4)), 0.02, 3.0))
+
+    def _told(self) -> Array:
+        """What the scores of each visit tell of its (slope, offset), as rows of `filters`."""
+        history, s = self.history, self.state
+        weight, q = self.weight(), s.quality[history.paper]
+        rest = weight * (self.unstretched() - s.shift[history.conference])
+        parts = (q * rest, rest, q * q * weight, q * weight, weight)
+        return np.stack([history.per_visit(part) for part in parts])
+
+    # --- the population of reviewers
+
+    def stretch_reviewers(self) -> None:
+        """Mean slope and root of the covariance, with every reviewer's standardized (slope, offset) fixed:
+        coefficients of a regression of the scores."""
+        history, s = self.history, self.state
+        root: Array = np.linalg.cholesky(s.covariance).astype(np.float64)
+        z = np.linalg.solve(root, np.stack([s.slope - s.mean_slope, s.offset]))
+        q, weight = s.quality[history.paper], np.sqrt(self.weight())
+        first, second = z[0, history.visit], z[1, history.visit]
+        columns = weight * np.stack([q, first * q, first, second])
+        target = weight * (self.unstretched() - s.shift[history.conference])
+        precision = columns @ columns.T
+        mean = np.linalg.solve(precision, columns @ target)
+        drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))
+        new: Array = np.array([[drawn[1], 0.0], [drawn[2], drawn[3]]], dtype=np.float64)
+        gain = log_law_of_root(new, SPREAD_SCALE) - log_law_of_root(root, SPREAD_SCALE)
+        if drawn[0] > 0.0 and np.log(self.rng.random()) < gain:
+            s.mean_slope, s.covariance = float(drawn[0]), new @ new.T
+            s.slope, s.offset = drawn[0] + new[0, 0] * z[0], new[1] @ z
+
+    def draw_population(self) -> None:
+        """Covariance and mean slope, given slopes and offsets: each visit's news since the one before."""
+        s = self.state
+        old, fresh = self._old()
+        slope, offset = self._news(s.slope, old), self._news(s.offset, old)
+        news = np.stack([slope - (1.0 - old) * s.mean_slope, offset]) / np.sqrt(fresh)
+        s.covariance = covariance(news @ news.T, news.shape[1], s.covariance, SPREAD_SCALE, self.rng)
+        (aa, ab), (_, bb) = s.covariance
+        weight = (1.0 - old) / fresh
+        precision = (weight * (1.0 - old)).sum() / (aa - ab * ab / bb)
+        pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
+        mean, sd = pull / precision, 1.0 / np.sqrt(precision)
+        above = normal_between(np.array([-mean / sd]), np.array([np.inf]), self.rng)
+        s.mean_slope = float(mean + sd * above[0])
+
+    def _old(self) -> tuple[Array, Array]:
+        """Correlation of each visit with the one before (0 for a first visit), and what is new in it."""
+        gap = self.history.visits.gap
+        old = np.where(gap > 0, kept(self.state.persistence, gap), 0.0)
+        return old, 1.0 - old**2
+
+    def _news(self, value: Array, old: Array) -> Array:
+        visits = self.history.visits
+        news = value.copy()
+        for rank in range(1, len(visits.ranks)):
+            here = visits.ranks[rank]
+            news[here] -= old[here] * value[visits.before(rank)]
+        return news
+
+    # --- noise and scales
+
+    def draw_noise(self) -> None:
+        history, s = self.history, self.state
+        rest = (self.unstretched() - self.fair()) ** 2
+        squares = history.per_reviewer(rest * np.exp(-2 * s.log_level)[history.level])
+        s.log_noise = log_scale(
+            self.reviews, squares, s.mean_log_noise, s.sd_log_noise, s.log_noise, self.rng
+        )
+        people = s.log_noise.size
+        s.mean_log_noise = float(
+            s.log_noise.mean() + s.sd_log_noise / np.sqrt(people) * self.rng.standard_normal()
+        )
+        deviations = float(((s.log_noise - s.mean_log_noise) ** 2).sum())
+        drawn = spread(deviations, people, s.sd_log_noise, NOISE_SCALE, self.rng)
+        s.sd_log_noise = drawn if drawn < NOISE_LIMIT else s.sd_log_noise
+        self._stretch_noise(squares)
+
+    def _stretch_noise(self, squares: Array, tries: int = 3) -> None:
+        """Mean and spread of log noise with everybody's standardized one fixed: the residuals decide."""
+        s, reach = self.state, 2.0 / np.sqrt(self.reviews.size)
+        z = (s.log_noise - s.mean_log_noise) / s.sd_log_noise
+        density = self._noise_density(s.mean_log_noise, s.sd_log_noise, z, squares)
+        for _ in range(tries):
+            mean = s.mean_log_noise + reach * s.sd_log_noise * self.rng.standard_normal()
+            # A step of fixed width in the log of the spread, and the mean's own step with it.
+            sd = s.sd_log_noise * float(np.exp(reach * self.rng.standard_normal()))
+            new = self._noise_density(mean, sd, z, squares)
+            back = np.log(s.sd_log_noise / sd) - 0.5 * ((mean - s.mean_log_noise) / reach) ** 2 * (
+                1 / sd**2 - 1 / s.sd_log_noise**2
+            )
+            if np.log(self.rng.random()) < new - density + back:
+                s.mean_log_noise, s.sd_log_noise, density = mean, sd, new
+        s.log_noise = s.mean_log_noise + s.sd_log_noise * z
+
+    def _noise_density(self, mean: float, sd: float, z: Array, squares: Array) -> float:
+        """Log density of the residuals and of (mean, log sd), up to a constant."""
+        if sd >= NOISE_LIMIT:
+            return -np.inf
+        noise = mean + sd * z
+        fit = -(self.reviews @ noise) - 0.5 * float((squares * np.exp(-2 * noise)).sum())
+        law = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
+        return float(fit + law + np.log(sd))
+
+    def draw_levels(self) -> None:
+        """The most frequent level of confidence is the one that the others are compared with."""
+        history, s = self.history, self.state
+        if len(history.levels) == 1:
+            return
+        rest = (self.unstretched() - self.fair()) ** 2
+        squares = history.per_level(rest * np.exp(-2 * s.log_noise)[history.reviewer])
+        s.log_level = log_scale(self.level_rows, squares, 0.0, LEVEL_SD, s.log_level, self.rng)
+        s.log_level[0] = 0.0
+
+    def draw_stretch(self) -> None:
+        """With h = e^-stretch the density is `h^n exp(-(A h^2 - 2 B h) / 2)`, times the law before."""
+        history, s = self.history, self.state
+        if len(history.conferences) == 1:
+            return
+        weight, n = self.weight(), self.rows
+        first = history.per_conference(weight * s.score**2)
+        cross = history.per_conference(weight * s.score * self.fair())
+        h = (cross + np.sqrt(cross**2 + 4 * first * n)) / (2 * first)
+        precision = cross * h + 2 * n + 1 / STRETCH_SD**2
+        peak = -np.log(h) * (1 - 1 / (STRETCH_SD**2 * precision))
+        new = peak + self.rng.standard_normal(peak.shape) / np.sqrt(precision)
+
+        def density(g: Array) -> Array:
+            fit = -n * g - 0.5 * first * np.exp(-2 * g) + cross * np.exp(-g) - 0.5 * (g / STRETCH_SD) ** 2
+            return np.asarray(fit + 0.5 * precision * (g - peak) ** 2)
+
+        taken = np.log(self.rng.random(peak.shape)) < density(new) - density(s.stretch)
+        s.stretch = np.where(taken, new, s.stretch)
+
+    def _by_conference(self, value: Array) -> Array:
+        """Sums of a value over the papers of each conference."""
+        size = len(self.history.conferences)
+        return np.bincount(self.history.paper_conference, value, size).astype(np.float64, copy=False)
+
+
+def _log_law(persistence: float) -> float:
+    """Log density of the logit of persistence."""
+    up, down = PERSISTENCE
+    return float(up * np.log(persistence) + down * np.log1p(-persistence))

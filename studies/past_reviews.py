@@ -1,0 +1,281 @@
+"""How well `fit` recovers reviewers from past reviews: coverage of its intervals, and errors beside others'.
+
+Simulated histories: 20 conferences, 1,000 reviewers with 1 to 12 past reviews each, three reviews a paper,
+with and without drift, rounded to 1..10 or not. An estimate is compared with the reviewer's true slope,
+offset and noise at the *next* conference. The error of (slope, offset) is the root mean square difference of
+the expected score over papers, `sqrt((slope error)^2 + (offset error)^2)`, in standard deviations of the
+scores. Beside it: a common slope with each reviewer's shrunken offset (crossed random effects, REML), and an
+ordinary regression of each reviewer's scores on the means of the other reviews. Writes
+docs/numbers/past_reviews.json and the tables of docs/fitting.md.
+
+    python studies/past_reviews.py --histories 6
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+import blindcal as bc
+from blindcal.fitting.pasts import History, history_of, pasts_of
+from stated import keep
+
+_INTERVAL = 1.6448536269514722  # 90 %
+SETTINGS = {
+    "no drift": (1.0, False),
+    "drift": (0.8, False),
+    "no drift, rounded": (1.0, True),
+    "drift, rounded": (0.8, True),
+}
+_GRID = np.arange(1.0, 11.0)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Past reviews and the truth behind them: everybody's slope, offset and noise at the conference after the
+    last, on the scale of the last past one."""
+
+    reviews: bc.Reviews
+    truth: dict[str, tuple[float, float, float]]
+
+
+def drawn_pasts(
+    rng: np.random.Generator,
+    people: int = 1000,
+    conferences: int = 20,
+    *,
+    most: int = 12,
+    persistence: float = 1.0,
+    grid: np.ndarray | None = None,
+    slope_sd: float = 0.3,
+) -> Drawn:
+    """Each person has 1 to `most` past reviews at random conferences.
+
+    Slopes 1 +- slope_sd (above 0.05), offsets 0 +- 0.4, noise 0.5 e^(+-0.3), in units of quality; the scale
+    of each conference is about 5.5 + 1.7 times that.
+    """
+    who = np.repeat(np.arange(people), rng.integers(1, most + 1, people))
+    where = rng.integers(0, conferences, who.size)
+    habits = _drifting(rng, people, conferences + 1, persistence)
+    slope, offset = np.maximum(1.0 + slope_sd * habits[0], 0.05), 0.4 * habits[1]
+    noise = 0.5 * np.exp(0.3 * rng.standard_normal(people))
+    middle, width = rng.normal(5.5, 0.5, conferences), 1.7 * np.exp(0.15 * rng.standard_normal(conferences))
+    table: dict[str, list[object]] = {name: [] for name in ("conference", "paper", "reviewer", "score")}
+    for c in range(conferences):
+        paper, person = _dealt(rng, who[where == c])
+        quality = rng.standard_normal(paper.max() + 1)
+        plain = slope[person, c] * quality[paper] + offset[person, c]
+        score = middle[c] + width[c] * (plain + noise[person] * rng.standard_normal(person.size))
+        if grid is not None:
+            score = grid[np.abs(score[:, None] - grid).argmin(axis=1)]
+        table["conference"] += [f"c{c}"] * person.size
+        table["paper"] += [f"p{i}" for i in paper]
+        table["reviewer"] += [f"r{j}" for j in person]
+        table["score"] += score.tolist()
+    rows = zip(
+        (width[-1] * slope[:, -1]).tolist(),
+        (middle[-1] + width[-1] * offset[:, -1]).tolist(),
+        (width[-1] * noise).tolist(),
+        strict=True,
+    )
+    return Drawn(bc.Reviews.from_table(table, grid=grid), {f"r{j}": row for j, row in enumerate(rows)})
+
+
+def _drifting(rng: np.random.Generator, people: int, times: int, persistence: float) -> np.ndarray:
+    """Standard normal (slope, offset) of each person at each time, correlated from one to the next."""
+    found = np.empty((2, people, times))
+    found[..., 0] = rng.standard_normal((2, people))
+    for time in range(1, times):
+        fresh = np.sqrt(1 - persistence**2) * rng.standard_normal((2, people))
+        found[..., time] = persistence * found[..., time - 1] + fresh
+    return found
+
+
+def _dealt(rng: np.random.Generator, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Papers for these reviews, three each, nobody twice on one: repeats are left out."""
+    person = rng.permutation(who)
+    paper = np.arange(person.size) % max(2, person.size // 3)
+    first = np.unique(paper * (person.max() + 1) + person, return_index=True)[1]
+    return np.unique(paper[first], return_inverse=True)[1], person[first]
+
+
+# --- the others: in standard deviations of each conference's scores
+
+
+def shrunken_offsets(history: History) -> tuple[float, np.ndarray]:
+    """Common slope, and each reviewer's best linear unbiased offset, variances by restricted maximum
+    likelihood of `score = conference + paper + reviewer + noise`."""
+    n, papers, people = len(history), len(history.paper_conference), len(history.reviewers)
+    rows = np.arange(n)
+    paper = csr_array((np.ones(n), (rows, history.paper)), shape=(n, papers))
+    wide = np.stack([history.reviewer, people + history.conference])
+    conferences = len(history.conferences)
+    rest = csr_array((np.ones(2 * n), (np.tile(rows, 2), wide.ravel())), shape=(n, people + conferences))
+    reviews, square = history.per_paper(), (rest.T @ rest).toarray()
+    cross, y = (paper.T @ rest).tocsr(), history.score
+    by_paper, by_rest = paper.T @ y, rest.T @ y
+
+    def parts(logs: np.ndarray) -> tuple[float, float, np.ndarray]:
+        ratio = np.exp(logs)
+        diagonal = reviews + ratio[0]
+        matrix = square - (cross.T @ (cross / diagonal[:, None])).toarray()
+        matrix[np.arange(people), np.arange(people)] += ratio[1]
+        # The sum of conferences and that of papers coincide nowhere: only offsets are drawn to 0.
+        factor = cho_factor(matrix + 1e-9 * np.eye(len(matrix)), lower=True)
+        right = by_rest - cross.T @ (by_paper / diagonal)
+        solved = cho_solve(factor, right)
+        left = float(y @ y - by_paper @ (by_paper / diagonal) - right @ solved)
+        noise = left / (n - conferences)
+        logdet = 2 * np.log(np.diag(factor[0])).sum() + np.log(diagonal).sum()
+        value = (n - conferences) * np.log(noise) + logdet - papers * logs[0] - people * logs[1]
+        return float(value), noise, solved
+
+    best = minimize(
+        lambda x: parts(x)[0], [-0.5, 0.5], method="Nelder-Mead", options={"xatol": 0.01, "fatol": 0.01}
+    )
+    _, noise, solved = parts(best.x)
+    return float(np.sqrt(noise / np.exp(best.x[0]))), solved[:people]
+
+
+def regressions(history: History, common: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each reviewer's scores on the means of the other reviews, in units of quality; nan below three."""
+    others = history.per_paper()[history.paper] - 1
+    alone = others == 0
+    total = history.per_paper(history.score)[history.paper] - history.score
+    proxy = total / np.where(alone, 1, others) / common
+    weight = np.where(alone, 0.0, 1.0)
+    n, x, y = (history.per_reviewer(weight * part) for part in (1.0 + 0 * proxy, proxy, history.score))
+    xx, xy = history.per_reviewer(weight * proxy**2), history.per_reviewer(weight * proxy * history.score)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (xy - x * y / n) / (xx - x * x / n)
+        offset = (y - slope * x) / n
+    few = n < 3
+    return np.where(few, np.nan, slope), np.where(few, np.nan, offset)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One history: coverage of (slope, offset, noise), and by reviewer the number of past reviews and the
+    squared errors of the fit, of shrunken offsets and of regression."""
+
+    cover: np.ndarray
+    reviews: np.ndarray
+    squares: np.ndarray
+    persistence: float
+
+
+def compared(drawn: Drawn, *, sweeps: int | None = None, workers: int = 1) -> Compared:
+    fitted = bc.fit(drawn.reviews, sweeps=sweeps, workers=workers)
+    history = history_of(pasts_of({"past": drawn.reviews}))
+    middle, width = history.middle[-1], history.width[-1]
+    truth = np.array([drawn.truth[name] for name in history.reviewers]).T
+    found = np.array([fitted.roster[name] for name in history.reviewers]).T
+    inside = np.abs(found[:3] - truth) < _INTERVAL * found[[3, 4, 6]]
+    common, offsets = shrunken_offsets(history)
+    slope, offset = regressions(history, common)
+    true_slope, true_offset = truth[0] / width, (truth[1] - middle) / width
+    guesses = [
+        (found[0] / width, (found[1] - middle) / width),
+        (np.full(offsets.shape, common), offsets),
+        (slope, offset),
+    ]
+    squares = [(a - true_slope) ** 2 + (b - true_offset) ** 2 for a, b in guesses]
+    return Compared(
+        inside.mean(axis=1),
+        history.per_reviewer(),
+        np.array(squares),
+        fitted.checks.persistence.value,
+    )
+
+
+def compute(setting: str, histories: int, **sizes: int) -> list[Compared]:
+    persistence, rounded = SETTINGS[setting]
+    place = list(SETTINGS).index(setting)
+    return [
+        compared(
+            drawn_pasts(
+                np.random.default_rng([place, number]),
+                persistence=persistence,
+                grid=_GRID if rounded else None,
+                **sizes,
+            ),
+            workers=2,
+        )
+        for number in range(histories)
+    ]
+
+
+def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
+    lines = ["| histories | slope | offset | noise | persistence found |", "|---|---|---|---|---|"]
+    for name, runs in found.items():
+        cover = np.array([run.cover for run in runs])
+        cells = [
+            f"{100 * m:.1f} ± {100 * e:.1f} %" for m, e in zip(cover.mean(0), _error(cover), strict=True)
+        ]
+        kept = np.mean([run.persistence for run in runs])
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {kept:.2f} |")
+    return lines
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+_LENGTHS = ((1, 1), (2, 2), (3, 4), (5, 6), (7, 9), (10, 12))
+
+
+def paired(runs: list[Compared], other: int, low: int, high: int) -> tuple[float, float]:
+    """Mean difference of squared errors, another method's minus the fit's, over reviewers with so many past
+    reviews; and its standard error, over reviewers."""
+    parts = [run.squares[:, (run.reviews >= low) & (run.reviews <= high)] for run in runs]
+    saved = np.concatenate([part[other] - part[0] for part in parts])
+    saved = saved[np.isfinite(saved)]
+    return float(saved.mean()), float(saved.std(ddof=1) / np.sqrt(saved.size))
+
+
+def error_table(runs: list[Compared]) -> list[str]:
+    lines = [
+        "| past reviews | fitted | offsets | regression | better than offsets by | than regression by |",
+        "|---|---|---|---|---|---|",
+    ]
+    for low, high in _LENGTHS:
+        parts = np.concatenate(
+            [run.squares[:, (run.reviews >= low) & (run.reviews <= high)] for run in runs], axis=1
+        )
+        cells = [f"{np.sqrt(parts[0].mean()):.3f}", f"{np.sqrt(parts[1].mean()):.3f}"]
+        exists = low >= 3
+        cells.append(f"{np.sqrt(np.nanmedian(parts[2])):.3f} (median)" if exists else "")
+        for other in (1, 2) if exists else (1,):
+            mean, error = paired(runs, other, low, high)
+            cells.append(f"{mean / error:.1f} standard errors")
+        label = f"{low}" if low == high else f"{low} to {high}"
+        lines.append(f"| {label} | " + " | ".join([*cells, *[""] * (5 - len(cells))]) + " |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--histories", type=int, default=6, help="simulated histories for each setting")
+    histories = parser.parse_args().histories
+    found = {}
+    for name in SETTINGS:
+        found[name] = compute(name, histories)
+        print(
+            f"{name}: done",
+            *coverage_table({name: found[name]})[2:],
+            *error_table(found[name]),
+            sep="\n",
+            flush=True,
+        )
+    tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
+    command = f"python studies/past_reviews.py --histories {histories}"
+    keep("past_reviews", command, {"docs/fitting.md": tables}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""A calibration fitted on the reviews being decided is refused; one that was not, is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.files.disk import write_json
+from blindcal.fitting.footprints import (
+    beside,
+    footprint,
+    footprint_of,
+    overlap,
+    own_means,
+    read_footprints,
+    refuse_own,
+    written,
+)
+from blindcal.fitting.pasts import pasts_of
+from blindcal.reviews import Reviews
+from sizes import count
+
+Columns = dict[str, list[object]]
+
+
+def conference(seed: int, papers: int = 40, people: int = 30) -> Columns:
+    """Whole scores from 1 to 6; ids as every conference has them."""
+    rng = np.random.default_rng(seed)
+    table: Columns = {"paper": [], "reviewer": [], "score": []}
+    for paper in range(papers):
+        for person in rng.choice(people, 3, replace=False):
+            table["paper"].append(paper + 1)
+            table["reviewer"].append(f"r{person}")
+            table["score"].append(float(rng.integers(1, 7)))
+    return table
+
+
+def past(table: Columns, name: str = "2025") -> object:
+    return footprint(pasts_of({name: Reviews.from_table(table)})[0])
+
+
+def shared(table: Columns, other: Columns) -> str:
+    return overlap(past(table), footprint_of(Reviews.from_table(other)))
+
+
+def test_the_same_reviews_are_known_whatever_the_order_and_with_several_conferences() -> None:
+    table = conference(1)
+    turned = {name: values[::-1] for name, values in table.items()}
+    assert "with the same reviewers and scores" in shared(table, turned)
+    both = {name: [*table[name], *conference(2)[name]] for name in table}
+    both["conference"] = ["a"] * 120 + ["b"] * 120
+    first, second = map(footprint, pasts_of({"x": Reviews.from_table(both)}))
+    now = footprint_of(Reviews.from_table(table))
+    assert overlap(first, now)
+    assert not overlap(second, now)
+
+
+def test_a_conference_of_two_papers_is_known_exactly() -> None:
+    table = conference(1, papers=2)
+    assert shared(table, table)
+    changed = {
+        **table,
+        "score": [*table["score"][:-1], 7.0 - table["score"][-1]],
+        "paper": [1, 1, 1, 3, 3, 3],
+    }
+    assert shared(table, changed)  # half of the papers
+    assert not shared(table, conference(2, papers=2))
+
+
+def test_other_ids_of_reviewers_or_a_part_of_the_papers_do_not_hide_it() -> None:
+    table = conference(1)
+    renamed = {**table, "reviewer": [f"person {name}" for name in table["reviewer"]]}
+    assert "40 papers of '2025' with the same scores" in shared(table, renamed)
+    part = {name: [*renamed[name][:60], *conference(9)[name][60:]] for name in table}
+    assert "with the same scores" in shared(table, part)
+
+
+def test_other_conferences_are_never_refused() -> None:
+    """False alarm 1e-6 each, so below 1e-3 over all of them."""
+    now = footprint_of(Reviews.from_table(conference(0)))
+    for seed in range(1, count(60, 600)):
+        assert not overlap(past(conference(seed)), now)
+
+
+def test_the_file_beside_a_table_says_what_was_used(tmp_path: Path) -> None:
+    table, path = conference(1), tmp_path / "reviewers.csv"
+    write_json(beside(path), written([past(table)]))
+    assert read_footprints(beside(path)) == [past(table)]
+    parameters = {"*": (1.0, 3.5, 1.0)}
+    with pytest.raises(InputError, match=r"was fitted on these reviews .* names 40\.0 % of the authors"):
+        refuse_own(path, parameters, Reviews.from_table(table))
+    refuse_own(path, parameters, Reviews.from_table(conference(3)))
+    refuse_own(tmp_path / "other.csv", parameters, Reviews.from_table(table))
+
+
+@pytest.mark.parametrize("content", [[], {"format": 2}, {"format": 1, "used": [{"conference": "a"}]}])
+def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) -> None:
+    path = tmp_path / "reviewers.csv"
+    write_json(beside(path), content)
+    with pytest.raises(InputError, match="must be what `blindcal fit` wrote"):
+        refuse_own(path, {}, Reviews.from_table(conference(1)))
+
+
+def test_offsets_that_are_this_years_means_are_noticed() -> None:
+    reviews = Reviews.from_table(conference(1))
+    means = np.bincount(reviews.reviewer, reviews.score) / np.bincount(reviews.reviewer)
+    own = {name: (1.0, round(mean, 2), 1.0) for name, mean in zip(reviews.reviewers, means, strict=True)}
+    assert own_means(own, reviews)
+    with pytest.raises(InputError, match="own mean scores of this year"):
+        refuse_own("reviewers.csv", own, reviews)
+    # Right about everybody, to half a point, as somebody might write it down: no two decimals.
+    coarse = {name: (1.0, round(2 * row[1]) / 2, 1.0) for name, row in own.items()}
+    assert not own_means(coarse, reviews)
+    last_year = {name: (1.0, row[1] + 0.1, 1.0) for name, row in own.items()}
+    assert not own_means(last_year, reviews)
+    assert not own_means({"*": (1.0, 3.0, 1.0)}, reviews)

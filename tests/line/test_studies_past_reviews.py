@@ -1,0 +1,54 @@
+"""The methods that the study of past reviews compares with, by dense algebra and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from studies.past_reviews import drawn_pasts, regressions, shrunken_offsets
+
+from blindcal.fitting.pasts import History, history_of, pasts_of
+
+
+@pytest.fixture(scope="module")
+def history() -> History:
+    drawn = drawn_pasts(np.random.default_rng(1), 25, 2, most=9)
+    return history_of(pasts_of({"past": drawn.reviews}))
+
+
+def test_shrunken_offsets_are_those_of_dense_restricted_likelihood(history: History) -> None:
+    paper, person, where = (
+        np.eye(part.max() + 1)[part] for part in (history.paper, history.reviewer, history.conference)
+    )
+    y, n = history.score, len(history)
+
+    def solved(logs: np.ndarray) -> tuple[float, np.ndarray]:
+        total = np.exp(logs[0]) * paper @ paper.T + np.exp(logs[1]) * person @ person.T + np.eye(n)
+        inverse = np.linalg.inv(total)
+        fixed = np.linalg.solve(where.T @ inverse @ where, where.T @ inverse @ y)
+        rest = y - where @ fixed
+        value = np.linalg.slogdet(total)[1] + np.linalg.slogdet(where.T @ inverse @ where)[1]
+        value += (n - 2) * np.log(rest @ inverse @ rest)
+        return float(value), np.exp(logs[1]) * person.T @ inverse @ rest
+
+    best = minimize(lambda x: solved(x)[0], [0.5, -0.5], method="Nelder-Mead")
+    slope, offsets = shrunken_offsets(history)
+    # The study stops its search at 0.01 in the logarithms of the ratios.
+    np.testing.assert_allclose(offsets, solved(best.x)[1], atol=0.01)
+    assert slope > 0
+
+
+def test_a_regression_is_that_of_each_reviewers_scores_on_the_others_means(history: History) -> None:
+    slope, offset = regressions(history, 0.8)
+    seen = 0
+    for r in range(len(history.reviewers)):
+        own = np.flatnonzero(history.reviewer == r)
+        others = [np.delete(history.score, n)[np.delete(history.paper, n) == history.paper[n]] for n in own]
+        pairs = [(o.mean() / 0.8, history.score[n]) for n, o in zip(own, others, strict=True) if o.size]
+        if len(pairs) < 3:
+            assert np.isnan(slope[r])
+            continue
+        line = np.polyfit(*zip(*pairs, strict=True), 1)
+        assert (slope[r], offset[r]) == pytest.approx(tuple(line))
+        seen += 1
+    assert seen > 10

@@ -1,0 +1,38 @@
+"""Past conferences for tests, written out; drawn ones with their truth are in studies/past_reviews.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blindcal.fitting.pasts import History, history_of, pasts_of
+from blindcal.reviews import Reviews
+
+ROWS = [
+    ("A", "1", "ann", 6.5, 3),
+    ("A", "1", "bob", 4.0, 2),
+    ("A", "2", "ann", 5.0, 2),
+    ("A", "2", "cyd", 3.5, 3),
+    ("A", "3", "bob", 7.0, 3),
+    ("A", "3", "cyd", 6.0, 3),
+    ("B", "1", "ann", 2.0, 3),
+    ("B", "1", "dan", 3.0, 2),
+    ("B", "2", "bob", 1.0, 3),
+    ("B", "2", "dan", 2.0, 3),
+    ("B", "2", "ann", 2.0, 2),
+    ("B", "3", "bob", 4.0, 3),
+    ("B", "3", "ann", 3.0, 3),
+]
+NAMES = ("conference", "paper", "reviewer", "score", "confidence")
+
+
+def tiny_reviews() -> Reviews:
+    """Two conferences, four people, three papers each; one scale is whole numbers, the other is not."""
+    return Reviews.from_table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)))
+
+
+def tiny_history() -> History:
+    """The same; the second conference is rounded to 1, 2, 3, 4."""
+    pasts = pasts_of({"past": tiny_reviews()})
+    grid = np.array([1.0, 2.0, 3.0, 4.0])
+    object.__setattr__(pasts[1], "grid", grid)
+    return history_of(pasts)
