@@ -120,6 +120,26 @@ def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(
     assert everything(tmp_path) == before
 
 
+def test_a_folder_that_holds_other_decisions_is_refused_before_anything_is_sealed(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "decisions.csv").write_text("mine")
+    with pytest.raises(RefusedError, match=r"decisions\.csv"):
+        decide(inputs, REQUEST, key_path, tmp_path / "out")
+    assert not list(tmp_path.rglob("*.sealed/*.sealed"))
+    assert everything(tmp_path / "out") == {"decisions.csv": b"mine"}
+
+
+def test_full_calibration_is_decided_where_it_may_leak(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    request = Request(Guarantee("none", epsilon=None), bar=7.0)
+    outcome = decide(inputs, request, key_path, tmp_path / "out", yes_leak=True)
+    assert outcome.record.request == request
+    assert any(remark.startswith("no paper is expected to pass `bar` 7") for remark in outcome.remarks)
+
+
 def test_decisions_of_a_missing_key_are_not_made_again(
     inputs: Inputs, key_path: Path, tmp_path: Path
 ) -> None:

@@ -26,7 +26,9 @@ from blindcal.decisions.drafts import (
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, commit, open_ledger
+from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, RefusedError
+from blindcal.plans.certificates import table_epsilon
 from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
@@ -179,6 +181,24 @@ def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given
     assert [paper.release for paper in made.record.papers] == [2, 1, 1, 1, 1, 1]
     assert made.record.papers[0].earlier == (("conference", 1, "p00"),)
     assert made.record.decisions.splitlines()[2:] == before.decisions.splitlines()[2:]
+
+
+def test_what_a_paper_decided_again_promises_counts_both_decisions(tmp_path: Path, given: Given) -> None:
+    """Epsilons of the two tables add up and multipliers multiply, over all papers with other reviewers."""
+    request = Request(Guarantee("average", epsilon=1.0), accept_rate=0.4)
+    turned = {paper: who[::-1] for paper, who in given[1].items()}
+    with open_ledger(tmp_path / "key.bin", KEY) as empty:
+        made = draft(*given, request, Past(empty), plan_conference, "")
+        ledger = commit(empty, made.record, made.policies, input_stamp(KEY, *given, request))
+        again = draft(given[0], turned, request, Past(ledger), plan_conference, "swapped")
+    used = 0
+    for before, after in zip(made.record.papers, again.record.papers, strict=True):
+        first, both, table = claim_of(before), claim_of(after), again.policies[after.paper]
+        used += table_epsilon(table) > 0
+        assert both.epsilon >= first.epsilon + table_epsilon(table) - 1e-12
+        alone = float(table.accept.max()) + 1 - float(table.accept.min())
+        assert both.multiplier == pytest.approx(first.multiplier * alone)
+    assert used, "a second table must use the secret too"
 
 
 def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, given: Given) -> None:

@@ -73,6 +73,30 @@ def test_a_blank_score_is_no_review_however_it_is_written() -> None:
     assert imported.warnings == ("4 reviews without a score left out (row 4, row 5, row 6, row 7)",)
 
 
+def test_the_places_of_five_reviews_without_a_score_are_all_of_them() -> None:
+    blank = [Row(4 + i, f"{i}", "a", "") for i in range(5)]
+    imported = gather(found(Row(2, "7", "a", "1"), Row(3, "8", "a", "2"), *blank), Choices())
+    places = "row 4, row 5, row 6, row 7, row 8"
+    assert imported.warnings == (f"5 reviews without a score left out ({places})",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "order", "scores", "said"),
+    [
+        (("2,5", "3"), (), [2.5, 3.0], True),
+        (("2.5", "3"), (), [2.5, 3.0], False),
+        (("2,5", "3"), ("2,5", "3"), [2.0, 1.0], False),
+    ],
+)
+def test_decimal_commas_are_said_where_they_are_read_as_such(
+    cells: tuple[str, str], order: tuple[str, ...], scores: list[float], said: bool
+) -> None:
+    rows_ = [Row(2 + i, f"{i}", "a", cell) for i, cell in enumerate(cells)]
+    imported = gather(found(*rows_), Choices(best_first=order))
+    assert imported.columns()["score"] == scores
+    assert ("decimals written with a comma" in imported.recognized) == said
+
+
 def test_ids_have_one_form_and_a_map_joins_them() -> None:
     """A letter with its accent apart is the letter with its accent; spaces around an id are none of it."""
     apart, joined = "Zoe\u0308", "Zo\u00eb"

@@ -86,8 +86,8 @@ def test_any_noise_and_any_score_has_the_gaussian_evidence(noise: float, score: 
 
 
 def gaussians(*parts: tuple[float, float]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Log densities at the nodes of one row of panels, up to constants that must not matter."""
-    ends = np.linspace(-12.0, 12.0, 49)[None]
+    """Log densities at the nodes of one row of uneven panels, up to constants that must not matter."""
+    ends = np.unique([*np.linspace(-12.0, 12.0, 49), *np.linspace(-1.0, 2.0, 14)])[None]
     t, _ = nodes(ends)
     return [norm.logpdf(t, mean, spread) + 700.0 * mean for mean, spread in parts], ends
 
