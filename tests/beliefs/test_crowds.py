@@ -256,7 +256,7 @@ def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused()
     table[::2] = UNIT // 4
     settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)])
     assert isinstance(settled, SettledCase)
-    assert settled.told == pytest.approx(np.log(2))
+    assert settled.revealed == pytest.approx(np.log(2))
     tight = float(max(np.bincount(slot, case.belief.weight).max() for slot in case.belief.labels))
     conference = Conference((settled,), case.bar, None, (True,))
     plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 2.01))

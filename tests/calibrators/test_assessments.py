@@ -11,9 +11,9 @@ from blindcal.simulations.drawing import Population, nips_2014_population, simul
 
 
 def reviews_of(
-    law: Population, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
+    population: Population, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
 ) -> bc.Reviews:
-    drawn = simulate(np.random.default_rng(seed), 1, papers, reviewers, per_paper, law)
+    drawn = simulate(np.random.default_rng(seed), 1, papers, reviewers, per_paper, population)
     paper = np.repeat(np.arange(papers), per_paper)
     return bc.Reviews.from_table(
         {
@@ -26,8 +26,8 @@ def reviews_of(
 
 def test_shares_cover_the_truth_where_reviewers_differ_much() -> None:
     """True variances: quality 1.13^2, slopes .60^2, offsets .49, noise .25."""
-    law = Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
-    result = bc.assess(reviews_of(law, seed=1))
+    population = Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
+    result = bc.assess(reviews_of(population, seed=1))
     mean = np.exp(0.125)
     parts = {"quality": mean**2, "slope": mean**2 * np.expm1(0.25), "offset": 0.49, "residual": 0.25}
     for name, value in parts.items():
@@ -52,8 +52,8 @@ def test_not_worth_it_is_a_normal_answer() -> None:
 
 def test_history_can_be_what_is_missing() -> None:
     """Three reviews a reviewer say too little of offsets as large as the noise; knowing them says much."""
-    law = Population(slopes="equal", offset=0.8, noise=0.6)
-    result = bc.assess(reviews_of(law, seed=3, papers=60, reviewers=60, per_paper=3), least_gain=0.03)
+    population = Population(slopes="equal", offset=0.8, noise=0.6)
+    result = bc.assess(reviews_of(population, seed=3, papers=60, reviewers=60, per_paper=3), least_gain=0.03)
     assert result.gain_known.value > 0.03 > result.gain_now.value
     assert result.verdict == "worth it with history"
 

@@ -12,7 +12,7 @@ from blindcal.calibrators import (
     standardized_quality,
 )
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Law, simulate
+from blindcal.simulations.drawing import Population, simulate
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from sizes import count
 
@@ -25,13 +25,13 @@ BEYOND = [3.0, 3.0 if CONFERENCES > 60 else 0.5]
 OTHERS = {"raw": raw_quality, "standardized": standardized_quality, "offsets": offsets_quality}
 
 
-def errors(law: Law, seed: int) -> tuple[dict[str, Array], Array]:
+def errors(population: Population, seed: int) -> tuple[dict[str, Array], Array]:
     """Errors `[measure, conference]` of each method, and each conference's share of covered qualities."""
     found: dict[str, list[Array]] = {name: [] for name in (*OTHERS, "hierarchical")}
     covered = []
     for chunk in range(-(-CONFERENCES // CHUNK)):
         size = min(CHUNK, CONFERENCES - chunk * CHUNK)
-        drawn = simulate(np.random.default_rng([seed, chunk]), size, 100, 100, 3, law)
+        drawn = simulate(np.random.default_rng([seed, chunk]), size, 100, 100, 3, population)
         estimate, error = hierarchical_quality(drawn.batch)
         values = {name: method(drawn.batch)[0] for name, method in OTHERS.items()}
         for name, value in {**values, "hierarchical": estimate}.items():
@@ -57,7 +57,7 @@ def gain(found: dict[str, Array], other: str) -> tuple[Array, Array]:
 def test_hierarchical_beats_the_others_and_its_intervals_cover(noise: float) -> None:
     """Intervals of 90 %, at least 6,000 of them: 0.004 a standard error, were those of one conference
     independent; they are not, and the share may be off by 0.03."""
-    found, covered = errors(Law(slopes="exponential", offset=np.sqrt(0.5), noise=noise), seed=31)
+    found, covered = errors(Population(slopes="exponential", offset=np.sqrt(0.5), noise=noise), seed=31)
     for other in OTHERS:
         assert (gain(found, other)[1] > BEYOND).all(), (noise, other, gain(found, other))
     assert 0.87 < covered.mean() < 0.93, (noise, covered.mean())
@@ -66,7 +66,7 @@ def test_hierarchical_beats_the_others_and_its_intervals_cover(noise: float) -> 
 @pytest.mark.parametrize("noise", NOISES[-1:] if CONFERENCES == 60 else NOISES[1:])
 def test_hierarchical_does_not_lose_to_offsets_where_slopes_are_equal(noise: float) -> None:
     """Within 3 standard errors of no difference, and never by more than one pair of papers in 2,000."""
-    found, covered = errors(Law(slopes="equal", offset=np.sqrt(0.5), noise=noise), seed=32)
+    found, covered = errors(Population(slopes="equal", offset=np.sqrt(0.5), noise=noise), seed=32)
     mean, errors_off = gain(found, "offsets")
     assert (errors_off > -3).all(), (noise, mean, errors_off)
     assert mean[0] > -5e-4, (noise, mean)
