@@ -1,4 +1,4 @@
-"""The chain behind `offsets` and `hierarchical` leaves the right law as it is."""
+"""The chain behind `offsets` and `hierarchical` leaves the right distribution as it is."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from blindcal.calibrators.slopes import (
     LEAST_SPREAD,
     location_and_scale,
     log_density,
-    variation_law,
+    variation_prior,
 )
 from sizes import count
 
-ALARM = 1e-6  # chance that a right chain fails one of these tests of a law
+ALARM = 1e-6  # chance that a right chain fails one of these tests of a distribution
 
 
 def prior_state(rng: np.random.Generator, groups: int, papers: int, reviewers: int, common: bool) -> State:
-    """An exact draw of everything from the model's own laws."""
+    """An exact draw of everything from the model's own distributions."""
     mean, spread, noise = rng.uniform(FLOOR, CEILING, (3, groups))
     # Four in five fall off as v^-6, one in five is flat.
     hardly = LEAST_SPREAD * rng.uniform(size=groups) ** -0.2
@@ -47,8 +47,8 @@ def prior_state(rng: np.random.Generator, groups: int, papers: int, reviewers: i
 
 
 @pytest.mark.parametrize("common", [True, False])
-def test_sweeps_leave_the_joint_law_of_data_and_parameters(common: bool) -> None:
-    """Parameters from their laws, scores given them, then sweeps given the scores: the laws must not move.
+def test_sweeps_leave_the_joint_distribution_of_data_and_parameters(common: bool) -> None:
+    """Parameters from their distributions, scores given them, then sweeps given the scores: neither may move.
 
     Uneven loads on purpose. Kolmogorov-Smirnov on independent conferences; each part fails by chance at 1e-6.
     """
@@ -165,16 +165,16 @@ def test_location_move_is_a_draw_from_its_own_law() -> None:
 
 
 def test_slope_law_given_slopes_is_a_draw_from_its_own_law() -> None:
-    """Metropolis steps at fixed slopes reach the law that a grid over (mean, variation) gives."""
+    """Metropolis steps at fixed slopes reach the prior that a grid over (mean, variation) gives."""
     sampler, slope, _ = identical(20000, np.random.default_rng(6))
     sampler.state.log_mean[:], sampler.state.variation[:] = 0.0, 0.5
-    sampler.draw_slope_law(tries=300)
+    sampler.draw_slope_spread(tries=300)
     mean, variation = np.linspace(FLOOR, CEILING, 1500), np.geomspace(LEAST_SPREAD, GREATEST_SPREAD, 600)
     grid_mean, grid_variation = (part.ravel() for part in np.meshgrid(mean, variation))
     sums = (np.full(grid_mean.size, slope.sum()), np.full(grid_mean.size, (slope**2).sum()))
     log = log_density(*sums, np.full(grid_mean.size, 3.0), np.log(grid_mean), grid_variation)
     weight = np.exp(log - log.max()).reshape(variation.size, mean.size)
-    weight *= variation_law(variation)[:, None]
+    weight *= variation_prior(variation)[:, None]
     for axis, points, drawn in (
         (0, mean, np.exp(sampler.state.log_mean)),
         (1, variation, sampler.state.variation),

@@ -13,9 +13,9 @@ from blindcal.calibrators.slopes import from_normal_score, location_and_scale, l
 def test_positive_normal_law_has_the_asked_mean_and_spread() -> None:
     for mean, spread in [(0.7, 0.05), (1.0, 0.4), (2.0, 0.75), (1.0, 0.88)]:
         m, t, rho = location_and_scale(np.log([mean]), np.array([spread]))
-        law = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0])
-        assert law.mean() == pytest.approx(mean, rel=1e-9)
-        assert law.std() / law.mean() == pytest.approx(spread, rel=2e-5)
+        prior = truncnorm(-rho[0], np.inf, loc=m[0], scale=t[0])
+        assert prior.mean() == pytest.approx(mean, rel=1e-9)
+        assert prior.std() / prior.mean() == pytest.approx(spread, rel=2e-5)
 
 
 def test_log_density_is_that_of_the_positive_normal_law() -> None:

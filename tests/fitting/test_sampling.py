@@ -32,13 +32,13 @@ def start() -> Sampler:
 
 
 def log_root_law(given: Array) -> float:
-    """Huang and Wand: the marginal law of a covariance with half-t(2) deviations of scale 0.5."""
+    """Huang and Wand: the marginal prior of a covariance with half-t(2) deviations of scale 0.5."""
     inverse = np.linalg.inv(given).diagonal()
     return float(-3 * np.log(np.linalg.det(given)) - 2 * np.log(2 * inverse + 4).sum())
 
 
 def log_joint(s: State) -> float:
-    """Everything: scores before rounding, qualities, reviewers by their covariance over all visits, laws."""
+    """Everything: scores before rounding, qualities, reviewers by their covariance over visits, priors."""
     if s.sd_log_noise >= 0.75:
         return -np.inf
     total = normal(s.quality, 0, 1) + log_root_law(s.covariance)
@@ -148,9 +148,9 @@ def test_scores_stay_in_their_cells_with_the_law_of_a_truncated_normal() -> None
         unit = np.exp(s.stretch[c])
         sd = unit * np.exp(s.log_noise[HISTORY.reviewer[n]] + s.log_level[HISTORY.level[n]])
         ends = [(end - unit * fair) / sd for end in (HISTORY.low[n], HISTORY.high[n])]
-        law = truncnorm(*ends, unit * fair, sd)
-        limit = norm.isf(1e-6 / 2 / 7) * law.std() / np.sqrt(len(found))
-        assert abs(found[:, n].mean() - law.mean()) < limit
+        prior = truncnorm(*ends, unit * fair, sd)
+        limit = norm.isf(1e-6 / 2 / 7) * prior.std() / np.sqrt(len(found))
+        assert abs(found[:, n].mean() - prior.mean()) < limit
 
 
 def reference(
@@ -276,7 +276,7 @@ def test_levels_of_confidence_and_stretches(step: str, name: str, place: int) ->
 
 
 def test_persistence_given_all_but_slopes_and_offsets() -> None:
-    """Against a grid, slopes and offsets integrated out by their exact Gaussian law; false alarm 1e-6."""
+    """Against a grid, slopes and offsets integrated out by their exact Gaussian prior; false alarm 1e-6."""
     base = start().state
 
     def put(s: State, x: Array) -> None:

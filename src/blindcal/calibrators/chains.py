@@ -16,14 +16,15 @@ from blindcal.calibrators.slopes import (
     location_and_scale,
     log_density,
     normal_score,
-    variation_law,
+    variation_prior,
 )
 from blindcal.checks import Array
 
 Booleans = NDArray[np.bool_]
 
 # The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
-# has a flat law there. The floor keeps the chain moving where scores fit exactly, the ceiling the law proper.
+# has a flat prior there. The floor keeps the chain moving where scores fit exactly, the ceiling makes the
+# prior proper.
 FLOOR, CEILING = 0.01, 3.0
 SWING = -0.95  # overrelaxation: how far a draw swings to the other side of its conditional mean
 
@@ -52,7 +53,7 @@ class Sampler:
         self.n_papers = np.bincount(batch.paper_group, minlength=batch.groups).astype(float)
         self.n_reviewers = np.bincount(batch.reviewer_group, minlength=batch.groups).astype(float)
         self.state = self._start()
-        self.law = self.quality_law()  # mean and precision that the last qualities were drawn with
+        self.given = self.quality_given_scores()  # mean and precision that the last qualities were drawn with
 
     def _start(self) -> State:
         batch, groups = self.batch, self.batch.groups
@@ -76,18 +77,18 @@ class Sampler:
             self.draw_reviewers()
         self.move_location()
         self.move_scale()
-        self.draw_offset_law()
+        self.draw_offset_spread()
         self.stretch_offsets()
         if self.common:
             self.draw_common_slope()
         else:
-            self.draw_slope_law()
+            self.draw_slope_spread()
             self.stretch_slopes()
         self.draw_noise()
 
     # --- qualities and reviewers, given the hyperparameters
 
-    def quality_law(self) -> tuple[Array, Array]:
+    def quality_given_scores(self) -> tuple[Array, Array]:
         """Mean and precision of each quality given the reviewers: `1 + sum a^2/sigma^2`."""
         batch, s = self.batch, self.state
         a = s.slope[batch.reviewer]
@@ -96,7 +97,7 @@ class Sampler:
         return weight * batch.per_paper(a * (batch.score - s.offset[batch.reviewer])) / precision, precision
 
     def draw_quality(self) -> None:
-        mean, precision = self.law = self.quality_law()
+        mean, precision = self.given = self.quality_given_scores()
         root = np.sqrt(precision)
         self.state.quality = mean + self._swing((self.state.quality - mean) * root) / root
 
@@ -150,7 +151,8 @@ class Sampler:
     def move_scale(self) -> None:
         """quality * c, slope / c: given all else the sum of squared qualities is chi-square.
 
-        n - 1 degrees of freedom for n papers: the mean slope has a flat law, its log the density e^log_mean.
+        n - 1 degrees of freedom for n papers: the mean slope has a flat prior, its log the density
+        e^log_mean.
         """
         batch, s = self.batch, self.state
         freedom = np.maximum(self.n_papers - 1, 1)
@@ -162,7 +164,7 @@ class Sampler:
 
     # --- hyperparameters
 
-    def draw_offset_law(self) -> None:
+    def draw_offset_spread(self) -> None:
         """center ~ flat; spread ~ flat above its floor."""
         batch, s = self.batch, self.state
         mean = self._by_reviewer(s.offset) / self.n_reviewers
@@ -193,7 +195,7 @@ class Sampler:
         drawn = np.where(_allowed(drawn), drawn, np.exp(s.log_mean))
         s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
 
-    def draw_slope_law(self, tries: int = 3) -> None:
+    def draw_slope_spread(self, tries: int = 3) -> None:
         """(mean, variation) given the slopes, by Metropolis steps."""
         s = self.state
         total, squares = self._by_reviewer(s.slope), self._by_reviewer(s.slope**2)
@@ -229,9 +231,9 @@ class Sampler:
         s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
 
     def _prior_gain(self, log_mean: Array, variation: Array) -> Array:
-        """Flat in the mean; the law of the variation is `variation_law`."""
-        before = variation_law(self.state.variation)
-        gain: Array = log_mean - self.state.log_mean + np.log(variation_law(variation) / before)
+        """Flat in the mean; the prior of the variation is `variation_prior`."""
+        before = variation_prior(self.state.variation)
+        gain: Array = log_mean - self.state.log_mean + np.log(variation_prior(variation) / before)
         return gain
 
     def _propose(self, width: float) -> tuple[Array, Array, Booleans]:
@@ -251,7 +253,7 @@ class Sampler:
         s.noise = self._deviation(s.noise, batch.per_group(rest**2), self.rows)
 
     def _deviation(self, old: Array, squares: Array, count: Array) -> Array:
-        """A standard deviation with a flat law on its range, given `count` values with these squares."""
+        """A standard deviation with a flat prior on its range, given `count` values with these squares."""
         drawn = np.sqrt(squares / self.rng.chisquare(np.maximum(count - 1, 1)))
         return np.where(_allowed(drawn), drawn, old)
 

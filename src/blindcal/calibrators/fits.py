@@ -53,7 +53,7 @@ def fit_batch(
     """The posterior of `score = a_j * quality_i + b_j + noise` from `chains` chains of `sweeps` sweeps each.
 
     quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal. The mean slope, the spread of the
-    offsets and the noise have flat laws, the relative spread of the slopes `variation_law`. `common_slope`
+    offsets and the noise have flat priors, the relative spread of slopes `variation_prior`. `common_slope`
     makes every a_j of a conference the same. The first third of the sweeps is dropped.
     """
     middle, width = _scale(batch)
@@ -104,7 +104,7 @@ class _Record:
 
     def add(self, sampler: Sampler, index: int) -> None:
         s = sampler.state
-        mean, precision = sampler.law
+        mean, precision = sampler.given
         for total, value in zip(self.paper_sums, (mean, mean**2, 1 / precision), strict=True):
             total += value.reshape(self.chains, -1)
         a, b = s.slope, s.offset

@@ -26,7 +26,7 @@ LEAST_SPREAD, GREATEST_SPREAD = float(np.exp(_LOG_CV[-1])), float(np.exp(_LOG_CV
 _EQUAL, _FALL = 0.8, 6
 
 
-def variation_law(spread: Array) -> Array:
+def variation_prior(spread: Array) -> Array:
     """Density over log v of the relative spread v of slopes: reviewers hardly differ (v^-6), or may differ by
     anything (flat)."""
     hardly: Array = (_FALL - 1) * (LEAST_SPREAD / spread) ** (_FALL - 1)

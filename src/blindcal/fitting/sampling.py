@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindcal.checks import Array
+from blindcal.fitting.draws import FREEDOM, covariance, log_prior_of_root, log_scale, normal_between, spread
 from blindcal.fitting.filters import drawn_back, filtered, kept, later
-from blindcal.fitting.laws import FREEDOM, covariance, log_law_of_root, log_scale, normal_between, spread
 from blindcal.fitting.pasts import History
 
-# Laws before any score is seen, in standard deviations of a conference's scores.
-SPREAD_SCALE = 0.5  # of the half-t laws of standard deviations of slopes and offsets over reviewers
+# Priors, before any score is seen, in standard deviations of a conference's scores.
+SPREAD_SCALE = 0.5  # of the half-t priors of standard deviations of slopes and offsets over reviewers
 NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75  # and of log noise, which is bounded: beyond, a mean noise means little
 # The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
-PERSISTENCE = (4.0, 1.0)  # a Beta law: correlations from one conference to the next around 0.8
+PERSISTENCE = (4.0, 1.0)  # a Beta prior: correlations from one conference to the next around 0.8
 _LOWEST, _HIGHEST = 0.01, 0.999
 
 
@@ -185,7 +185,7 @@ class Sampler:
         mean = np.linalg.solve(precision, columns @ target)
         drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))
         new: Array = np.array([[drawn[1], 0.0], [drawn[2], drawn[3]]], dtype=np.float64)
-        gain = log_law_of_root(new, SPREAD_SCALE) - log_law_of_root(root, SPREAD_SCALE)
+        gain = log_prior_of_root(new, SPREAD_SCALE) - log_prior_of_root(root, SPREAD_SCALE)
         if drawn[0] > 0.0 and np.log(self.rng.random()) < gain:
             s.mean_slope, s.covariance = float(drawn[0]), new @ new.T
             s.slope, s.offset = drawn[0] + new[0, 0] * z[0], new[1] @ z
@@ -260,8 +260,8 @@ class Sampler:
             return -np.inf
         noise = mean + sd * z
         fit = -(self.reviews @ noise) - 0.5 * float((squares * np.exp(-2 * noise)).sum())
-        law = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
-        return float(fit + law + np.log(sd))
+        prior = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
+        return float(fit + prior + np.log(sd))
 
     def draw_levels(self) -> None:
         """The most frequent level of confidence is the one that the others are compared with."""
@@ -274,7 +274,7 @@ class Sampler:
         s.log_level[0] = 0.0
 
     def draw_stretch(self) -> None:
-        """With h = e^-stretch the density is `h^n exp(-(A h^2 - 2 B h) / 2)`, times the law before."""
+        """With h = e^-stretch the density is `h^n exp(-(A h^2 - 2 B h) / 2)`, times the prior."""
         history, s = self.history, self.state
         if len(history.conferences) == 1:
             return

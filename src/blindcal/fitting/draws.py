@@ -1,4 +1,4 @@
-"""Draws that the sampler needs from laws of its own: between bounds, of spreads, of covariances."""
+"""Draws that the sampler needs from distributions of its own: between bounds, of spreads, of covariances."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array
 
-# Half-t laws of standard deviations with these degrees of freedom (Huang and Wand 2013): for two and more
+# Half-t priors of standard deviations with these degrees of freedom (Huang and Wand 2013): for two and more
 # dimensions every correlation is then uniform.
 FREEDOM = 2.0
 _FAR = 37.0  # deviations beyond which a normal distribution has no mass that a float can tell
@@ -29,10 +29,10 @@ def log_scale(
 ) -> Array:
     """A step of the log standard deviation l of `count` normal values with these sums of squares.
 
-    Its law before is N(mean, sd^2), so its log density is `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`,
+    Its prior is N(mean, sd^2), so its log density is `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`,
     which is concave: the proposal is the normal one at its peak, and nearly always taken.
     """
-    likened = 0.5 / sd**2  # the law before says as much as so many values
+    likened = 0.5 / sd**2  # the prior says as much as so many values
     peak = 0.5 * np.log((squares + likened * np.exp(2 * mean)) / (count + likened))
     for _ in range(4):
         pull = squares * np.exp(-2 * peak)
@@ -49,7 +49,7 @@ def log_scale(
 
 
 def spread(squares: float, count: int, now: float, scale: float, rng: np.random.Generator) -> float:
-    """A standard deviation given `count` values with these squares, and a half-t law of this scale before."""
+    """A standard deviation given `count` values with these squares, and a half-t prior of this scale."""
     likely = (FREEDOM / now**2 + 1 / scale**2) / rng.gamma((FREEDOM + 1) / 2)
     variance = (FREEDOM / likely + 0.5 * squares) / rng.gamma((FREEDOM + count) / 2)
     return float(np.sqrt(variance))
@@ -74,12 +74,12 @@ def _inverse_wishart(wanted: Array, freedom: float, rng: np.random.Generator) ->
     return np.asarray(0.5 * (inverse + inverse.T))
 
 
-def log_law_of_root(root: Array, scale: float) -> float:
+def log_prior_of_root(root: Array, scale: float) -> float:
     """Log density, up to a constant, of the lower triangular root of a 2x2 covariance under `covariance`'s
-    law: the marginal of Huang and Wand, times the Jacobian of the root."""
+    prior: the marginal of Huang and Wand, times the Jacobian of the root."""
     inverse = np.linalg.inv(root @ root.T)
     first, second = np.log(np.abs(root.diagonal()))
     size = len(root)
-    law = -(FREEDOM + 2 * size) * (first + second)
-    law -= (FREEDOM + size) / 2 * np.log(FREEDOM * inverse.diagonal() + 1 / scale**2).sum()
-    return float(law + 2 * first + second)
+    prior = -(FREEDOM + 2 * size) * (first + second)
+    prior -= (FREEDOM + size) / 2 * np.log(FREEDOM * inverse.diagonal() + 1 / scale**2).sum()
+    return float(prior + 2 * first + second)

@@ -1,4 +1,4 @@
-"""Draws of the sampler's own laws, against SciPy, integrals and grids."""
+"""Draws of the sampler's own distributions, against SciPy, integrals and grids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import kstest, norm, t, truncnorm
 
 from blindcal.checks import Array
-from blindcal.fitting.laws import covariance, log_law_of_root, log_scale, normal_between, spread
+from blindcal.fitting.draws import covariance, log_prior_of_root, log_scale, normal_between, spread
 from sizes import count
 
 
@@ -81,9 +81,9 @@ def test_covariance_without_data_has_half_t_deviations_and_uniform_correlation()
 
 
 def test_the_law_of_a_root_is_that_of_the_covariance_times_its_jacobian() -> None:
-    """The law of the covariance as the integral that defines it; the Jacobian by differences."""
+    """The prior of the covariance as the integral that defines it; the Jacobian by differences."""
     roots = [np.array([[0.5, 0.0], [0.2, 0.7]]), np.array([[1.4, 0.0], [-0.6, 0.3]])]
-    found = [log_law_of_root(root, 0.5) for root in roots]
+    found = [log_prior_of_root(root, 0.5) for root in roots]
     exact = [np.log(_integrated(root @ root.T, 0.5)) + np.log(_jacobian(root)) for root in roots]
     assert found[0] - found[1] == pytest.approx(exact[0] - exact[1], abs=1e-6)
 
