@@ -59,9 +59,7 @@ def test_another_input_or_another_file_does_not_agree(
     other = read_small(swapped(small_conference()), tmp_path / "in2")
     found = verify(other, key_path, tmp_path / "out")
     assert failed(found) == {"input is the one that was decided"}
-    with pytest.raises(
-        VerificationError, match=r"^release 1: verification failed\. input is the one .*agree$"
-    ):
+    with pytest.raises(VerificationError, match=r"^release 1: verification failed\. input is the one [^.]*$"):
         found.raise_if_not()
     table = tmp_path / "out" / "decisions.csv"
     text = table.read_text()
