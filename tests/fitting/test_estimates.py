@@ -45,7 +45,7 @@ def test_intervals_cover_and_errors_are_smaller_than_those_of_shrunken_offsets(
     persistence: float, rounded: bool
 ) -> None:
     """90 % intervals cover 87 to 93 % on average, up to 5 standard errors over histories; where slopes differ
-    the fit beats shrunken offsets and regression in a paired comparison."""
+    the fit beats shrunken offsets in a paired comparison, and regression for more than half the reviewers."""
     grid = np.arange(1.0, 11.0) if rounded else None
     runs = [
         compared(
@@ -58,9 +58,12 @@ def test_intervals_cover_and_errors_are_smaller_than_those_of_shrunken_offsets(
     error = cover.std(axis=0, ddof=1) / np.sqrt(len(runs))
     assert (cover.mean(axis=0) > 0.87 - 5 * error).all()
     assert (cover.mean(axis=0) < 0.93 + 5 * error).all()
-    for other in (1, 2):
-        saved, deviation = paired(runs, other, 3, 12)
-        assert saved > 3 * deviation
+    saved, deviation = paired(runs, 1, 3, 12)
+    assert saved > 3 * deviation
+    # A regression on three scores can be off by any amount, so that its mean error says little: by sign.
+    parts = [run.squares[:, run.reviews >= 3] for run in runs]
+    smaller = np.concatenate([part[0] < part[2] for part in parts])
+    assert smaller.mean() - 0.5 > 5 * 0.5 / np.sqrt(smaller.size)
 
 
 def test_little_history_is_shrunk_and_much_is_trusted(fitted: bc.Fitted, past: bc.Reviews) -> None:

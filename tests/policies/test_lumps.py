@@ -70,7 +70,7 @@ def test_never_against_holds_in_every_lump():
         case = random_case(rng, 8, 3)
         rough = program(case, guarantee, most_columns=0)
         if _impossible(case, guarantee):
-            with pytest.raises(CertificateError, match="no table keeps"):
+            with pytest.raises(CertificateError, match="no policy keeps"):
                 rough.solve()
             continue
         solved = rough.solve()

@@ -36,8 +36,8 @@ UNWEIGHABLE = (
     "in floating-point numbers"
 )
 _TOO_PRECISE = (
-    "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.1g} of "
-    f"themselves, where {WEIGHT_ERROR:g} is allowed"
+    "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.3g} of "
+    f"themselves, where {WEIGHT_ERROR:g} is allowed. Are slope, offset and noise in the units of the scores?"
 )
 _TOO_FINE = (
     "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "

@@ -97,7 +97,7 @@ def certify(
             mixed = _more(mixed, missed)
     if _missed(case, public(), guarantee).size:
         raise CertificateError(
-            "no table keeps the requested limits for these public data, not even a constant"
+            "no policy keeps the requested limits for these public data, not even a constant"
         )
     return public(), _claim(belief, case, public(), factor, 1.0)
 

@@ -27,7 +27,10 @@ _Row = tuple[int, int, int | None, int, int]
 
 
 def on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> ExactPolicy | None:
-    """The table with a few probabilities moved so that the pinned authors' equations hold, or None."""
+    """The table with a few probabilities moved so that the pinned authors' equations hold, or None.
+
+    Equations that follow from the others, or nearly, are left out: `certify` compares every limit again.
+    """
     rows = _equations(case, guarantee)
     if not rows:
         return ExactPolicy(numerator)
