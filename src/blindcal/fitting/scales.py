@@ -38,7 +38,7 @@ class Scale:
 
         >>> rows = np.array([[2.0, 5.0, 1.0, 0.2, 0.4, 0.5, 0.1]]).T
         >>> Scale(shift=1.0, stretch=0.5, center=4.0).moved(rows).T
-        array([[1. , 5.5, 0.5, 0.1, 0.2, 0.5, 0.05]])
+        array([[1.  , 5.5 , 0.5 , 0.1 , 0.2 , 0.5 , 0.05]])
         """
         slope, offset, noise, slope_se, offset_se, correlation, noise_se = parameters
         moved = self.center + self.stretch * (offset - self.center) + self.shift
