@@ -24,8 +24,9 @@ from blindcal.assignments.pools import (
 )
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.crowds import Crowd, Layout, crowd, layout, sampled
-from blindcal.beliefs.sums import Nodes, Sums, significant
-from blindcal.beliefs.weighing import UNWEIGHABLE, all_nodes, lean, normalized, posteriors
+from blindcal.beliefs.nodes import Nodes, all_nodes
+from blindcal.beliefs.sums import Sums, significant
+from blindcal.beliefs.weighing import UNWEIGHABLE, lean, normalized, posteriors
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -191,7 +192,7 @@ def _crowd(case: PaperCase) -> Crowd:
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
     tied, alike = case.look_alikes
-    return layout(_nodes(case), _seated(case, lean(case)), _seated(case, alike), tied)
+    return layout(_nodes(case), _seated(case, lean(case)), case.bar, _seated(case, alike), tied)
 
 
 def _seated(case: PaperCase, values: Any) -> Any:
@@ -203,15 +204,21 @@ def _seated(case: PaperCase, values: Any) -> Any:
 def _sample(case: PaperCase) -> Sample:
     rows = _sample_rows(case)
     _, favor, _ = posteriors(case, rows)
-    return Sample(rows, case.named(rows), favor, case.layout.entries(rows))
+    entry = case.layout.entries(rows, _public_rng(case, "steps").random(rows.shape))
+    return Sample(rows, case.named(rows), favor, entry)
 
 
 def _sample_rows(case: PaperCase) -> Integers:
-    seed = sha256(repr((case.paper, case.scores)).encode()).digest()
-    rows = sampled(_nodes(case), np.random.default_rng(np.frombuffer(seed, dtype=np.uint32)))
+    rows = sampled(_nodes(case), _public_rng(case, "tuples"))
     if rows is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     return seats(len(case.candidates), len(case.scores), case.outsider)[rows]
+
+
+def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
+    """Random numbers for estimates: anybody can draw the same."""
+    seed = sha256(repr((purpose, case.paper, case.scores)).encode()).digest()
+    return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
 @lru_cache(maxsize=4)
@@ -224,12 +231,13 @@ def _nodes(case: PaperCase) -> Nodes:
     return nodes
 
 
-def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
+def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float]) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
-    share accept probabilities, the entry of the table that it takes.
+    share accept probabilities, the entry of the table that it takes, by a `chance` for each slot, uniform in
+    [0, 1).
 
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
-    >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
+    >>> case.tuples[secret_of(case, ("c", "a"), (0.5, 0.5))].tolist()
     [2, 0]
 
     Whoever is not in the pool is `*`, if the pool has it.
@@ -239,6 +247,6 @@ def secret_of(case: PaperCase, reviewers: Sequence[str]) -> int:
     if -1 in wanted:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
-        return int(case.layout.entries(np.array(wanted)))
+        return int(case.layout.entries(np.array(wanted), np.array(chance)))
     row = int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
     return row if case.entry is None else int(case.entry[row])

@@ -1,10 +1,9 @@
-"""Pools too large to list their tuples: one accept probability for all tuples with like evidence and like
-heavy authors.
+"""Pools too large to list their tuples: one accept probability for all tuples with like evidence.
 
-Two things are known of each author in each slot: a whole number of *steps*, what its score says for
-accepting, and a *digit*, which of the slot's heavy authors it is or is like (0: none of them). A tuple's
-*address* is the sum of its authors' addresses, so sums over all tuples with one address are coefficients of
-a polynomial (`sums`). Every author keeps its own chance in every slot and entry of the table: the promise is
+Each author's evidence in each slot, less a handicap (`handicaps`), is a number of *steps*. All tuples with
+about the same total of steps share an *entry* of the table, and sums over all tuples of an entry are
+coefficients of a polynomial (`sums`). Where an author stands between two whole steps, chance decides, so
+that the handicap is met exactly. Every author keeps its own chance in every slot and entry: the promise is
 kept for each of them, and only optimality is at stake.
 """
 
@@ -12,34 +11,63 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from math import comb
+from itertools import permutations, product
 
 import numpy as np
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
-from blindcal.beliefs.sums import Nodes, Sums, sets, without
+from blindcal.beliefs.handicaps import WIDTH, graded
+from blindcal.beliefs.nodes import Nodes
+from blindcal.beliefs.sums import Sums, sets, without
 from blindcal.checks import Array, Integers
 
-# How many parts and entries one paper may have, and how it is divided up.
-MOST_PARTS, MOST_ENTRIES = 600_000, 60_000
-_BINS = 16
-_ALONE, _LIGHT = 0.4, 0.2
-_STEPS, _REACH = 32, 4.8
+# Near the threshold each total of steps has an entry of its own; further off they are wider and wider.
+_NEAR, _WIDER = 12, 1.35
+# What is less than this part of all is what rounding left over.
+_NOTHING = 1e-17
 _SAMPLE, _TRIES = 20_000, 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which entry of the table each tuple takes: `lookup[sum of addresses[slot, candidate]]`."""
+    """Which entry of the table a tuple takes: entry i holds the totals of `steps[slot, candidate]` from
+    `edges[i]` on, below the next edge.
 
-    addresses: Integers
-    lookup: Integers
+    >>> layout = Layout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
+    >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]]))
+    array([0, 1, 1])
+    >>> layout.expected(np.array([0.25, 0.75]), np.array([[0, 1], [0, 2], [1, 2]]))
+    array([0.25, 0.5 , 0.75])
+    """
 
-    def entries(self, rows: Integers) -> Integers:
-        """The entry that tuples of candidates `[..., slot]` take."""
-        slots = np.arange(rows.shape[-1])
-        return np.asarray(self.lookup[self.addresses[slots, rows].sum(axis=-1)])
+    steps: Array
+    edges: Integers
+
+    @property
+    def size(self) -> int:
+        return self.edges.size - 1
+
+    def entries(self, rows: Integers, chance: Array) -> Integers:
+        """The entry that tuples of candidates `[..., slot]` take. An author between two steps takes the upper
+        one where `chance[..., slot]`, uniform in [0, 1), is less than the distance to the lower one."""
+        steps = self._of(rows)
+        return self._at(np.floor(steps) + (chance < steps % 1.0))
+
+    def expected(self, table: Array, rows: Integers) -> Array:
+        """What the table gives to tuples of candidates `[..., slot]`, on average over their steps."""
+        steps = self._of(rows)
+        total = np.zeros(rows.shape[:-1])
+        for upper in product((0, 1), repeat=rows.shape[-1]):
+            chance = np.prod(np.where(upper, steps % 1.0, 1.0 - steps % 1.0), axis=-1)
+            total += chance * table[self._at(np.floor(steps) + np.array(upper))]
+        return total
+
+    def _of(self, rows: Integers) -> Array:
+        return np.asarray(self.steps[np.arange(rows.shape[-1]), rows])
+
+    def _at(self, steps: Array) -> Integers:
+        total = np.minimum(steps.sum(axis=-1), self.edges[-1] - 1)
+        return np.asarray(np.searchsorted(self.edges, total, side="right") - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,121 +85,41 @@ class Crowd:
     favor: Array
 
 
-def layout(nodes: Nodes, lean: Array, alike: Integers, tied: Integers) -> Layout:
-    """The entries of a pool's table, by public data alone.
+def layout(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> Layout:
+    """The entries of a pool's table, by public data alone; the arguments are those of `graded`."""
+    found = graded(nodes, lean, bar, alike, tied)
+    return Layout(found.steps, _edges(found.threshold, len(lean) * (WIDTH - 1) + 1))
 
-    `lean[slot, candidate]`: what the score would say for accepting if the candidate wrote it; `alike`: the
-    same number for candidates whom public data cannot tell apart (-1: nobody); `tied`: the same number for
-    slots with the same score.
+
+def _edges(threshold: float, size: int) -> Integers:
+    """Where entries begin, from 0 to `size`.
+
+    >>> _edges(20.6, 41)
+    array([ 0,  3,  5,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+           29, 30, 31, 32, 35, 37, 41])
     """
-    slots, pool, _ = nodes.likelihood.shape
-    chance = _chances(nodes)
-    heavy = _most_heavy(slots, pool)
-    digit = np.stack([_digits(one, alike, heavy) for one in chance])
-    step = _steps(lean, chance)
-    width = 2 * _STEPS * slots + 1
-    addresses = digit * (width * (heavy + 1) ** np.arange(slots)[:, None]) + step
-    return Layout(addresses, _lookup(_bins(nodes, step, width), heavy, tied, width))
+    further = np.ceil(_WIDER ** np.arange(1, 1 + np.log(size) / np.log(_WIDER)))
+    away = np.concatenate([np.arange(_NEAR), _NEAR - 1 + np.cumsum(further)])
+    middle = np.clip(np.floor(threshold), 0, size)
+    edges = np.clip(np.concatenate([middle - away, middle + away, [0, size]]), 0, size)
+    return np.unique(edges).astype(np.int64)
 
 
 def crowd(nodes: Nodes, layout: Layout, alike: Integers) -> Crowd:
     """Sum up a pool by the entries of its table; `alike` as for the layout."""
-    sums, size = Sums(nodes, layout.addresses), int(layout.lookup.max()) + 1
+    sums = Sums(nodes, layout.steps, WIDTH)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
-    masses = [
-        count[:, None] * sums.by_author(slot, first, layout.lookup, size, nodes.mass) for slot in nodes.slots
-    ]
-    high = np.where(np.arange(nodes.mass.size) >= nodes.edge, nodes.mass, 0.0)
+    masses = [count[:, None] * mass for mass in sums.by_author(first, layout.edges)]
+    total = masses[0].sum()
+    masses = [np.where(mass > _NOTHING * total, mass, 0.0) for mass in masses]
+    every = np.concatenate([np.zeros((1, nodes.mass.size)), np.cumsum(sums.by_steps(), axis=0)])
+    by_entry = np.diff(every[layout.edges], axis=0)
+    whole, above = by_entry @ nodes.mass, by_entry @ (nodes.mass * nodes.above)
+    favor = np.clip(above / np.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
     weight = masses[0].sum(axis=0)
-    above = (count[:, None] * sums.by_author(0, first, layout.lookup, size, high)).sum(axis=0)
-    favor = np.clip(above / np.where(weight > 0.0, weight, 1.0), 0.0, 1.0)
     entry, labels, part = _matched(masses, weight / weight.sum())
     belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count[kinds >= 0])
     return Crowd(belief, weight / weight.sum(), favor)
-
-
-def _chances(nodes: Nodes) -> Array:
-    """`[slot, candidate]`: about the chance to have written each slot (as if two could be by one author)."""
-    total = nodes.likelihood.sum(axis=1)
-    at = nodes.mass * np.prod(total, axis=0)
-    chance: Array = np.einsum("lyt,lt->ly", nodes.likelihood, at / at.sum() / total)
-    return chance
-
-
-def _most_heavy(slots: int, pool: int) -> int:
-    """How many heavy authors a slot can have.
-
-    Beside one author the other slots hold j heavy ones in `C(slots-1, j) h^j` ways, each with all bins but
-    for j = slots-1, where the steps are known.
-    """
-    heavy = 0
-    while heavy < pool:
-        more = heavy + 1
-        beside = sum(comb(slots - 1, j) * more**j * _BINS for j in range(slots - 1)) + more ** (slots - 1)
-        if slots * pool * beside > MOST_PARTS or (more + 1) ** slots * _BINS > MOST_ENTRIES:
-            break
-        heavy = more
-    return heavy
-
-
-def _digits(chance: Array, alike: Integers, most: int) -> Integers:
-    """1, 2, ... `most` for heavy candidates, 0 for light ones: those likeliest to have written the slot have
-    a digit each, the next likeliest share the rest, each of which stands for about the same chance."""
-    alike = np.unique(alike, return_inverse=True)[1]
-    largest = np.zeros(int(alike.max()) + 1)
-    np.maximum.at(largest, alike, chance)
-    order = np.argsort(-largest, kind="stable")
-    digit = np.zeros(largest.size, dtype=np.int64)
-    alone = order[: round(_ALONE * most)]
-    digit[alone] = np.arange(1, alone.size + 1)
-    shared = order[alone.size :]
-    shared = shared[largest[shared] > _LIGHT * largest.max()]
-    if shared.size and most > alone.size:
-        grown = np.cumsum(largest[shared]) - 0.5 * largest[shared]
-        digit[shared] = (
-            alone.size + 1 + (grown / largest[shared].sum() * (most - alone.size)).astype(np.int64)
-        )
-    return digit[alike]
-
-
-def _steps(lean: Array, chance: Array) -> Integers:
-    """`lean` in whole steps from 0 to 2 * _STEPS, the middle of each slot at its mean."""
-    share = chance / chance.sum(axis=1, keepdims=True)
-    off = lean - (share * lean).sum(axis=1, keepdims=True)
-    spread = np.sqrt((share * off**2).sum())
-    scaled = off * (_STEPS / (_REACH * spread)) if spread > 0.0 else np.zeros_like(off)
-    whole: Integers = np.clip(np.rint(scaled), -_STEPS, _STEPS).astype(np.int64)
-    return whole + _STEPS
-
-
-def _bins(nodes: Nodes, step: Integers, width: int) -> Integers:
-    """The bin of each sum of steps: sums with about the same favor go together."""
-    product = np.ones((1, nodes.mass.size)) * nodes.mass
-    for likelihood, steps in zip(nodes.likelihood, step, strict=True):
-        by_step = np.stack([likelihood[steps == s].sum(axis=0) for s in range(2 * _STEPS + 1)])
-        grown = np.zeros((len(product) + 2 * _STEPS, nodes.mass.size))
-        for s, part in enumerate(by_step):
-            grown[s : s + len(product)] += part * product
-        product = grown
-    weight, above = product.sum(axis=1), product[:, nodes.edge :].sum(axis=1)
-    favor = np.where(weight > 0.0, above / np.where(weight > 0.0, weight, 1.0), np.nan)
-    # Sums that nobody reaches go with the nearest one that is reached.
-    reached = np.flatnonzero(~np.isnan(favor))
-    nearest = reached[np.abs(np.arange(width)[:, None] - reached).argmin(axis=1)]
-    by_favor = np.minimum((favor[nearest] * _BINS).astype(np.int64), _BINS - 1)
-    return np.unique(by_favor, return_inverse=True)[1].astype(np.int64)
-
-
-def _lookup(bins: Integers, heavy: int, tied: Integers, width: int) -> Integers:
-    """`lookup[address]`: the entry of its bin and of the heavy authors, whatever the order of tied slots."""
-    slots = tied.size
-    codes = np.arange((heavy + 1) ** slots)
-    digits = codes[:, None] // (heavy + 1) ** np.arange(slots) % (heavy + 1)
-    for group in np.unique(tied):
-        digits[:, tied == group] = np.sort(digits[:, tied == group], axis=1)
-    same = (digits * (heavy + 1) ** np.arange(slots)).sum(axis=1)
-    names = same[:, None] * width + bins[None, :]
-    return np.unique(names, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _matched(masses: Sequence[Array], weight: Array) -> tuple[Integers, Integers, Array]:
@@ -241,6 +189,6 @@ def _seatings(nodes: Nodes) -> Iterator[dict[int, int]]:
 
 def _chance(nodes: Nodes, sums: Sums, seating: dict[int, int]) -> Array:
     """At each node the mass of a seating."""
-    rest = sums.distinct(without(nodes.slots, tuple(seating)), ())[1].sum(axis=0)
+    rest = sums.distinct(without(nodes.slots, tuple(seating)), ()).sum(axis=0)
     sure = np.prod([nodes.likelihood[slot, author] for slot, author in seating.items()], axis=0)
     return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

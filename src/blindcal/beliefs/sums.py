@@ -2,52 +2,39 @@
 
 Given the quality the reviews are independent but for one rule: nobody wrote two of them. Sums with repeats
 are products; the rule is brought in by inclusion and exclusion, or by seating a candidate in each slot in
-turn.
+turn. Each candidate takes a number of *steps* in each slot: a whole one, or one of two neighbors, by chance.
+Sums over the tuples with each total of steps are the coefficients of a polynomial in one variable, and
+products of polynomials are convolutions.
+
+The case that runs through the docstrings is `nodes.worked_case`: two reviews, candidates a, b and c, who take
+0, 1 and 1.5 steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from itertools import combinations
 from math import factorial
+from typing import Any
 
 import numpy as np
+from scipy import fft
 
+from blindcal.beliefs.nodes import Nodes, Slots
 from blindcal.checks import Array, Integers
 
-# Nodes that weigh less than this beside the heaviest one tell nothing.
+# Nodes that weigh less than this beside the heaviest one say nothing.
 _LIGHTEST = 1e-22
 # Sums with repeats may be so many times those without: three of sixteen digits are lost.
 _EXCESS = 1e3
+# A further candidate that is seated doubles the sums to take.
 _MOST_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
-Slots = tuple[int, ...]
-Polynomial = tuple[Integers, Array]
-"""Degrees, and for each of them the coefficient at every node."""
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """A quadrature over quality: `likelihood[slot, candidate, node]`, odds included, is at most 1, and
-    `mass[node]` the rest of the integrand. Nodes from `edge` on lie above the bar.
-
-    `forced` candidates certainly wrote a review. Those in `peeled` are seated one by one, without any
-    subtraction: the forced ones, and whoever would be taken for the author of several reviews at once.
-    """
-
-    likelihood: Array
-    mass: Array
-    edge: int
-    forced: frozenset[int] = frozenset()
-    peeled: Slots = ()
-
-    @property
-    def slots(self) -> Slots:
-        return tuple(range(len(self.likelihood)))
 
 
 def significant(nodes: Nodes) -> Nodes | None:
-    """The nodes that tell something, and whom to seat one by one; None if too many would have to be.
+    """The nodes that say something, and whom to seat one by one; None if too many would have to be.
 
     Sums over distinct candidates lose digits where sums with repeats are far larger: there somebody is
     peeled.
@@ -72,88 +59,175 @@ def significant(nodes: Nodes) -> Nodes | None:
         nodes,
         likelihood=nodes.likelihood[:, :, kept],
         mass=nodes.mass[kept] / most,
-        edge=int(kept[: nodes.edge].sum()),
+        above=nodes.above[kept],
     )
 
 
 class Sums:
-    """Sums over tuples of distinct candidates, one in each of some slots, by address.
+    """Sums over tuples of distinct candidates, one in each of some slots, by their total of steps.
 
-    With `P_B(y) = prod_{l in B} likelihood_l(y)`, of degree the sum of y's addresses in B, and A_1 the first
-    slot of A, for the candidates that are not peeled
+    With `P_B(y) = prod_{l in B} likelihood_l(y)`, of degree the sum of y's steps in B, and A_1 the first slot
+    of A, for the candidates that are not peeled
 
         distinct(A) = sum over B in A with A_1 of (-1)^(|B|-1) (|B|-1)! sum_y P_B(y) distinct(A-B)
         distinct(A) without y = sum over B in A of (-1)^|B| |B|! P_B(y) distinct(A-B)
 
     and a peeled candidate h comes in by `distinct(A) + sum_l likelihood_l(h) distinct(A-l)`, the first term
     only if h is not forced. With `repeats` the candidates that are not peeled may write several reviews.
+
+    Of the six tuples ab and ba have 1 step together, ac and ca 1 or 2, and bc and cb 2 or 3.
+
+    >>> from blindcal.beliefs.nodes import worked_case
+    >>> Sums(*worked_case(), width=3).by_steps().ravel().round(6)
+    array([0.     , 1.0625 , 0.84375, 0.28125, 0.     ])
     """
 
-    def __init__(self, nodes: Nodes, addresses: Integers | None = None, *, repeats: bool = False) -> None:
-        self.nodes, self.repeats = nodes, repeats
+    def __init__(
+        self, nodes: Nodes, steps: Array | None = None, width: int = 1, *, repeats: bool = False
+    ) -> None:
+        self.nodes, self.width, self.repeats = nodes, width, repeats
         shape = nodes.likelihood.shape[:2]
-        self.addresses = np.zeros(shape, dtype=np.int64) if addresses is None else addresses
+        self.steps = np.zeros(shape) if steps is None else steps
         self.light = np.delete(np.arange(shape[1]), nodes.peeled)
-        one = np.zeros(1, dtype=np.int64), np.ones((1, nodes.mass.size))
-        self._found: dict[tuple[Slots, Slots], Polynomial] = {((), ()): one}
+        self.distinct = cache(self._distinct)
 
     def total(self) -> Array:
         """At each node the sum over all tuples."""
-        return np.asarray(self.distinct(self.nodes.slots, self.nodes.peeled)[1].sum(axis=0))
+        return np.asarray(self.by_steps().sum(axis=0))
 
-    def by_author(self, slot: int, authors: Integers, lookup: Integers, size: int, mass: Array) -> Array:
-        """`[author, entry]`: the mass of the tuples with each author in this slot."""
-        others = tuple(other for other in self.nodes.slots if other != slot)
-        found = np.zeros((authors.size, size))
-        light = np.flatnonzero(~np.isin(authors, self.nodes.peeled))
-        for held in sets(others):
-            rest = self.distinct(without(others, held), self.nodes.peeled)
-            sign = (-1) ** len(held) * factorial(len(held))
-            found[light] += sign * self._spread((slot, *held), authors[light], rest, lookup, size, mass)
-        for row in np.flatnonzero(np.isin(authors, self.nodes.peeled)):
-            author = int(authors[row])
-            rest = self.distinct(others, without(self.nodes.peeled, (author,)))
-            found[row] = self._spread((slot,), authors[row : row + 1], rest, lookup, size, mass)[0]
-        return np.maximum(found, 0.0)
+    def by_steps(self) -> Array:
+        """`[total of steps, node]`: the sum over the tuples with each total."""
+        return np.asarray(self.distinct(self.nodes.slots, self.nodes.peeled))
 
-    def _spread(
-        self, taken: Slots, authors: Integers, rest: Polynomial, lookup: Integers, size: int, mass: Array
-    ) -> Array:
-        """`[author, entry]`: the author in the taken slots times the rest of the tuple."""
-        powers = np.prod(self.nodes.likelihood[list(taken)][:, authors], axis=0) * mass
-        address = self.addresses[list(taken)][:, authors].sum(axis=0)[:, None] + rest[0]
-        entry = np.arange(authors.size)[:, None] * size + lookup[address]
-        parts = np.bincount(entry.ravel(), (powers @ rest[1].T).ravel(), authors.size * size)
-        return np.asarray(parts.reshape(authors.size, size))
+    def by_author(self, authors: Integers, edges: Integers) -> list[Array]:
+        """For each slot `[author, entry]`: the mass of the tuples with each author there. Entry i holds the
+        totals of steps from `edges[i]` on, below the next edge.
 
-    def distinct(self, slots: Slots, peeled: Slots) -> Polynomial:
-        """Addresses and the sum over distinct candidates in these slots: light or `peeled` ones."""
-        if (slots, peeled) not in self._found:
-            parts = self._seated(slots, peeled) if peeled else self._unpeeled(slots)
-            nothing = np.zeros(0, dtype=np.int64), np.zeros((0, self.nodes.mass.size))
-            degree, values = (np.concatenate(arrays) for arrays in zip(nothing, *parts, strict=True))
-            self._found[slots, peeled] = _gathered(degree, values)
-        return self._found[slots, peeled]
+        >>> from blindcal.beliefs.nodes import worked_case
+        >>> first, second = Sums(*worked_case(), width=3).by_author(np.arange(3), np.array([0, 2, 5]))
+        >>> first  # a wrote the first review: ab (1 step) and ac (1 or 2); b: ba and bc; c: ca and cb
+        array([[0.3125, 0.0625],
+               [0.25  , 0.0625],
+               [0.5   , 1.    ]])
+        """
+        return [np.maximum(one, 0.0) for one in self._by_slot(authors, partial(self._spread, edges=edges))]
 
-    def _seated(self, slots: Slots, peeled: Slots) -> list[Polynomial]:
+    def accepted(self, authors: Integers, tables: Array) -> list[Array]:
+        """For each slot `[author, table]`: the mass of the tuples with each author there, each times the
+        chance that `tables[table, total of steps]` gives it.
+
+        >>> from blindcal.beliefs.nodes import worked_case
+        >>> [one.tolist() for one in Sums(*worked_case(), width=3).accepted(np.arange(3), np.eye(5)[2:3])]
+        [[[0.0625], [0.03125], [0.75]], [[0.5], [0.25], [0.09375]]]
+        """
+        return self._by_slot(authors, partial(self._reached, tables=tables))
+
+    def _by_slot(self, authors: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
+        """For each slot what the tuples with each author there sum up to; `part(held, authors, rest)` is that
+        of authors in all the held slots at once."""
+        slots, peeled = self.nodes.slots, self.nodes.peeled
+        seated = np.isin(authors, peeled)
+        light, rows = authors[~seated], np.flatnonzero(seated)
+        found: list[Any] = [0.0 for _ in slots]
+        for held in sets(slots):
+            if held:
+                sign = (-1) ** (len(held) - 1) * factorial(len(held) - 1)
+                one = sign * part(held, light, self.distinct(without(slots, held), peeled))
+                for slot in held:
+                    found[slot] = found[slot] + one
+        for slot in slots:
+            every = np.empty((authors.size, *found[slot].shape[1:]))
+            every[~seated] = found[slot]
+            for row in rows:
+                others = without(peeled, (int(authors[row]),))
+                rest = self.distinct(without(slots, (slot,)), others)
+                every[row] = part((slot,), authors[row : row + 1], rest)[0]
+            found[slot] = every
+        return found
+
+    def _reached(self, held: Slots, authors: Integers, rest: Array, tables: Array) -> Array:
+        """`[author, table]`: each in the held slots times the rest of the tuple and what a table gives to
+        both."""
+        powers = np.prod(self.nodes.likelihood[list(held)][:, authors], axis=0) * self.nodes.mass
+        whole, chances = self._taken(held, authors)
+        reached = np.zeros((authors.size, len(tables)))
+        for place, table in enumerate(tables):
+            window = np.lib.stride_tricks.sliding_window_view(table, len(rest))
+            beside = np.ascontiguousarray(window) @ rest
+            for more, chance in enumerate(chances):
+                # Nobody takes a step that has no chance, be it beyond the last one.
+                at = np.minimum(whole + more, len(beside) - 1)
+                reached[:, place] += chance * np.einsum("yt,yt->y", powers, beside[at])
+        return reached
+
+    def _taken(self, held: Slots, authors: Integers) -> tuple[Integers, Array]:
+        """The least steps of each author in all the held slots, and `[more, author]` the chances of taking
+        none, one, ... more."""
+        steps = self.steps[list(held)][:, authors]
+        whole = np.floor(steps)
+        chances = np.ones((1, authors.size))
+        for part in steps - whole:
+            chances = np.pad(chances * (1.0 - part), ((0, 1), (0, 0))) + np.pad(chances * part, ((1, 0), (0, 0)))
+        used = 1 + int(np.flatnonzero(chances.any(axis=1)).max(initial=0))
+        return whole.sum(axis=0).astype(np.int64), chances[:used]
+
+    def _spread(self, held: Slots, authors: Integers, rest: Array, edges: Integers) -> Array:
+        """`[author, entry]`: each author in the held slots times the rest of the tuple."""
+        powers = np.prod(self.nodes.likelihood[list(held)][:, authors], axis=0) * self.nodes.mass
+        whole, chances = self._taken(held, authors)
+        below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
+        parts = np.zeros((authors.size, edges.size - 1))
+        for steps, who in _groups(whole):
+            for more, chance in enumerate(chances[:, who]):
+                between = np.diff(below[np.clip(edges - (steps + more), 0, len(rest))], axis=0)
+                parts[who] += chance[:, None] * (powers[who] @ between.T)
+        return parts
+
+    def _distinct(self, slots: Slots, peeled: Slots) -> Array:
+        """`[total of steps, node]`: the sum over distinct candidates in these slots, light or `peeled`."""
+        if not slots:
+            # Nobody is left to seat: one way, unless somebody must be.
+            return np.full((1, self.nodes.mass.size), float(not self.nodes.forced & set(peeled)))
+        return self._seated(slots, peeled) if peeled else self._unpeeled(slots)
+
+    def _seated(self, slots: Slots, peeled: Slots) -> Array:
         """The last of the peeled candidates in no slot, or in each of them."""
         *others, last = peeled
-        parts = [] if last in self.nodes.forced else [self.distinct(slots, tuple(others))]
+        total = np.zeros((self._size(slots), self.nodes.mass.size))
+        if last not in self.nodes.forced:
+            total += self.distinct(slots, tuple(others))
         for slot in slots:
-            degree, values = self.distinct(without(slots, (slot,)), tuple(others))
-            parts.append((degree + self.addresses[slot, last], values * self.nodes.likelihood[slot, last]))
-        return parts
+            rest = self.distinct(without(slots, (slot,)), tuple(others))
+            whole, chances = self._taken((slot,), np.array([last]))
+            for more, (chance,) in enumerate(chances):
+                first = int(whole[0]) + more
+                total[first : first + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
+        return total
 
-    def _unpeeled(self, slots: Slots) -> list[Polynomial]:
-        parts = []
+    def _unpeeled(self, slots: Slots) -> Array:
+        total = np.zeros((self._size(slots), self.nodes.mass.size))
         for held in [()] if self.repeats else sets(slots[1:]):
-            taken = [slots[0], *held]
-            powers = np.prod(self.nodes.likelihood[taken][:, self.light], axis=0)
-            degree = self.addresses[taken][:, self.light].sum(axis=0)
             sign = (-1) ** len(held) * factorial(len(held))
             left = self.distinct(without(slots[1:], held), ())
-            parts.append(_product(_gathered(degree, sign * powers), left))
-        return parts
+            total += sign * _product(self._by_step((slots[0], *held)), left)
+        return total
+
+    def _by_step(self, held: Slots) -> Array:
+        """`[steps, node]`: the sum over the light candidates, each in all of the held slots at once."""
+        powers = np.prod(self.nodes.likelihood[list(held)][:, self.light], axis=0)
+        whole, chances = self._taken(held, self.light)
+        total = np.zeros((self._size(held), self.nodes.mass.size))
+        if whole.size:
+            order = np.argsort(whole, kind="stable")
+            values, starts = np.unique(whole[order], return_index=True)
+            for more, chance in enumerate(chances):
+                at = np.minimum(values + more, len(total) - 1)
+                total[at] += np.add.reduceat((powers * chance[:, None])[order], starts, axis=0)
+        return total
+
+    def _size(self, slots: Slots) -> int:
+        """How many totals of steps there are."""
+        return len(slots) * (self.width - 1) + 1
 
 
 def without(slots: Slots, some: Slots) -> Slots:
@@ -165,17 +239,18 @@ def sets(slots: Sequence[int]) -> Iterator[Slots]:
         yield from combinations(slots, size)
 
 
-def _gathered(degree: Integers, values: Array) -> tuple[Integers, Array]:
-    """Terms of the same degree as one."""
-    order = np.argsort(degree, kind="stable")
-    names, start = np.unique(degree[order], return_index=True)
-    return names, np.add.reduceat(values[order], start, axis=0)
+def _groups(values: Integers) -> Iterator[tuple[int, Integers]]:
+    """Each value, and where it is."""
+    order = np.argsort(values, kind="stable")
+    names, starts = np.unique(values[order], return_index=True)
+    yield from zip(names.tolist(), np.split(order, starts[1:]), strict=True)
 
 
-def _product(one: tuple[Integers, Array], other: tuple[Integers, Array]) -> tuple[Integers, Array]:
-    """The product of two polynomials."""
-    names = np.unique((one[0][:, None] + other[0]).ravel())
-    values = np.zeros((names.size, one[1].shape[1]))
-    for degree, factor in zip(*one, strict=True):
-        values[np.searchsorted(names, degree + other[0])] += factor * other[1]
-    return names, values
+def _product(one: Array, other: Array) -> Array:
+    """The product of two polynomials, at every node."""
+    if min(len(one), len(other)) == 1:
+        return np.asarray(one * other)
+    size = len(one) + len(other) - 1
+    wide = fft.next_fast_len(size, real=True)
+    spectra = [fft.rfft(part, wide, axis=0) for part in (one, other)]
+    return np.asarray(fft.irfft(spectra[0] * spectra[1], wide, axis=0)[:size])

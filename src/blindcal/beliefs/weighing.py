@@ -12,8 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignments.pools import copied, log_odds, log_prior, seats
-from blindcal.beliefs.sums import Nodes
+from blindcal.assignments.pools import log_prior
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -39,7 +38,7 @@ _TOO_PRECISE = (
     "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.3g} of "
     f"themselves, where {WEIGHT_ERROR:g} is allowed. Are slope, offset and noise in the units of the scores?"
 )
-_TOO_FINE = (
+TOO_FINE = (
     "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
     "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed. "
     "Are slope, offset and noise in the units of the scores?"
@@ -148,7 +147,7 @@ def _integrated(case: Weighed, reviewers: Reviewer, rows: Integers) -> tuple[Arr
     Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar.
     """
     quality, log_rule, edge = _panels(case)
-    likelihood = np.stack([_by_candidate(reviewers, score, quality) for score in case.scores])
+    likelihood = np.stack([by_candidate(reviewers, score, quality) for score in case.scores])
     log_base = log_rule - 0.5 * quality**2
     n, size = len(rows), max(1, _CHUNK // quality.size)
     log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
@@ -168,22 +167,30 @@ def _integrated(case: Weighed, reviewers: Reviewer, rows: Integers) -> tuple[Arr
     return log_weight, favor, median
 
 
-def _by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
+def by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
     """`[candidate, node]` log likelihood of one score."""
     return np.ascontiguousarray(reviewers.log_likelihood(score, quality[:, None]).T)
 
 
+def sharpest_of(case: Weighed) -> float:
+    """The most that the reviews can add to the precision of the quality, whoever wrote them."""
+    slope, _, noise = np.array(case.parameters).T[:3]
+    return float(np.sort(slope**2 / noise**2)[-len(case.scores) :].sum())
+
+
+def reach_of(case: Weighed) -> float:
+    """How far from 0 qualities are looked at."""
+    slope, offset, _ = np.array(case.parameters).T[:3]
+    far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
+    return float(max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH)))
+
+
 def _panels(case: Weighed) -> tuple[Array, Array, int]:
     """Nodes, log weights, and the index of the first node above the bar."""
-    slope, offset, noise = np.array(case.parameters).T[:3]
-    k = len(case.scores)
-    sharpest = np.sort(slope**2 / noise**2)[-k:].sum()
-    width = _PANEL / np.sqrt(1.0 + sharpest)
-    far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
-    reach = max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH))
+    width, reach = _PANEL / np.sqrt(1.0 + sharpest_of(case)), reach_of(case)
     needed = 2.0 * reach / width * _NODES
     if not needed <= _MOST_NODES:
-        raise InputError(_TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
+        raise InputError(TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
     edges = np.concatenate([low, high[1:]])
@@ -193,28 +200,10 @@ def _panels(case: Weighed) -> tuple[Array, Array, int]:
     return quality.ravel(), np.log(half * weights).ravel(), _NODES * (len(low) - 1)
 
 
-def all_nodes(case: Weighed) -> tuple[Nodes, float]:
-    """Each review's likelihood at each node, odds counted in, and the log of what their mass was divided
-    by."""
-    quality, log_rule, edge = _panels(case)
-    reviews = len(case.scores)
-    odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
-    forced = np.isposinf(odds)
-    pool = case.reviewers
-    likelihood = np.stack([_by_candidate(pool, score, quality) for score in case.scores])
-    likelihood = likelihood[:, seats(len(case.candidates), reviews, case.outsider)]
-    likelihood += np.where(forced, 0.0, odds)[:, None]
-    top = likelihood.max(axis=1)
-    log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
-    relative, mass = np.exp(likelihood - top[:, None]), np.exp(log_mass - log_mass.max())
-    sure = frozenset(np.flatnonzero(forced).tolist())
-    return Nodes(relative, mass, edge, sure), float(log_mass.max())
-
-
 def lean(case: Weighed) -> Array:
     """`[slot, candidate]`: the slope of the log likelihood at the bar. For affine reviewers the evidence
     favors accepting exactly where these slopes add up to more than the bar."""
     pool, ends = case.reviewers, np.array([case.bar - _NEAR, case.bar + _NEAR])
-    sides = np.stack([_by_candidate(pool, score, ends) for score in case.scores])
+    sides = np.stack([by_candidate(pool, score, ends) for score in case.scores])
     with np.errstate(invalid="ignore"):
         return np.nan_to_num((sides[..., 1] - sides[..., 0]) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)

@@ -105,6 +105,15 @@ def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
     return rest == 1
 
 
+def uniform(stamp: bytes) -> float:
+    """A stamp as a number in [0, 1), one of 2^53 that are equally likely.
+
+    >>> uniform(bytes(32)), uniform(bytes([128]) + bytes(31)), uniform(b"\xff" * 32) < 1.0
+    (0.0, 0.5, True)
+    """
+    return float(int.from_bytes(stamp[:8]) >> 11) / 2.0**53
+
+
 def commitment(key: Key, content: object) -> str:
     """A number to publish before the draw: it fixes key and content, and reveals nothing about either.
 

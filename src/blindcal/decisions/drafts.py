@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth
-from blindcal.decisions.coins import Key, toss
+from blindcal.decisions.coins import Key, toss, uniform
 from blindcal.decisions.facts import coin_facts, commit_to, plain, public_facts
 from blindcal.decisions.histories import Past, look_up, nearness, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
@@ -242,10 +242,11 @@ def true_secret(key: Key, request: Request, release: int, case: PaperCase, revie
     """The tuple of the true reviewers. Which of two equal scores is whose has no answer: the key orders them.
 
     The belief counts every order of tied slots as equally likely, so that is how the truth must be drawn, and
-    anew for each release: decisions on one paper are tossed independently.
+    anew for each release: decisions on one paper are tossed independently. In a large pool the key also draws
+    the steps of reviewers who stand between two.
     """
 
-    def place(slot: int) -> tuple[float, bytes]:
+    def drawn(slot: int, purpose: str) -> bytes:
         who = {
             "conference": request.conference,
             "release": release,
@@ -255,10 +256,11 @@ def true_secret(key: Key, request: Request, release: int, case: PaperCase, revie
         if again := list(reviewers[:slot]).count(reviewers[slot]):
             # Two who are not listed are two people: every order of a tie stays equally likely.
             who["again"] = again
-        return case.scores[slot], key.stamp("tie", who)
+        return key.stamp(purpose, who)
 
-    order = sorted(range(len(reviewers)), key=place)
-    return secret_of(case, [reviewers[slot] for slot in order])
+    order = sorted(range(len(reviewers)), key=lambda slot: (case.scores[slot], drawn(slot, "tie")))
+    chance = [uniform(drawn(slot, "step")) for slot in order]
+    return secret_of(case, [reviewers[slot] for slot in order], chance)
 
 
 def made_with() -> str:

@@ -1,0 +1,161 @@
+"""What each candidate's evidence must give back so that no decision points to anybody.
+
+Deciding by the evidence alone accepts the reviews of some authors far more often than those of others. Under
+the strictest promise nobody may become likelier than the likeliest author is beforehand, whatever is decided:
+`P(accept | author)` must lie in a range around `P(accept)`, a point for the likeliest author of a review, wide
+for whoever is hardly suspected. The best policy accepts where the evidence, less a *handicap* for each author,
+passes a threshold; in its linear program the handicaps are prices. Here they are found by Newton's method, for
+each author as if the others stood still.
+
+They only say which tuples share an entry of the table. What is promised is checked later, for the table
+itself, and depends on them as little as on the solver of a program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blindcal.beliefs.nodes import Nodes
+from blindcal.beliefs.sums import Sums
+from blindcal.checks import Array, Integers
+
+# Decisions lie between these, as under the default epsilon of 2.
+_LOW = 1.0 / (1.0 + np.exp(2.0))
+_SPAN = 1.0 - 2.0 * _LOW
+# Steps in each slot, and how many standard deviations of the evidence they reach to either side. Between
+# steps chance decides, which blurs the evidence by a twentieth of a standard deviation or so.
+WIDTH, _REACH = 97, 4.5
+# Authors are kept this far inside their range, so that a rounding does not leave it.
+_MARGIN = 1e-4
+_ROUNDS, _CLOSE = 40, 2e-5
+# Newton's steps are shortened to this part, and the threshold, which moves everybody, follows more slowly.
+_DAMPING, _SLOWER = 0.8, 0.4
+_LEAST_SLOPE = 0.1
+# Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
+_LIGHTEST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Graded:
+    """`steps[slot, candidate]` of evidence less handicap, and the total of steps from which to accept."""
+
+    steps: Array
+    threshold: float
+
+
+def graded(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> Graded:
+    """The evidence of each candidate in each slot, handicapped and in steps.
+
+    `lean[slot, candidate]`: what the score would say for accepting if the candidate wrote it; the evidence
+    favors accepting where these add up to more than the bar. `alike`: the same number for candidates whom
+    public data cannot distinguish (-1: nobody, who needs no protection); `tied`: the same number for slots
+    with the same score. All of these are treated alike.
+    """
+    search = _search(nodes, lean, bar, alike, tied)
+    handicap, risen = np.zeros_like(search.lean), 0.0
+    for _ in range(_ROUNDS):
+        chance, slope = search.chances(handicap, risen)
+        moved, missed = search.moved(handicap, chance, slope)
+        handicap = handicap + _DAMPING * moved
+        risen += _SLOWER * (float((search.top[:, None] * handicap[:, search.kind >= 0]).sum()) - risen)
+        if missed < _CLOSE:
+            break
+    every = search.of[None, :]
+    steps = np.take_along_axis(search.steps(handicap), np.broadcast_to(every, lean.shape), axis=1)
+    return Graded(steps[search.first], search.threshold(risen))
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A paper's reviews as handicaps see them: one candidate of each kind, `count` of them alike.
+
+    `own[slot, kind]` is each one's mass in the slot; `mass` the chance of all of a kind together to have
+    written it, `top[slot]` that of the likeliest single author; `first[slot]` the first slot with the same
+    score.
+    """
+
+    nodes: Nodes
+    authors: Integers
+    kind: Integers
+    of: Integers
+    count: Integers
+    first: Integers
+    lean: Array
+    bar: float
+    own: Array
+    mass: Array
+    top: Array
+    center: Array
+    step: float
+
+    @property
+    def middle(self) -> float:
+        return (WIDTH - 1) / 2
+
+    def steps(self, handicap: Array) -> Array:
+        """Evidence less handicap, in steps from 0 on."""
+        away = (self.lean - handicap - self.center[:, None]) / self.step
+        return np.clip(away + self.middle, 0.0, WIDTH - 1.0)
+
+    def threshold(self, risen: float) -> float:
+        """The total of steps from which the evidence favors accepting; `risen`: all handicaps together, each
+        times the chance of the likeliest author."""
+        reviews = len(self.center)
+        return (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
+
+    def chances(self, handicap: Array, risen: float) -> tuple[Array, Array]:
+        """`[slot, kind]`: P(accept | author), and how fast that grows with the author's evidence."""
+        size = len(self.center) * (WIDTH - 1) + 1
+        ramp = np.clip(np.arange(size + 1) - self.threshold(risen) + 0.5, 0.0, 1.0)
+        steps = self.steps(handicap)[:, self.of]
+        sums = Sums(self.nodes, steps, WIDTH)
+        found = sums.accepted(self.authors, _LOW + _SPAN * np.stack([ramp[:-1], ramp[1:]]))
+        now, further = np.moveaxis(np.stack(found), -1, 0) / self.own
+        return now, (further - now) / self.step
+
+    def moved(self, handicap: Array, chance: Array, slope: Array) -> tuple[Array, float]:
+        """How far to move each handicap, and the most that anybody's chance is out of its range.
+
+        Whoever is accepted too often gets more; who needs less gives back no more than there is.
+        """
+        accept = float(self.mass[0] @ chance[0])
+        own, top = self.mass / self.count, self.top[:, None]
+        most = np.maximum(top * accept / own - _MARGIN * accept, accept)
+        least = np.minimum(1.0 - top * (1.0 - accept) / own + _MARGIN * (1.0 - accept), accept)
+        spread = self.step * (WIDTH - 1) / (2 * _REACH)
+        pace = np.maximum(slope, _LEAST_SLOPE * _SPAN / spread)
+        over, under = (chance - most) / pace, (least - chance) / pace
+        move = np.where(handicap > 0.0, np.maximum(over, -handicap), np.maximum(over, 0.0))
+        move -= np.where(handicap < 0.0, np.maximum(under, handicap), np.maximum(under, 0.0))
+        move = np.clip(move, -spread, spread) * (self.kind >= 0)
+        missed = np.maximum(chance - most, least - chance)[:, self.kind >= 0]
+        return move[self.first], float(missed.max(initial=0.0))
+
+
+def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> _Search:
+    kind, authors, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
+    weight = nodes.mass[::2] * Sums(replace(nodes, likelihood=nodes.likelihood[:, :, ::2], mass=nodes.mass[::2])).total()
+    kept = 2 * np.flatnonzero(weight > _LIGHTEST * weight.max())
+    few = replace(nodes, likelihood=nodes.likelihood[:, :, kept], mass=nodes.mass[kept], above=nodes.above[kept])
+    own = np.maximum(np.stack(Sums(few).accepted(authors, np.ones((1, 1))))[..., 0], np.finfo(float).tiny)
+    mass = own * count / (own * count).sum(axis=1, keepdims=True)
+    named = kind >= 0
+    center = (mass * lean[:, authors]).sum(axis=1)
+    spread = float(np.sqrt((mass * (lean[:, authors] - center[:, None]) ** 2).sum()))
+    return _Search(
+        nodes=few,
+        authors=authors,
+        kind=kind,
+        of=of,
+        count=count,
+        first=np.array([int(np.flatnonzero(tied == one)[0]) for one in tied]),
+        lean=lean[:, authors],
+        bar=bar,
+        own=own,
+        mass=mass,
+        top=(mass / count)[:, named].max(axis=1, initial=0.0),
+        center=center,
+        step=max(2.0 * _REACH * spread / (WIDTH - 1), np.finfo(float).tiny),
+    )
