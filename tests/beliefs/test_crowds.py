@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.stats import binomtest, chi2
 from blindcal import workers
 from blindcal.assignments.pools import everyone
 from blindcal.audits.comparisons import checks_of, report
-from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
+from blindcal.decisions.drafts import true_secret
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_of
@@ -74,7 +76,7 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
             continue
         plan = crowd_plan(case, guarantee)
         assert keeps(case.belief, plan.policy, guarantee)
-        adversary = Enumerator(listed, plan.policy.accept[case.layout.entries(listed.tuples)])
+        adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
         kept = promises(adversary, guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
@@ -131,11 +133,14 @@ def test_prices_lead_from_the_evidence_to_no_added_success():
 def test_look_alikes_share_entries():
     case = crowded(random_case(np.random.default_rng(46), 8, 3, ties=True))
     rows = np.array([[0, 3, 5], [1, 3, 5], [2, 0, 7], [2, 1, 7]])
-    entry = case.layout.entries(rows)
-    assert entry[0] == entry[1]
-    assert entry[2] == entry[3]
+    table = np.random.default_rng(0).random(case.crowd.weight.size)
+    chance = case.layout.expected(table, rows)
+    assert chance[0] == chance[1]
+    assert chance[2] == chance[3]
     tied = replace(case, scores=(0.0, 1.0, 1.0))
-    assert len(set(tied.layout.entries(np.array([[4, 2, 6], [4, 6, 2]])).tolist())) == 1
+    table = np.random.default_rng(0).random(tied.crowd.weight.size)
+    one, two = tied.layout.expected(table, np.array([[4, 2, 6], [4, 6, 2]]))
+    assert one == pytest.approx(two, rel=1e-12)
 
 
 def test_what_needs_every_tuple_is_refused():
@@ -202,9 +207,8 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         assert one.policy.numerator.tobytes() == two.policy.numerator.tobytes()
         assert one.policy.exact == two.policy.exact
     for case in conference.cases:
-        entry = secret_of(case, truth[case.paper])
         recorded = next(paper for paper in outcome.record.papers if paper.paper == case.paper)
-        assert entry == recorded.secret
+        assert true_secret(key, request, 1, case, truth[case.paper]) == recorded.secret
 
 
 def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_path):
@@ -291,7 +295,8 @@ def test_many_reviews_with_a_large_pool_are_refused():
 
 
 def test_decisions_follow_the_entry_of_the_true_tuple():
-    """Frequencies over 2,000 keys match the sealed probability of each paper; false alarm 1e-6 in all."""
+    """Frequencies over 2,000 keys match the probability of each paper's true tuple, on average over the steps
+    that its authors take; false alarm 1e-6 in all."""
     table, parameters, pools = crowd_conference(4, 12, seed=51)
     reviews = Reviews.from_table(table)
     conference = crowded_conference(prepare(reviews, parameters, pools, bar=0.2))
@@ -302,12 +307,16 @@ def test_decisions_follow_the_entry_of_the_true_tuple():
         papers = drawn(Key(number.to_bytes(32)), conference, truth, request, plans)
         accepted += [paper.accepted for paper in papers]
     chances = [
-        float(plan.policy.probability(secret_of(case, truth[case.paper])))
+        float(case.layout.expected(plan.policy.accept, _true_rows(case, truth[case.paper]))[0])
         for case, plan in zip(conference.cases, plans, strict=True)
     ]
     assert len(set(chances)) > 1
     for seen, chance in zip(accepted, chances, strict=True):
         assert binomtest(int(seen), keys, chance).pvalue > 1e-6 / len(chances)
+
+
+def _true_rows(case: PaperCase, who: Sequence[str]) -> np.ndarray:
+    return np.array([[case.candidates.index(name) for name in who]])
 
 
 def test_the_bar_is_the_same_on_several_cores(monkeypatch):

@@ -12,14 +12,16 @@ def test_sums_over_all_tuples_agree_with_enumeration():
     for listed in odd_cases():
         case, belief, rows = crowded(listed), listed.belief, listed.tuples
         one, pool = case.crowd, len(case.candidates)
-        entry, size = case.layout.entries(rows), one.weight.size
+        size, kind = one.weight.size, case.look_alikes[1]
         assert one.belief.weight.sum() == pytest.approx(1.0)
-        np.testing.assert_allclose(np.bincount(entry, belief.weight, size), one.weight, atol=1e-9)
-        right = np.bincount(entry, belief.weight * belief.favor, size)
-        np.testing.assert_allclose(right, one.weight * one.favor, atol=1e-9)
-        kind = case.look_alikes[1]
+        # The chance of each tuple to take each entry: an author may stand between two steps.
+        taken = np.stack([case.layout.expected(table, rows) for table in np.eye(size)])
+        mass = taken * belief.weight
+        np.testing.assert_allclose(mass.sum(axis=1), one.weight, atol=1e-9)
+        np.testing.assert_allclose(mass @ belief.favor, one.weight * one.favor, atol=1e-9)
         assert one.belief.alike.tolist() == np.bincount(kind).tolist()
         for slot, author in enumerate(rows.T):
-            exact = np.bincount(entry * pool + kind[author], belief.weight, size * pool)
+            place = np.arange(size)[:, None] * pool + kind[author]
+            exact = np.bincount(place.ravel(), mass.ravel(), size * pool)
             parts = one.belief.entry * pool + one.belief.labels[slot]
             np.testing.assert_allclose(np.bincount(parts, one.belief.weight, size * pool), exact, atol=1e-9)

@@ -215,11 +215,10 @@ def test_large_pools_keep_the_promise_over_named_people(guarantee: Guarantee) ->
         drawn = random_case(rng, most=5, least=4)
         listed, case = drawn.belief, replace(drawn, most_listed=0)
         policy, stated = planned(case, guarantee)
-        entry = [secret_of(case, [case.candidates[j] for j in row]) for row in case.tuples]
         sample = case.sample
         assert sample is not None
         assert set(sample.named[sample.rows == 0]) <= {-1}
-        accept = policy.accept[entry]
+        accept = case.layout.expected(policy.accept, case.tuples)
         before = after = rise = 0.0
         for slot in range(len(case.scores)):
             chances = [

@@ -231,13 +231,12 @@ def _nodes(case: PaperCase) -> Nodes:
     return nodes
 
 
-def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float]) -> int:
+def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = ()) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
-    share accept probabilities, the entry of the table that it takes, by a `chance` for each slot, uniform in
-    [0, 1).
+    are not listed, the entry of the table that it takes, by a `chance` for each slot, uniform in [0, 1).
 
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
-    >>> case.tuples[secret_of(case, ("c", "a"), (0.5, 0.5))].tolist()
+    >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
     [2, 0]
 
     Whoever is not in the pool is `*`, if the pool has it.
@@ -247,6 +246,8 @@ def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float]
     if -1 in wanted:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
+        if len(chance) != len(reviewers):
+            raise InputError("where tuples are not listed, each slot needs a chance")
         return int(case.layout.entries(np.array(wanted), np.array(chance)))
     row = int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
     return row if case.entry is None else int(case.entry[row])

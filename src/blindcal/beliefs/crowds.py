@@ -95,8 +95,8 @@ def _edges(threshold: float, size: int) -> Integers:
     """Where entries begin, from 0 to `size`.
 
     >>> _edges(20.6, 41)
-    array([ 0,  3,  5,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
-           29, 30, 31, 32, 35, 37, 41])
+    array([ 0,  2,  5,  7,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+           22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 33, 35, 38, 41])
     """
     further = np.ceil(_WIDER ** np.arange(1, 1 + np.log(size) / np.log(_WIDER)))
     away = np.concatenate([np.arange(_NEAR), _NEAR - 1 + np.cumsum(further)])

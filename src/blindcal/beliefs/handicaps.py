@@ -35,6 +35,8 @@ _DAMPING, _SLOWER = 0.8, 0.4
 _LEAST_SLOPE = 0.1
 # Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
 _LIGHTEST = 1e-9
+# Whoever is so many times less likely than the likeliest author can be accepted or not, as it comes.
+_UNSUSPECTED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,8 @@ class _Search:
         """The total of steps from which the evidence favors accepting; `risen`: all handicaps together, each
         times the chance of the likeliest author."""
         reviews = len(self.center)
-        return (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
+        total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
+        return float(np.clip(total, -1.0, reviews * (WIDTH - 1) + 1.0))
 
     def chances(self, handicap: Array, risen: float) -> tuple[Array, Array]:
         """`[slot, kind]`: P(accept | author), and how fast that grows with the author's evidence."""
@@ -139,7 +142,8 @@ def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Intege
     weight = nodes.mass[::2] * Sums(replace(nodes, likelihood=nodes.likelihood[:, :, ::2], mass=nodes.mass[::2])).total()
     kept = 2 * np.flatnonzero(weight > _LIGHTEST * weight.max())
     few = replace(nodes, likelihood=nodes.likelihood[:, :, kept], mass=nodes.mass[kept], above=nodes.above[kept])
-    own = np.maximum(np.stack(Sums(few).accepted(authors, np.ones((1, 1))))[..., 0], np.finfo(float).tiny)
+    own = np.stack(Sums(few).accepted(authors, np.ones((1, 1))))[..., 0]
+    own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
     named = kind >= 0
     center = (mass * lean[:, authors]).sum(axis=1)
@@ -157,5 +161,6 @@ def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Intege
         mass=mass,
         top=(mass / count)[:, named].max(axis=1, initial=0.0),
         center=center,
-        step=max(2.0 * _REACH * spread / (WIDTH - 1), np.finfo(float).tiny),
+        # Where the evidence is the same whoever wrote what, nobody is between steps.
+        step=2.0 * _REACH * spread / (WIDTH - 1) if spread > _UNSUSPECTED * (1.0 + abs(bar)) else 1.0,
     )

@@ -19,6 +19,8 @@ from blindcal.checks import Array
 from blindcal.errors import InputError
 
 _APART = 0.5
+# The mass is looked for at every so many nodes; what is so many orders of e below the most is left out.
+_COARSE, _FAR = 8, 80.0
 _MOST_NODES = 12_000
 Slots = tuple[int, ...]
 
@@ -67,19 +69,34 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     needed = 2.0 * reach / apart
     if not needed <= _MOST_NODES:
         raise InputError(TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
-    # The bar lies midway between two nodes.
-    steps = np.arange(np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)) + 0.5
-    quality = case.bar + apart * steps
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
-    distinct, which = np.unique(case.scores, return_inverse=True)
-    likelihood = np.stack([by_candidate(case.reviewers, float(score), quality) for score in distinct])[which]
-    likelihood = likelihood[:, seats(len(case.candidates), reviews, case.outsider)]
-    likelihood += np.where(forced, 0.0, odds)[:, None]
-    top = likelihood.max(axis=1)
-    log_mass = np.log(apart) - 0.5 * quality**2 + top.sum(axis=0)
-    relative, mass = np.exp(likelihood - top[:, None]), np.exp(log_mass - log_mass.max())
+    odds = np.where(forced, 0.0, odds)
+    # The bar lies midway between two nodes.
+    steps = np.arange(np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)) + 0.5
+    few = _log_likelihood(case, odds, case.bar + apart * steps[::_COARSE])[1]
+    steps = steps[_telling(few, steps.size)]
+    likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps)
+    mass = np.exp(log_mass - log_mass.max())
     above = 0.5 + sici(np.pi * steps)[0] / np.pi
     sure = frozenset(np.flatnonzero(forced).tolist())
-    return Nodes(relative, mass, above, sure), float(log_mass.max())
+    return Nodes(np.exp(likelihood), mass, above, sure), float(log_mass.max() + np.log(apart))
+
+
+def _log_likelihood(case: Weighed, odds: Array, quality: Array) -> tuple[Array, Array]:
+    """`[slot, seat, node]` log likelihood beside the likeliest one's, odds counted in, and `[node]` what was
+    taken off, with the log density of the quality."""
+    scores, which = np.unique(case.scores, return_inverse=True)
+    each = np.stack([by_candidate(case.reviewers, float(score), quality) for score in scores])
+    each = each[:, seats(len(case.candidates), len(case.scores), case.outsider)] + odds[:, None]
+    top = each.max(axis=1)
+    return (each - top[:, None])[which], -0.5 * quality**2 + top[which].sum(axis=0)
+
+
+def _telling(log_mass: Array, size: int) -> slice:
+    """The nodes between which the mass lies, from that at every few of them."""
+    kept = np.flatnonzero(log_mass > log_mass.max() - _FAR)
+    if not kept.size:
+        return slice(0, size)
+    return slice(max(0, _COARSE * (int(kept[0]) - 2)), _COARSE * (int(kept[-1]) + 2) + 1)

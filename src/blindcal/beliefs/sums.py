@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from itertools import combinations
+from functools import cache, partial, reduce
+from itertools import combinations, product
 from math import factorial
 from typing import Any
 
 import numpy as np
-from scipy import fft
+from scipy import fft, sparse
 
 from blindcal.beliefs.nodes import Nodes, Slots
 from blindcal.checks import Array, Integers
@@ -148,40 +148,38 @@ class Sums:
     def _reached(self, held: Slots, authors: Integers, rest: Array, tables: Array) -> Array:
         """`[author, table]`: each in the held slots times the rest of the tuple and what a table gives to
         both."""
-        powers = np.prod(self.nodes.likelihood[list(held)][:, authors], axis=0) * self.nodes.mass
-        whole, chances = self._taken(held, authors)
-        reached = np.zeros((authors.size, len(tables)))
-        for place, table in enumerate(tables):
-            window = np.lib.stride_tricks.sliding_window_view(table, len(rest))
-            beside = np.ascontiguousarray(window) @ rest
-            for more, chance in enumerate(chances):
-                # Nobody takes a step that has no chance, be it beyond the last one.
-                at = np.minimum(whole + more, len(beside) - 1)
-                reached[:, place] += chance * np.einsum("yt,yt->y", powers, beside[at])
-        return reached
-
-    def _taken(self, held: Slots, authors: Integers) -> tuple[Integers, Array]:
-        """The least steps of each author in all the held slots, and `[more, author]` the chances of taking
-        none, one, ... more."""
-        steps = self.steps[list(held)][:, authors]
-        whole = np.floor(steps)
-        chances = np.ones((1, authors.size))
-        for part in steps - whole:
-            chances = np.pad(chances * (1.0 - part), ((0, 1), (0, 0))) + np.pad(chances * part, ((1, 0), (0, 0)))
-        used = 1 + int(np.flatnonzero(chances.any(axis=1)).max(initial=0))
-        return whole.sum(axis=0).astype(np.int64), chances[:used]
+        powers, taken = self._powers(held, authors) * self.nodes.mass, self._taken(held, authors)
+        windows = (np.lib.stride_tricks.sliding_window_view(table, len(rest)) for table in tables)
+        beside = (taken @ (np.ascontiguousarray(window) @ rest) for window in windows)
+        return np.stack([np.einsum("yt,yt->y", powers, one) for one in beside], axis=-1)
 
     def _spread(self, held: Slots, authors: Integers, rest: Array, edges: Integers) -> Array:
         """`[author, entry]`: each author in the held slots times the rest of the tuple."""
-        powers = np.prod(self.nodes.likelihood[list(held)][:, authors], axis=0) * self.nodes.mass
-        whole, chances = self._taken(held, authors)
+        powers, taken = self._powers(held, authors) * self.nodes.mass, self._taken(held, authors).tocsc()
         below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
         parts = np.zeros((authors.size, edges.size - 1))
-        for steps, who in _groups(whole):
-            for more, chance in enumerate(chances[:, who]):
-                between = np.diff(below[np.clip(edges - (steps + more), 0, len(rest))], axis=0)
-                parts[who] += chance[:, None] * (powers[who] @ between.T)
+        for steps in np.flatnonzero(np.diff(taken.indptr)):
+            some = slice(*taken.indptr[steps : steps + 2])
+            who, between = taken.indices[some], np.diff(below[np.clip(edges - steps, 0, len(rest))], axis=0)
+            parts[who] += taken.data[some, None] * (powers[who] @ between.T)
         return parts
+
+    def _powers(self, held: Slots, authors: Integers) -> Array:
+        """`[author, node]`: the likelihood of having written all the held slots."""
+        every = authors.size == self.nodes.likelihood.shape[1]
+        parts = [self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, authors] for slot in held]
+        return reduce(np.multiply, parts)
+
+    def _taken(self, held: Slots, authors: Integers) -> sparse.csr_array:
+        """`[author, steps]`: the chance of each number of steps in all the held slots together."""
+        steps = self.steps[list(held)][:, authors]
+        whole = np.floor(steps).astype(np.int64)
+        ways = np.array(list(product((0, 1), repeat=len(held)))).T[:, :, None]
+        chance = np.where(ways, (steps - whole)[:, None], 1.0 - (steps - whole)[:, None]).prod(axis=0)
+        place, who = (whole[:, None] + ways).sum(axis=0), np.broadcast_to(np.arange(authors.size), chance.shape)
+        some = chance > 0.0
+        shape = (authors.size, self._size(held))
+        return sparse.csr_array((chance[some], (who[some], place[some])), shape=shape)
 
     def _distinct(self, slots: Slots, peeled: Slots) -> Array:
         """`[total of steps, node]`: the sum over distinct candidates in these slots, light or `peeled`."""
@@ -198,10 +196,9 @@ class Sums:
             total += self.distinct(slots, tuple(others))
         for slot in slots:
             rest = self.distinct(without(slots, (slot,)), tuple(others))
-            whole, chances = self._taken((slot,), np.array([last]))
-            for more, (chance,) in enumerate(chances):
-                first = int(whole[0]) + more
-                total[first : first + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
+            taken = self._taken((slot,), np.array([last]))
+            for steps, chance in zip(taken.indices, taken.data, strict=True):
+                total[steps : steps + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
         return total
 
     def _unpeeled(self, slots: Slots) -> Array:
@@ -214,16 +211,8 @@ class Sums:
 
     def _by_step(self, held: Slots) -> Array:
         """`[steps, node]`: the sum over the light candidates, each in all of the held slots at once."""
-        powers = np.prod(self.nodes.likelihood[list(held)][:, self.light], axis=0)
-        whole, chances = self._taken(held, self.light)
-        total = np.zeros((self._size(held), self.nodes.mass.size))
-        if whole.size:
-            order = np.argsort(whole, kind="stable")
-            values, starts = np.unique(whole[order], return_index=True)
-            for more, chance in enumerate(chances):
-                at = np.minimum(values + more, len(total) - 1)
-                total[at] += np.add.reduceat((powers * chance[:, None])[order], starts, axis=0)
-        return total
+        taken: Any = self._taken(held, self.light)
+        return np.asarray(taken.T @ self._powers(held, self.light))
 
     def _size(self, slots: Slots) -> int:
         """How many totals of steps there are."""
@@ -237,13 +226,6 @@ def without(slots: Slots, some: Slots) -> Slots:
 def sets(slots: Sequence[int]) -> Iterator[Slots]:
     for size in range(len(slots) + 1):
         yield from combinations(slots, size)
-
-
-def _groups(values: Integers) -> Iterator[tuple[int, Integers]]:
-    """Each value, and where it is."""
-    order = np.argsort(values, kind="stable")
-    names, starts = np.unique(values[order], return_index=True)
-    yield from zip(names.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 def _product(one: Array, other: Array) -> Array:
