@@ -213,7 +213,7 @@ def test_large_pools_keep_the_promise_over_named_people(guarantee: Guarantee) ->
     rng = np.random.default_rng(5)
     for _ in range(count(2, 12)):
         drawn = random_case(rng, most=5, least=4)
-        listed, case = drawn.belief, replace(drawn, most_listed=0)
+        listed, case = drawn.belief, replace(drawn, most_listed=0).promised(guarantee.promise)
         policy, stated = planned(case, guarantee)
         sample = case.sample
         assert sample is not None
@@ -223,7 +223,7 @@ def test_large_pools_keep_the_promise_over_named_people(guarantee: Guarantee) ->
         for slot in range(len(case.scores)):
             chances = [
                 np.bincount(case.tuples[:, slot], listed.weight * one, len(case.candidates))
-                for one in (np.ones(len(entry)), accept, 1 - accept)
+                for one in (np.ones(len(accept)), accept, 1 - accept)
             ]
             tops = [one[1:].max() for one in chances]
             before, after = before + tops[0], after + tops[1] + tops[2]

@@ -202,7 +202,7 @@ def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
     ) -> tuple[list[PaperPlan], float | None]:
         papers = [recorded[case.paper] for case in part.cases]
         plans = [
-            _replayed(case, tables[case.paper], paper, raw)
+            _replayed(case.promised(guarantee.promise), tables[case.paper], paper, raw)
             for case, paper, raw in zip(part.cases, papers, part.raw_accept, strict=True)
         ]
         return plans, papers[0].price if papers and guarantee.spends else None

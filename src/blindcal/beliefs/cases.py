@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from blindcal.assignments.pools import (
 )
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.crowds import Crowd, Layout, crowd, layout, sampled
+from blindcal.beliefs.handicaps import Promise
 from blindcal.beliefs.nodes import Nodes, all_nodes
 from blindcal.beliefs.sums import Sums, significant
 from blindcal.beliefs.weighing import UNWEIGHABLE, lean, normalized, posteriors
@@ -47,8 +48,8 @@ class PaperCase:
     (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
     expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
     noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
-    where scores are not rounded. `most_listed` is no fact about the paper: where there are more tuples than
-    that, they are summed up.
+    where scores are not rounded. `most_listed` and `promise` are no facts about the paper: where there are
+    more tuples than that, they are summed up, in the way that suits this guarantee best.
     """
 
     paper: str
@@ -59,6 +60,7 @@ class PaperCase:
     bar: float
     grid: tuple[float, ...] | None = None
     most_listed: int = field(default=MOST_LISTED, kw_only=True, repr=False)
+    promise: Promise = field(default=Promise(), kw_only=True, repr=False)
 
     @property
     def outsider(self) -> int | None:
@@ -70,6 +72,10 @@ class PaperCase:
         """Whether every tuple has an accept probability of its own."""
         tuples = tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates)
         return tuples <= self.most_listed
+
+    def promised(self, promise: Promise) -> Self:
+        """The same paper, to be decided under this promise."""
+        return self if self.listed or promise == self.promise else replace(self, promise=promise)
 
     @property
     def tuples(self) -> Integers:
@@ -192,7 +198,7 @@ def _crowd(case: PaperCase) -> Crowd:
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
     tied, alike = case.look_alikes
-    return layout(_nodes(case), _seated(case, lean(case)), case.bar, _seated(case, alike), tied)
+    return layout(_nodes(case), _seated(case, lean(case)), case.bar, _seated(case, alike), tied, case.promise)
 
 
 def _seated(case: PaperCase, values: Any) -> Any:

@@ -16,7 +16,7 @@ from itertools import permutations, product
 import numpy as np
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
-from blindcal.beliefs.handicaps import WIDTH, graded
+from blindcal.beliefs.handicaps import WIDTH, Promise, graded
 from blindcal.beliefs.nodes import Nodes
 from blindcal.beliefs.sums import Sums, sets, without
 from blindcal.checks import Array, Integers
@@ -25,7 +25,7 @@ from blindcal.checks import Array, Integers
 _NEAR, _WIDER = 12, 1.35
 # What is less than this part of all is what rounding left over.
 _NOTHING = 1e-17
-_SAMPLE, _TRIES = 20_000, 100_000
+_SAMPLE, _MOST_TRIES = 20_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,7 @@ class Layout:
 
     steps: Array
     edges: Integers
+    handicap: Array | None = None
 
     @property
     def size(self) -> int:
@@ -60,7 +61,8 @@ class Layout:
         for upper in product((0, 1), repeat=rows.shape[-1]):
             chance = np.prod(np.where(upper, steps % 1.0, 1.0 - steps % 1.0), axis=-1)
             total += chance * table[self._at(np.floor(steps) + np.array(upper))]
-        return total
+        # The chances sum to 1 up to a rounding.
+        return np.clip(total, table.min(), table.max())
 
     def _of(self, rows: Integers) -> Array:
         return np.asarray(self.steps[np.arange(rows.shape[-1]), rows])
@@ -85,10 +87,12 @@ class Crowd:
     favor: Array
 
 
-def layout(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> Layout:
+def layout(
+    nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
+) -> Layout:
     """The entries of a pool's table, by public data alone; the arguments are those of `graded`."""
-    found = graded(nodes, lean, bar, alike, tied)
-    return Layout(found.steps, _edges(found.threshold, len(lean) * (WIDTH - 1) + 1))
+    found = graded(nodes, lean, bar, alike, tied, promise)
+    return Layout(found.steps, _edges(found.threshold, len(lean) * (WIDTH - 1) + 1), found.handicap)
 
 
 def _edges(threshold: float, size: int) -> Integers:
@@ -164,19 +168,28 @@ def sampled(nodes: Nodes, rng: np.random.Generator) -> Integers | None:
     for place in np.unique(drawn):
         seating, node = seatings[place // nodes.mass.size], place % nodes.mass.size
         wanting = np.flatnonzero(drawn == place)
+        left = np.array(without(nodes.slots, tuple(seating)), dtype=np.int64)
+        found = _drawn(ladders[left, :, node], wanting.size, rng)
+        if found is None:
+            return None
         for slot, author in seating.items():
             rows[wanting, slot] = author
-        for _ in range(_TRIES):
-            for slot in without(nodes.slots, tuple(seating)):
-                ladder = ladders[slot, :, node]
-                step = np.searchsorted(ladder, rng.random(wanting.size) * ladder[-1], side="right")
-                rows[wanting, slot] = light[np.minimum(step, light.size - 1)]
-            wanting = wanting[(np.diff(np.sort(rows[wanting], axis=1), axis=1) == 0).any(axis=1)]
-            if not wanting.size:
-                break
-        else:
-            return None
+        rows[np.ix_(wanting, left)] = light[found]
     return rng.permutation(rows)
+
+
+def _drawn(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
+    """`[draw, slot]`: so many tuples of different places on the slots' ladders (cumulative likelihoods), the
+    first ones among more and more tries; None if that takes too long."""
+    found, tries = np.empty((0, len(ladders)), dtype=np.int64), size
+    while len(found) < size:
+        if tries > _MOST_TRIES:
+            return None
+        steps = [np.searchsorted(ladder, rng.random(tries) * ladder[-1], side="right") for ladder in ladders]
+        rows = np.minimum(np.reshape(steps, (len(ladders), tries)).T, ladders.shape[1] - 1).astype(np.int64)
+        apart = (np.diff(np.sort(rows, axis=1), axis=1) != 0).all(axis=1)
+        found, tries = np.concatenate([found, rows[apart]]), 2 * tries
+    return found[:size]
 
 
 def _seatings(nodes: Nodes) -> Iterator[dict[int, int]]:

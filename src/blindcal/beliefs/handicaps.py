@@ -1,9 +1,10 @@
 """What each candidate's evidence must give back so that no decision points to anybody.
 
 Deciding by the evidence alone accepts the reviews of some authors far more often than those of others. Under
-the strictest promise nobody may become likelier than the likeliest author is beforehand, whatever is decided:
+*steady* nobody may become likelier than the likeliest author is beforehand, whatever is decided:
 `P(accept | author)` must lie in a range around `P(accept)`, a point for the likeliest author of a review, wide
-for whoever is hardly suspected. The best policy accepts where the evidence, less a *handicap* for each author,
+for whoever is hardly suspected. Under *average* nobody may overtake the likeliest author: the ranges lie around
+`P(accept | likeliest author)`. The best policy accepts where the evidence, less a *handicap* for each author,
 passes a threshold; in its linear program the handicaps are prices. Here they are found by Newton's method, for
 each author as if the others stood still.
 
@@ -21,9 +22,6 @@ from blindcal.beliefs.nodes import Nodes
 from blindcal.beliefs.sums import Sums
 from blindcal.checks import Array, Integers
 
-# Decisions lie between these, as under the default epsilon of 2.
-_LOW = 1.0 / (1.0 + np.exp(2.0))
-_SPAN = 1.0 - 2.0 * _LOW
 # Steps in each slot, and how many standard deviations of the evidence they reach to either side. Between
 # steps chance decides, which blurs the evidence by a twentieth of a standard deviation or so.
 WIDTH, _REACH = 97, 4.5
@@ -39,34 +37,49 @@ _LIGHTEST = 1e-9
 _UNSUSPECTED = 1e-9
 
 
+@dataclass(frozen=True)
+class Promise:
+    """What handicaps are for: the name of a guarantee, and how far apart its chances of accepting may lie."""
+
+    name: str = "steady"
+    span: float = float(np.tanh(1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Graded:
-    """`steps[slot, candidate]` of evidence less handicap, and the total of steps from which to accept."""
+    """`steps[slot, candidate]` of evidence less `handicap[slot, candidate]`, and the total of steps from
+    which to accept."""
 
     steps: Array
+    handicap: Array
     threshold: float
 
 
-def graded(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> Graded:
-    """The evidence of each candidate in each slot, handicapped and in steps.
+def graded(
+    nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
+) -> Graded:
+    """The evidence of each candidate in each slot, handicapped for a promise and in steps.
 
     `lean[slot, candidate]`: what the score would say for accepting if the candidate wrote it; the evidence
     favors accepting where these add up to more than the bar. `alike`: the same number for candidates whom
     public data cannot distinguish (-1: nobody, who needs no protection); `tied`: the same number for slots
     with the same score. All of these are treated alike.
     """
-    search = _search(nodes, lean, bar, alike, tied)
+    search = _search(nodes, lean, bar, alike, tied, promise.span)
     handicap, risen = np.zeros_like(search.lean), 0.0
-    for _ in range(_ROUNDS):
+    needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.top.any()
+    for _ in range(_ROUNDS if needed else 0):
         chance, slope = search.chances(handicap, risen)
-        moved, missed = search.moved(handicap, chance, slope)
-        handicap = handicap + _DAMPING * moved
-        risen += _SLOWER * (float((search.top[:, None] * handicap[:, search.kind >= 0]).sum()) - risen)
+        around = search.around(chance, promise.name)
+        moved, missed = search.moved(handicap, chance, slope, around)
         if missed < _CLOSE:
             break
-    every = search.of[None, :]
-    steps = np.take_along_axis(search.steps(handicap), np.broadcast_to(every, lean.shape), axis=1)
-    return Graded(steps[search.first], search.threshold(risen))
+        handicap = handicap + _DAMPING * moved
+        if promise.name == "steady":
+            risen += _SLOWER * (search.risen(handicap) - risen)
+        else:
+            handicap = search.balanced(handicap)
+    return Graded(search.steps(handicap)[:, search.of], handicap[:, search.of], search.threshold(risen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +104,12 @@ class _Search:
     top: Array
     center: Array
     step: float
+    span: float
+
+    @property
+    def likeliest(self) -> Integers:
+        """`[slot, 1]`: the kind of the likeliest author."""
+        return np.where(self.kind >= 0, self.mass / self.count, -1.0).argmax(axis=1)[:, None]
 
     @property
     def middle(self) -> float:
@@ -114,21 +133,42 @@ class _Search:
         ramp = np.clip(np.arange(size + 1) - self.threshold(risen) + 0.5, 0.0, 1.0)
         steps = self.steps(handicap)[:, self.of]
         sums = Sums(self.nodes, steps, WIDTH)
-        found = sums.accepted(self.authors, _LOW + _SPAN * np.stack([ramp[:-1], ramp[1:]]))
+        between = 0.5 + self.span * (np.stack([ramp[:-1], ramp[1:]]) - 0.5)
+        found = sums.accepted(self.authors, between)
         now, further = np.moveaxis(np.stack(found), -1, 0) / self.own
         return now, (further - now) / self.step
 
-    def moved(self, handicap: Array, chance: Array, slope: Array) -> tuple[Array, float]:
+    def around(self, chance: Array, promise: str) -> Array:
+        """`[slot, 1]`: the chance around which all ranges lie."""
+        if promise == "average":
+            return np.take_along_axis(chance, self.likeliest, axis=1)
+        return np.full((len(chance), 1), float(self.mass[0] @ chance[0]))
+
+    def risen(self, handicap: Array) -> float:
+        """What all handicaps do to the threshold, where the ranges lie around P(accept)."""
+        return float((self.top[:, None] * self.count * handicap * (self.kind >= 0)).sum())
+
+    def balanced(self, handicap: Array) -> Array:
+        """What all handicaps of a slot do to its likeliest author, where the ranges lie around their chance:
+        all of them sum to 0. As that chance moves, so does everybody at the end of a range."""
+        counted = self.count * (self.kind >= 0)
+        moving = (counted * (handicap != 0.0)).sum(axis=1, keepdims=True) + counted[self.likeliest]
+        balanced = handicap.copy()
+        now = np.take_along_axis(handicap, self.likeliest, axis=1)
+        off = (counted * handicap).sum(axis=1, keepdims=True) / moving
+        np.put_along_axis(balanced, self.likeliest, now - _DAMPING * off, axis=1)
+        return balanced
+
+    def moved(self, handicap: Array, chance: Array, slope: Array, around: Array) -> tuple[Array, float]:
         """How far to move each handicap, and the most that anybody's chance is out of its range.
 
         Whoever is accepted too often gets more; who needs less gives back no more than there is.
         """
-        accept = float(self.mass[0] @ chance[0])
-        own, top = self.mass / self.count, self.top[:, None]
-        most = np.maximum(top * accept / own - _MARGIN * accept, accept)
-        least = np.minimum(1.0 - top * (1.0 - accept) / own + _MARGIN * (1.0 - accept), accept)
+        times = self.top[:, None] * self.count / self.mass
+        most = np.maximum((times - _MARGIN) * around, around)
+        least = np.minimum(1.0 - (times - _MARGIN) * (1.0 - around), around)
         spread = self.step * (WIDTH - 1) / (2 * _REACH)
-        pace = np.maximum(slope, _LEAST_SLOPE * _SPAN / spread)
+        pace = np.maximum(slope, _LEAST_SLOPE * self.span / spread)
         over, under = (chance - most) / pace, (least - chance) / pace
         move = np.where(handicap > 0.0, np.maximum(over, -handicap), np.maximum(over, 0.0))
         move -= np.where(handicap < 0.0, np.maximum(under, handicap), np.maximum(under, 0.0))
@@ -137,11 +177,11 @@ class _Search:
         return move[self.first], float(missed.max(initial=0.0))
 
 
-def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers) -> _Search:
+def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, span: float) -> _Search:
     kind, authors, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
-    weight = nodes.mass[::2] * Sums(replace(nodes, likelihood=nodes.likelihood[:, :, ::2], mass=nodes.mass[::2])).total()
-    kept = 2 * np.flatnonzero(weight > _LIGHTEST * weight.max())
-    few = replace(nodes, likelihood=nodes.likelihood[:, :, kept], mass=nodes.mass[kept], above=nodes.above[kept])
+    few = _some(nodes, np.arange(0, nodes.mass.size, 2))
+    weight = few.mass * Sums(few).total()
+    few = _some(few, np.flatnonzero(weight > _LIGHTEST * weight.max()))
     own = np.stack(Sums(few).accepted(authors, np.ones((1, 1))))[..., 0]
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
@@ -163,4 +203,15 @@ def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Intege
         center=center,
         # Where the evidence is the same whoever wrote what, nobody is between steps.
         step=2.0 * _REACH * spread / (WIDTH - 1) if spread > _UNSUSPECTED * (1.0 + abs(bar)) else 1.0,
+        span=span,
+    )
+
+
+def _some(nodes: Nodes, which: Integers) -> Nodes:
+    """Some of the nodes."""
+    return replace(
+        nodes,
+        likelihood=nodes.likelihood[:, :, which],
+        mass=nodes.mass[which],
+        above=nodes.above[which],
     )

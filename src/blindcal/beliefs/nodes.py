@@ -19,8 +19,8 @@ from blindcal.checks import Array
 from blindcal.errors import InputError
 
 _APART = 0.5
-# The mass is looked for at every so many nodes; what is so many orders of e below the most is left out.
-_COARSE, _FAR = 8, 80.0
+# The mass is looked for at every so many nodes; what is so many orders of e below the most is no float.
+_COARSE, _FAR = 8, 740.0
 _MOST_NODES = 12_000
 Slots = tuple[int, ...]
 

@@ -167,7 +167,9 @@ class Sums:
     def _powers(self, held: Slots, authors: Integers) -> Array:
         """`[author, node]`: the likelihood of having written all the held slots."""
         every = authors.size == self.nodes.likelihood.shape[1]
-        parts = [self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, authors] for slot in held]
+        parts = [
+            self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, authors] for slot in held
+        ]
         return reduce(np.multiply, parts)
 
     def _taken(self, held: Slots, authors: Integers) -> sparse.csr_array:
@@ -176,7 +178,10 @@ class Sums:
         whole = np.floor(steps).astype(np.int64)
         ways = np.array(list(product((0, 1), repeat=len(held)))).T[:, :, None]
         chance = np.where(ways, (steps - whole)[:, None], 1.0 - (steps - whole)[:, None]).prod(axis=0)
-        place, who = (whole[:, None] + ways).sum(axis=0), np.broadcast_to(np.arange(authors.size), chance.shape)
+        place, who = (
+            (whole[:, None] + ways).sum(axis=0),
+            np.broadcast_to(np.arange(authors.size), chance.shape),
+        )
         some = chance > 0.0
         shape = (authors.size, self._size(held))
         return sparse.csr_array((chance[some], (who[some], place[some])), shape=shape)

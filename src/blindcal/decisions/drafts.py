@@ -260,7 +260,7 @@ def true_secret(key: Key, request: Request, release: int, case: PaperCase, revie
 
     order = sorted(range(len(reviewers)), key=lambda slot: (case.scores[slot], drawn(slot, "tie")))
     chance = [uniform(drawn(slot, "step")) for slot in order]
-    return secret_of(case, [reviewers[slot] for slot in order], chance)
+    return secret_of(case.promised(request.guarantee.promise), [reviewers[slot] for slot in order], chance)
 
 
 def made_with() -> str:

@@ -127,18 +127,20 @@ def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: 
 def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]) -> _Paper:
     """One paper under every guarantee, with its posterior computed once."""
     case, raw, shares = job
-    solved = [solve(case, one, success=share) for one, share in zip(guarantees, shares, strict=True)]
     belief = case.belief
     before = success_by_slot(belief, np.ones_like(belief.weight))
-    numbers = [
-        expected_figures(belief, one.accept, raw, sample=case.sample, bound=one.bound) for one in solved
-    ]
+    numbers, success = [], []
+    for guarantee, share in zip(guarantees, shares, strict=True):
+        paper = case.promised(guarantee.promise)
+        found, one = solve(paper, guarantee, success=share), paper.belief
+        numbers.append(expected_figures(one, found.accept, raw, sample=paper.sample, bound=found.bound))
+        success.append(float(success_by_slot(one, one.spread(found.accept)).sum()))
     favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
     return _Paper(
         wrong=tuple(one.wrong for one in numbers),
         against=tuple(one.against for one in numbers),
         gap=tuple(one.gap for one in numbers),
-        success=tuple(float(success_by_slot(belief, belief.spread(one.accept)).sum()) for one in solved),
+        success=tuple(success),
         wrong_raw=numbers[0].wrong_raw,
         wrong_fully_calibrated=numbers[0].wrong_fully_calibrated,
         scores_only=float(before.sum()),

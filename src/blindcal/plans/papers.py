@@ -98,6 +98,7 @@ class _Planned:
 def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -> _Planned:
     """Solve and certify one paper, with its posterior computed once."""
     case, success, raw = job
+    case = case.promised(guarantee.promise)
     solved = solve(case, guarantee, success=success)
     plan = _certified((case, solved.accept, raw, solved.bound), guarantee, 0.0)
     return _Planned(solved.accept, solved.bound, plan)
@@ -105,6 +106,7 @@ def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -
 
 def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
     case, accept, raw, bound = job
+    case = case.promised(guarantee.promise)
     if isinstance(case, AmendedCase):
         return _certified_again(case, accept, raw, guarantee, mixed, bound)
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)

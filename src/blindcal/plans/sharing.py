@@ -84,7 +84,7 @@ def explore(
 ) -> list[tuple[float, float, float]]:
     """`(price, error, success)` of a paper's best policies at some prices, per review."""
     case, prices = job
-    paper, found = program(case, guarantee), []
+    paper, found = program(case.promised(guarantee.promise), guarantee), []
     for price in prices:
         limit = paper.scores_only if isinf(price) else None
         solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)

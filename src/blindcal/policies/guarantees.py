@@ -7,6 +7,7 @@ from math import exp
 
 import numpy as np
 
+from blindcal.beliefs.handicaps import Promise
 from blindcal.checks import Array, one_number, strictly_within, within
 from blindcal.errors import InputError
 
@@ -62,6 +63,11 @@ class Guarantee:
     def spends(self) -> bool:
         """Whether one budget is spent over all papers, so that a price is part of what is frozen."""
         return self.name == "average" and self.added_success > 0
+
+    @property
+    def promise(self) -> Promise:
+        """What the tables of large pools are laid out for."""
+        return Promise(self.name, float(np.diff(self.corners).max()))
 
     @property
     def corners(self) -> Array:

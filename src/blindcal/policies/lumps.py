@@ -8,6 +8,7 @@ are too many to be listed, the entries of a crowd are the lumps, and the bound i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +30,8 @@ _EXACT, _ENOUGH = 1e-9, 1e-6
 _MOST_SPLITS = 1500
 # A bound from a sample is stated so many standard errors and draws lower.
 _SURE, _UNSEEN = 4.0, 3.0
+# How much likelier to be right a unit of evidence makes accepting, where handicaps are turned into prices.
+_SLOPES = tuple(np.geomspace(0.02, 2.0, 24).tolist())
 
 
 class LumpedProgram:
@@ -109,13 +112,37 @@ class CrowdProgram:
             return 0.0
         gained = (2.0 * sample.favor - 1.0) * table[sample.entry]
         bounds = []
-        for dual in (self._coarse.dual, self._coarse.unpriced()):
+        for dual in (self._coarse.dual, self._coarse.unpriced(), *self._handicapped()):
             cost = 1.0 - 2.0 * sample.favor - dual.total - _priced(self.case, dual, sample.rows)
             ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
             short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
             unsure = _SURE * short.std() / np.sqrt(short.size) + _UNSEEN / short.size
             bounds.append(dual.constant + short.mean() - unsure)
         return float(max(bounds))
+
+    def _handicapped(self) -> Iterator[Dual]:
+        """Prices in proportion to the handicaps: which proportion is best depends on the evidence.
+
+        A row's price h >= 0 limits what is accepted, h < 0 what is rejected: `h (share @ x - top P(accept))`
+        or, where nobody may overtake the likeliest author, that author's share in place of the last term.
+        """
+        guarantee, handicap = self._coarse.guarantee, self.case.layout.handicap
+        if handicap is None or guarantee.name not in ("steady", "average") or guarantee.spends:
+            return
+        o = self._coarse.orbits
+        group, kind = self.case.look_alikes
+        groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
+        one = np.zeros((groups, kinds))
+        one[group[:, None], kind[kind >= 0]] = handicap[:, : kind.size][:, kind >= 0]
+        # One row stands for so many authors in so many slots.
+        one = (one * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
+        if guarantee.name == "average":
+            first = o.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
+            one[first] -= one.reshape(groups, kinds).sum(axis=1)
+        unused = np.minimum(one, 0.0) * (o.top - o.mass)
+        total = float(one @ o.top) if guarantee.name == "steady" else 0.0
+        for slope in _SLOPES:
+            yield Dual(slope * float(unused.sum()), slope * total, -slope * one, self._coarse.corners)
 
 
 def _priced(case: PaperCase, dual: Dual, rows: Integers) -> Array:
