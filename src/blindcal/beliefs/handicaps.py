@@ -2,11 +2,11 @@
 
 Deciding by the evidence alone accepts the reviews of some authors far more often than those of others. Under
 *steady* nobody may become likelier than the likeliest author is beforehand, whatever is decided:
-`P(accept | author)` must lie in a range around `P(accept)`, a point for the likeliest author of a review, wide
-for whoever is hardly suspected. Under *average* nobody may overtake the likeliest author: the ranges lie around
-`P(accept | likeliest author)`. The best policy accepts where the evidence, less a *handicap* for each author,
-passes a threshold; in its linear program the handicaps are prices. Here they are found by Newton's method, for
-each author as if the others stood still.
+`P(accept | author)` must lie in a range around `P(accept)`, a point for the likeliest author of a review,
+wide for whoever is hardly suspected. Under *average* nobody may overtake the likeliest author: the ranges lie
+around `P(accept | likeliest author)`. The best policy accepts where the evidence, less a *handicap* for each
+author, passes a threshold; in its linear program the handicaps are prices. Here they are found by Newton's
+method, for each author as if the others stood still.
 
 They only say which tuples share an entry of the table. What is promised is checked later, for the table
 itself, and depends on them as little as on the solver of a program.
@@ -109,7 +109,8 @@ class _Search:
     @property
     def likeliest(self) -> Integers:
         """`[slot, 1]`: the kind of the likeliest author."""
-        return np.where(self.kind >= 0, self.mass / self.count, -1.0).argmax(axis=1)[:, None]
+        own: Array = np.where(self.kind >= 0, self.mass / self.count, -1.0)
+        return np.argmax(own, axis=1, keepdims=True)
 
     @property
     def middle(self) -> float:
