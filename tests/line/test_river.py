@@ -17,6 +17,7 @@ SOURCE = Path(bc.__file__).parent
 
 # What stands at the head of a paper's way, in the order in which it is passed.
 STATIONS = {
+    "beliefs/weighing.py:medians": "belief",
     "beliefs/weighing.py:posteriors": "belief",
     "policies/programs.py:solve": "policy",
     "plans/certificates.py:certify": "certificate",

@@ -25,7 +25,7 @@ from blindcal.assignments.pools import (
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.crowds import Crowd, Layout, crowd, layout, sampled
 from blindcal.beliefs.sums import Nodes, Sums, significant
-from blindcal.beliefs.weighing import UNWEIGHABLE, all_nodes, lean, normalized, posteriors
+from blindcal.beliefs.weighing import UNWEIGHABLE, all_nodes, lean, medians, normalized, posteriors
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -109,7 +109,7 @@ class PaperCase:
     def medians(self) -> tuple[Array, Array]:
         """The posterior median of quality under each tuple (or those of a sample), and the tuple's weight."""
         rows = self.tuples if self.listed else _sample_rows(self)[:_FEW]
-        log_weight, _, median = posteriors(self, rows)
+        log_weight, median = medians(self, rows)
         return median, normalized(log_weight if self.listed else np.zeros(len(rows)))
 
     @property
@@ -175,9 +175,8 @@ class Sample:
 @lru_cache(maxsize=2)
 def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
     """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
-    rows = case.tuples
-    log_weight, favor, _ = posteriors(case, rows)
-    found = normalized(log_weight), favor, case.named(rows).T
+    log_weight, favor = posteriors(case)
+    found = normalized(log_weight), favor, case.named(case.tuples).T
     for part in found:
         part.flags.writeable = False
     return found
@@ -202,7 +201,7 @@ def _seated(case: PaperCase, values: Any) -> Any:
 @lru_cache(maxsize=4)
 def _sample(case: PaperCase) -> Sample:
     rows = _sample_rows(case)
-    _, favor, _ = posteriors(case, rows)
+    _, favor = posteriors(case, rows)
     return Sample(rows, case.named(rows), favor, case.layout.entries(rows))
 
 

@@ -2,7 +2,7 @@
 
 Given the quality the reviews are independent, so a tuple's weight and favor are integrals over one number;
 closed form where every reviewer is affine with Gaussian noise, otherwise sums over the nodes of one
-quadrature that all tuples of a paper share.
+quadrature that all tuples of a paper share, by matrix products.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignments.pools import copied, log_odds, log_prior, seats
+from blindcal.assignments.pools import copied, halves_of, log_odds, log_prior, seats
 from blindcal.beliefs.sums import Nodes
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -30,6 +30,8 @@ _MOST_NODES = 12_000
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
+# Sums of products below this may have lost digits at the end of the range of floats.
+_LIGHT = 1e-250
 _NEAR = 1e-3
 UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
@@ -64,6 +66,8 @@ class Weighed(Protocol):
     @property
     def outsider(self) -> int | None: ...
     @property
+    def tuples(self) -> Integers: ...
+    @property
     def reviewers(self) -> Reviewer: ...
 
 
@@ -74,19 +78,45 @@ def normalized(log_weight: Array) -> Array:
     return np.asarray(weight / weight.sum())
 
 
-def posteriors(case: Weighed, rows: Integers) -> tuple[Array, Array, Array]:
-    """For these tuples: log weight (up to a constant), favor, and the median of quality."""
-    reviewers, prior = case.reviewers, log_prior(case.inclusion, rows, case.outsider)
+def posteriors(case: Weighed, rows: Integers | None = None) -> tuple[Array, Array]:
+    """For these tuples, or for all: log weight (up to a constant) and favor."""
+    some = case.tuples if rows is None else rows
+    prior = log_prior(case.inclusion, some, case.outsider)
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if isinstance(reviewers, Affine) and reviewers.covariance is None:
-            log_weight, favor, median = _gaussian(case, reviewers, rows, prior)
+        if (affine := _known(case.reviewers)) is not None:
+            log_weight, favor, _ = _gaussian(case, affine, some, prior)
         else:
-            log_weight, favor, median = _integrated(case, reviewers, rows)
+            log_weight, favor = _integrated(case, rows)
             log_weight += prior
-    if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
+    _check_finite(case, log_weight, favor)
+    return log_weight, favor
+
+
+def medians(case: Weighed, rows: Integers) -> tuple[Array, Array]:
+    """For these tuples: log weight (up to a constant) and the median of quality."""
+    prior = log_prior(case.inclusion, rows, case.outsider)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if (affine := _known(case.reviewers)) is not None:
+            log_weight, _, median = _gaussian(case, affine, rows, prior)
+        else:
+            quality, log_rule, edge = _panels(case)
+            log_base = log_rule - 0.5 * quality**2
+            likelihood = _likelihoods(case, quality)
+            log_weight, _, median = _in_logarithms(likelihood, log_base, quality, edge, rows)
+            log_weight += prior
+    _check_finite(case, log_weight, median)
+    return log_weight, median
+
+
+def _known(reviewers: Reviewer) -> Affine | None:
+    """The reviewers if they are affine and known exactly: there is a closed form."""
+    return reviewers if isinstance(reviewers, Affine) and reviewers.covariance is None else None
+
+
+def _check_finite(case: Weighed, log_weight: Array, other: Array) -> None:
+    if np.isnan([log_weight, other]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
-    return log_weight, favor, median
 
 
 def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array, Array]:
@@ -142,20 +172,104 @@ def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
     return total
 
 
-def _integrated(case: Weighed, reviewers: Reviewer, rows: Integers) -> tuple[Array, Array, Array]:
+def _integrated(case: Weighed, rows: Integers | None) -> tuple[Array, Array]:
     """Any likelihood: sums over quality of the product of the reviews' likelihoods and the N(0,1) prior.
 
-    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar.
+    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar. Every slot's
+    likelihood is divided by its largest one at each node, so that tuples are products of factors up to 1:
+
+        weight = e^scale sum_t mass_t prod_l relative_l,t,  favor = its part above the bar / all of it
+
+    Nothing is subtracted: with n nodes, k slots and u the unit roundoff a weight is off by (n + 2k + 700) u
+    of itself at most, below 2e-12 (700: logarithms down to that of `_LIGHT`, before their exponential is
+    taken). What leaves the range of floats on the way is off by less than 1e-307 for each of (k+1) n
+    products, even where a machine takes such numbers for 0. So a sum above `_LIGHT` keeps its digits; the
+    others are added up again in logarithms.
     """
     quality, log_rule, edge = _panels(case)
-    likelihood = np.stack([_by_candidate(reviewers, score, quality) for score in case.scores])
-    log_base = log_rule - 0.5 * quality**2
+    likelihood, log_base = _likelihoods(case, quality), log_rule - 0.5 * quality**2
+    relative, scale = _relative(likelihood, log_base)
+    if rows is None:
+        below, above = _all_sums(case, relative, edge)
+    else:
+        below, above = _some_sums(rows, relative, edge)
+    total = below + above
+    log_weight, favor = scale + np.log(total), above / total
+    light = np.flatnonzero(~(total >= _LIGHT))
+    if light.size:
+        few = (case.tuples if rows is None else rows)[light]
+        log_weight[light], favor[light], _ = _in_logarithms(likelihood, log_base, quality, edge, few)
+    return log_weight, favor
+
+
+def _likelihoods(case: Weighed, quality: Array) -> Array:
+    """`[slot, candidate, node]` log likelihoods; equal scores have the same ones."""
+    pool = case.reviewers
+    found = {score: _by_candidate(pool, score, quality) for score in dict.fromkeys(case.scores)}
+    return np.stack([found[score] for score in case.scores])
+
+
+def _relative(likelihood: Array, log_base: Array) -> tuple[Array, float]:
+    """Likelihoods over the largest one of their slot and node, the first slot times the mass of the node
+    over the largest; and the log of what is left out."""
+    top = likelihood.max(axis=1)
+    top = np.where(np.isneginf(top), 0.0, top)
+    log_mass = log_base + top.sum(axis=0)
+    relative = np.exp(likelihood - top[:, None])
+    relative[0] *= np.exp(log_mass - log_mass.max())
+    return relative, float(log_mass.max())
+
+
+def _all_sums(case: Weighed, relative: Array, edge: int) -> tuple[Array, Array]:
+    """For every tuple the sums over the nodes below and above the bar, by matrix products.
+
+    `halves_of` splits the slots in two: what the first and the second half of a tuple contribute at each
+    node are two matrices, and their product has the sums of all pairs of halves.
+    """
+    first, second, place = halves_of(len(case.candidates), len(relative), case.outsider)
+    slots = first.shape[1]
+    right = _products(relative[slots:], second)
+    size = max(1, _CHUNK // max(right.shape))
+    below, above = np.empty(place.size), np.empty(place.size)
+    for start in range(0, len(first), size):
+        left = _products(relative[:slots], first[start : start + size])
+        ends = np.searchsorted(place, [start * len(second), (start + size) * len(second)])
+        mine = slice(*ends)
+        pairs = place[mine] - start * len(second)
+        below[mine] = (left[:, :edge] @ right[:, :edge].T).ravel()[pairs]
+        above[mine] = (left[:, edge:] @ right[:, edge:].T).ravel()[pairs]
+    return below, above
+
+
+def _some_sums(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
+    """For these tuples the sums over the nodes below and above the bar."""
+    below, above = np.empty(len(rows)), np.empty(len(rows))
+    size = max(1, _CHUNK // relative.shape[2])
+    for start in range(0, len(rows), size):
+        mass = _products(relative, rows[start : start + size])
+        below[start : start + size] = mass[:, :edge].sum(axis=1)
+        above[start : start + size] = mass[:, edge:].sum(axis=1)
+    return below, above
+
+
+def _products(relative: Array, rows: Integers) -> Array:
+    """`[row, node]`: the product over the slots of a row's candidates."""
+    found = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
+    for slot in range(1, len(relative)):
+        found *= relative[slot][rows[:, slot]]
+    return found
+
+
+def _in_logarithms(
+    likelihood: Array, log_base: Array, quality: Array, edge: int, rows: Integers
+) -> tuple[Array, Array, Array]:
+    """Log weight, favor and median of tuples however light, with an exponential for each tuple and node."""
     n, size = len(rows), max(1, _CHUNK // quality.size)
     log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
     for start in range(0, n, size):
         part = rows[start : start + size]
         mass = log_base + likelihood[0][part[:, 0]]
-        for slot in range(1, len(case.scores)):
+        for slot in range(1, len(likelihood)):
             mass += likelihood[slot][part[:, slot]]
         top = mass.max(axis=1, keepdims=True)
         mass = np.exp(mass - top)
@@ -200,9 +314,7 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
-    pool = case.reviewers
-    likelihood = np.stack([_by_candidate(pool, score, quality) for score in case.scores])
-    likelihood = likelihood[:, seats(len(case.candidates), reviews, case.outsider)]
+    likelihood = _likelihoods(case, quality)[:, seats(len(case.candidates), reviews, case.outsider)]
     likelihood += np.where(forced, 0.0, odds)[:, None]
     top = likelihood.max(axis=1)
     log_mass = log_rule - 0.5 * quality**2 + top.sum(axis=0)
