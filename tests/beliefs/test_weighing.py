@@ -170,9 +170,7 @@ def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuple
         for case in unequal_cases(seed):
             quality, log_rule, edge = _panels(case)
             likelihood = _likelihoods(case, quality)
-            expected, right, _ = _in_logarithms(
-                likelihood, log_rule - 0.5 * quality**2, quality, edge, case.tuples
-            )
+            expected, right = _in_logarithms(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
             expected += prior_of(case)
             some = rng.permutation(len(case.tuples))[:50]
             for found, rows in ((posteriors(case), slice(None)), (posteriors(case, case.tuples[some]), some)):

@@ -25,7 +25,7 @@ from blindcal.assignments.pools import (
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.crowds import Crowd, Layout, crowd, layout, sampled
 from blindcal.beliefs.sums import Nodes, Sums, significant
-from blindcal.beliefs.weighing import UNWEIGHABLE, all_nodes, lean, medians, normalized, posteriors
+from blindcal.beliefs.weighing import UNWEIGHABLE, all_nodes, lean, normalized, posteriors
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -34,8 +34,6 @@ from blindcal.reviewers.rounded import Rounded
 
 # All tuples of a paper are listed and certified one by one: seconds a paper at this number.
 MOST_LISTED = 2_000_000
-# As many tuples of a sample as the bar is chosen by.
-_FEW = 4_000
 
 
 @dataclass(frozen=True)
@@ -104,13 +102,6 @@ class PaperCase:
     def named(self, rows: Integers) -> Integers:
         """The candidates of some tuples as guesses: `*` is nobody."""
         return rows if self.outsider is None else np.where(rows == self.outsider, NOBODY, rows)
-
-    @property
-    def medians(self) -> tuple[Array, Array]:
-        """The posterior median of quality under each tuple (or those of a sample), and the tuple's weight."""
-        rows = self.tuples if self.listed else _sample_rows(self)[:_FEW]
-        log_weight, median = medians(self, rows)
-        return median, normalized(log_weight if self.listed else np.zeros(len(rows)))
 
     @property
     def log_evidence(self) -> float:

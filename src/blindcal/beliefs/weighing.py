@@ -7,6 +7,7 @@ quadrature that all tuples of a paper share, by matrix products.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -85,28 +86,13 @@ def posteriors(case: Weighed, rows: Integers | None = None) -> tuple[Array, Arra
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if (affine := _known(case.reviewers)) is not None:
-            log_weight, favor, _ = _gaussian(case, affine, some, prior)
+            log_weight, favor = _gaussian(case, affine, some, prior)
         else:
             log_weight, favor = _integrated(case, rows)
             log_weight += prior
-    _check_finite(case, log_weight, favor)
+    if np.isnan([log_weight, favor]).any() or not np.isfinite(log_weight.max()):
+        raise InputError(UNWEIGHABLE.format(case.paper))
     return log_weight, favor
-
-
-def medians(case: Weighed, rows: Integers) -> tuple[Array, Array]:
-    """For these tuples: log weight (up to a constant) and the median of quality."""
-    prior = log_prior(case.inclusion, rows, case.outsider)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if (affine := _known(case.reviewers)) is not None:
-            log_weight, _, median = _gaussian(case, affine, rows, prior)
-        else:
-            quality, log_rule, edge = _panels(case)
-            log_base = log_rule - 0.5 * quality**2
-            likelihood = _likelihoods(case, quality)
-            log_weight, _, median = _in_logarithms(likelihood, log_base, quality, edge, rows)
-            log_weight += prior
-    _check_finite(case, log_weight, median)
-    return log_weight, median
 
 
 def _known(reviewers: Reviewer) -> Affine | None:
@@ -114,33 +100,48 @@ def _known(reviewers: Reviewer) -> Affine | None:
     return reviewers if isinstance(reviewers, Affine) and reviewers.covariance is None else None
 
 
-def _check_finite(case: Weighed, log_weight: Array, other: Array) -> None:
-    if np.isnan([log_weight, other]).any() or not np.isfinite(log_weight.max()):
-        raise InputError(UNWEIGHABLE.format(case.paper))
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Reviews as Gaussian measurements of quality q, by slot and candidate:
+    log likelihood = `constant - (gap - gain q)^2 / 2`, up to one constant for all."""
+
+    gain: Array
+    gap: Array
+    constant: Array
 
 
-def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array, Array]:
-    """Closed form: with a, b, sigma of the tuple's reviewers, gain = a/sigma and gap = (s-b)/sigma,
+def known_sites(scores: Array, slope: Array, offset: Array, noise: Array) -> Sites:
+    """Reviewers a, b, sigma who are known exactly: gain = a/sigma, gap = (s-b)/sigma."""
+    gap = (scores - offset) / noise
+    gain, constant = (np.broadcast_to(part, gap.shape) for part in (slope / noise, -np.log(noise)))
+    return Sites(gain, gap, constant)
+
+
+def summed_sites(sites: Sites, rows: Integers, prior: Array) -> tuple[Array, Array, Array, Array]:
+    """For these tuples: log weight, mean (or median) and precision of quality, and a sum of squares:
 
     precision = 1 + sum gain^2,  mean = (sum gain gap)/precision,  square = mean^2 + sum (gap - gain mean)^2,
-    log weight = log prior - (square + log precision)/2 - sum log sigma,
-    favor = Phi((mean-bar)*sqrt(precision))
+    log weight = log prior + sum constant - (square + log precision)/2
 
     The square is a sum of squares: no two large terms cancel, however small the noise.
     """
-    slots = np.arange(len(case.scores))
-    gain, log_noise = affine.slope / affine.noise, np.log(affine.noise)
-    gap = (np.array(case.scores)[:, None] - affine.offset) / affine.noise
-    precision = 1.0 + _summed(np.broadcast_to(gain**2, gap.shape), rows, slots)
-    mean = _summed(gain * gap, rows, slots) / precision
+    gain, gap = sites.gain, sites.gap
+    precision = 1.0 + _summed(gain**2, rows)
+    mean = _summed(gain * gap, rows) / precision
     square = mean**2
-    for slot in slots:
-        who = rows[:, slot]
-        square += (gap[slot][who] - gain[who] * mean) ** 2
-    constant = prior - _summed(np.broadcast_to(log_noise, gap.shape), rows, slots)
-    log_weight = constant - 0.5 * (square + np.log(precision))
-    _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(log_noise).max()))
-    return log_weight, ndtr((mean - case.bar) * np.sqrt(precision)), mean
+    for slot, who in enumerate(rows.T):
+        square += (gap[slot][who] - gain[slot][who] * mean) ** 2
+    log_weight = prior + _summed(sites.constant, rows) - 0.5 * (square + np.log(precision))
+    return log_weight, mean, precision, square
+
+
+def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array]:
+    """Closed form: the favor is `Phi((mean-bar) sqrt(precision))`."""
+    scores = np.array(case.scores)[:, None]
+    sites = known_sites(scores, affine.slope, affine.offset, affine.noise)
+    log_weight, mean, precision, square = summed_sites(sites, rows, prior)
+    _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(sites.constant).max()))
+    return log_weight, ndtr((mean - case.bar) * np.sqrt(precision))
 
 
 def _check_precision(
@@ -164,11 +165,11 @@ def _check_precision(
         raise InputError(_TOO_PRECISE.format(case.paper, error))
 
 
-def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
+def _summed(values: Array, rows: Integers) -> Array:
     """`sum_l values[l, rows[:, l]]`, slot by slot."""
     total = np.zeros(len(rows))
-    for slot in slots:
-        total += values[slot][rows[:, slot]]
+    for own, who in zip(values, rows.T, strict=True):
+        total += own[who]
     return total
 
 
@@ -198,7 +199,7 @@ def _integrated(case: Weighed, rows: Integers | None) -> tuple[Array, Array]:
     light = np.flatnonzero(~(total >= _LIGHT))
     if light.size:
         few = (case.tuples if rows is None else rows)[light]
-        log_weight[light], favor[light], _ = _in_logarithms(likelihood, log_base, quality, edge, few)
+        log_weight[light], favor[light] = _in_logarithms(likelihood, log_base, edge, few)
     return log_weight, favor
 
 
@@ -260,26 +261,21 @@ def _products(relative: Array, rows: Integers) -> Array:
     return found
 
 
-def _in_logarithms(
-    likelihood: Array, log_base: Array, quality: Array, edge: int, rows: Integers
-) -> tuple[Array, Array, Array]:
-    """Log weight, favor and median of tuples however light, with an exponential for each tuple and node."""
-    n, size = len(rows), max(1, _CHUNK // quality.size)
-    log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
-    for start in range(0, n, size):
+def _in_logarithms(likelihood: Array, log_base: Array, edge: int, rows: Integers) -> tuple[Array, Array]:
+    """Log weight and favor of tuples however light, with an exponential for each tuple and node."""
+    log_weight, favor = np.empty(len(rows)), np.empty(len(rows))
+    size = max(1, _CHUNK // log_base.size)
+    for start in range(0, len(rows), size):
         part = rows[start : start + size]
         mass = log_base + likelihood[0][part[:, 0]]
         for slot in range(1, len(likelihood)):
             mass += likelihood[slot][part[:, slot]]
         top = mass.max(axis=1, keepdims=True)
         mass = np.exp(mass - top)
-        below = np.cumsum(mass, axis=1)
-        total = below[:, -1]
-        log_weight[start : start + size] = top[:, 0] + np.log(total)
-        above = mass[:, edge:].sum(axis=1)
-        favor[start : start + size] = above / (above + mass[:, :edge].sum(axis=1))
-        median[start : start + size] = quality[(below < 0.5 * total[:, None]).sum(axis=1)]
-    return log_weight, favor, median
+        below, above = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
+        log_weight[start : start + size] = top[:, 0] + np.log(below + above)
+        favor[start : start + size] = above / (above + below)
+    return log_weight, favor
 
 
 def _by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
