@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from math import inf, lcm, log
 
 import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase, secret_of
@@ -91,6 +93,42 @@ def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
 def solvable(case: PaperCase, guarantee: Guarantee) -> bool:
     cap = guarantee.posterior_cap
     return cap is None or Enumerator(case, np.ones(len(case.tuples))).cap_excess(cap) <= 0
+
+
+def integrals(case: PaperCase, some: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """For some of the tuples, distinct but for `*`, the log density of the scores and the chance that quality
+    is above the bar: one tuple after the other, in logarithms, on a rule of its own (16,000 nodes)."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    edges = np.concatenate([np.linspace(-42, case.bar, 201), np.linspace(case.bar, 42, 201)[1:]])
+    half = np.diff(edges)[:, None] / 2
+    t, rule = (edges[:-1, None] + half * (1 + nodes)).ravel(), np.log(half * weights).ravel()
+    named = {j for j, name in enumerate(case.candidates) if name != "*"}
+    every = product(range(len(case.candidates)), repeat=len(case.scores))
+    tuples = [who for who in every if all(who.count(j) == 1 for j in named.intersection(who))]
+    log_weight, favor = np.empty(len(some)), np.empty(len(some))
+    given = {(s, j): _log_given(case, s, j, t) for s in set(case.scores) for j in range(len(case.candidates))}
+    for row, who in enumerate(tuples[index] for index in some):
+        value = rule + norm.logpdf(t)
+        for score, j in zip(case.scores, who, strict=True):
+            value = value + given[score, j]
+        log_weight[row] = logsumexp(value)
+        favor[row] = np.exp(logsumexp(value[t > case.bar]) - log_weight[row])
+    return log_weight, favor
+
+
+def _log_given(case: PaperCase, score: float, j: int, t: np.ndarray) -> np.ndarray:
+    """Log density (or chance, on a grid) of one score; an uncertain line has variance
+    `sa^2 t^2 + 2 rho sa sb t + sb^2` at quality t."""
+    a, b, noise, sa, sb, rho, sn = case.parameters[j]
+    sd = np.sqrt((sa * t) ** 2 + 2 * rho * sa * sb * t + sb**2 + noise**2 + sn**2)
+    if case.grid is None:
+        return norm.logpdf(score, a * t + b, sd)
+    place, ends = case.grid.index(score), [-inf, *((x + y) / 2 for x, y in pairwise(case.grid)), inf]
+    low, high = ((ends[place + side] - a * t - b) / sd for side in (0, 1))
+    # The difference of the two chances, taken in the tail where they are small.
+    upper, lower = np.where(low + high > 0, -low, high), np.where(low + high > 0, -high, low)
+    with np.errstate(divide="ignore"):
+        return norm.logcdf(upper) + np.log(-np.expm1(norm.logcdf(lower) - norm.logcdf(upper)))
 
 
 class Oracle:

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from blindcal.assignments.pools import (
     everyone,
+    halves_of,
     inclusion,
     log_odds,
     log_prior,
@@ -114,6 +115,14 @@ def test_tuples_are_listed_once_each_in_lexicographic_order():
         listed = tuples_of(size, reviews)
         assert listed.tolist() == [list(one) for one in permutations(range(size), reviews)]
         assert len(listed) == perm(size, reviews)
+
+
+@pytest.mark.parametrize("outsider", [None, 0, 2])
+def test_halves_put_together_are_the_tuples_in_their_order(outsider):
+    for size, reviews in [(3, 1), (4, 2), (5, 3), (4, 4), (6, 5)]:
+        first, second, place = halves_of(size, reviews, outsider)
+        pairs = [[*one, *other] for one in first.tolist() for other in second.tolist()]
+        assert [pairs[index] for index in place] == tuples_of(size, reviews, outsider).tolist()
 
 
 def test_pool_files(tmp_path):

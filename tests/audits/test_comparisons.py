@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from blindcal.audits.comparisons import _ALWAYS, Check, _close, _same_text, checks_of, report
+from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import Draft, draft, with_texts
@@ -208,6 +209,25 @@ def test_a_bar_that_is_nearly_right(
         failed = [c.name for c in checked(sealed, conference, truth, REQUEST) if c.failed]
     assert ("release 1: bar and price" in failed) == (made_with is None)
     assert made_with is None or not failed
+
+
+@pytest.mark.parametrize("off", [0.012, 0.4])
+def test_a_bar_of_another_version_may_be_one_that_accepts_nearly_the_requested_share(
+    tmp_path: Path, honest: tuple[Conference, Truth], off: float
+) -> None:
+    """Versions may choose bars by other rules: what counts is what the bar does. Planned here, neither would
+    pass."""
+    conference, truth = honest
+    assert conference.accept_rate is not None
+    share = bar_of(conference.cases, None, conference.bar + off)[1]
+    assert (abs(share - conference.accept_rate) <= 0.02 + 0.2 / len(conference.cases)) == (off < 0.1)
+    picked = assemble(conference.cases, None, conference.bar + off)
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(picked, truth, REQUEST, Past(ledger), plan_conference, "")
+        record = replace(made.record, made_with="planner 0")
+        sealed = commit(ledger, record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
+        failed = [c.name for c in checked(sealed, conference, truth, REQUEST) if c.failed]
+    assert ("release 1: bar and price" in failed) == (off > 0.1)
 
 
 def _planned_for(

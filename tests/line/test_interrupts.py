@@ -65,8 +65,8 @@ MOMENTS = {
     "while the command loads": "first:scipy.stats:",
     "as a process starts": "worker:site:",
     "while a process loads": "worker:numpy:",
-    "while papers are weighed": "worker:blindcal.beliefs.conferences:_places",
-    "while the bar is set, which does not listen": "first:blindcal.beliefs.conferences:_bar",
+    "while papers are weighed": "worker:blindcal.beliefs.bars:_histogram",
+    "while raw decisions are made, which does not listen": "first:blindcal.beliefs.conferences:_raw",
     "while tables are solved": "worker:blindcal.plans.papers:_planned",
     "while tables are certified": "worker:blindcal.plans.papers:_certified",
 }

@@ -17,6 +17,7 @@ SOURCE = Path(bc.__file__).parent
 
 # What stands at the head of a paper's way, in the order in which it is passed.
 STATIONS = {
+    "beliefs/bars.py:bar_of": "bar",
     "beliefs/weighing.py:posteriors": "belief",
     "policies/programs.py:solve": "policy",
     "plans/certificates.py:certify": "certificate",
@@ -93,15 +94,12 @@ def test_calls_go_to_the_same_floor_or_to_one_before_it(tmp_path: Path) -> None:
 
 
 def test_each_paper_passes_belief_policy_certificate_and_decision_in_this_order(tmp_path: Path) -> None:
-    """One program, one certificate and one coin a paper, and its tuples weighed twice: for the bar, which all
-    papers set together and at which every integral is cut, and then at the bar."""
+    """One program, one certificate and one coin a paper, and its tuples weighed once: the bar, which all
+    papers set together and at which every integral is cut, needs no exact weight."""
     inputs, request = files(tmp_path / "in", 9302), bc.Request(bc.Guarantee(), "c", accept_rate=0.4)
     bc.make_key(tmp_path / "key.bin")
     with traced() as trace:
         bc.decide(inputs, request, tmp_path / "key.bin", tmp_path / "out")
-    papers = 7
-    bar, rest = trace.stations[:papers], trace.stations[papers:]
-    assert bar == ["belief"] * papers
-    assert rest == ["belief", "policy", "certificate"] * papers + ["decision"] * papers
+    assert trace.stations == ["bar", *["belief", "policy", "certificate"] * 7, *["decision"] * 7]
     assert trace.count("_agreement") == 1
     assert trace.count("publish") == 1

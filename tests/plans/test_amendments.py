@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from blindcal.beliefs.bars import medians
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.plans.amendments import AmendedCase, Earlier, SettledCase, amended_case, likelihood, matchings
@@ -108,7 +109,7 @@ def check_amended_paper(seed: int) -> str:
     before, after = scores_by_review(rng, reviews, grid, kind)
     base = random_case(rng, reviews, grid)
     # The bar is where the reviewers matter most.
-    median, weight = with_scores(base, after).medians
+    median, weight = medians(with_scores(base, after))
     base = replace(base, bar=round(float(weight @ median), 2))
     who = tuple(rng.permutation(base.candidates)[:reviews].tolist())
     seen = [decided(rng, with_scores(base, before), before, guarantee, who)]

@@ -9,7 +9,7 @@ import pytest
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.plans.certificates import certify
-from blindcal.plans.equations import on_equations
+from blindcal.plans.equations import _largest, on_equations
 from blindcal.plans.exact import UNIT, ExactPolicy, exact_case
 from blindcal.policies.guarantees import Guarantee
 from oracles import Oracle, agree, keeps
@@ -185,3 +185,11 @@ def test_nearly_tied_authors_cost_next_to_nothing() -> None:
         policy, _ = certify(shaken, table, guarantee)
         keeps(guarantee, shaken, policy)
         assert float(shaken.weight @ ((policy.accept - table) * (1 - 2 * belief.favor))) < 1e-6
+
+
+def test_the_largest_values_are_the_first_of_a_stable_order() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        values = rng.integers(0, 4, int(rng.integers(1, 12))) / 3.0
+        most = int(rng.integers(1, 9))
+        assert _largest(values, most).tolist() == np.argsort(-values, kind="stable")[:most].tolist()

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.beliefs.belief import unchecked_belief
+from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.plans.exact import UNIT, ExactPolicy, exact_case, integers
 
 WEIGHTS = st.lists(st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-308, 1e-300]), min_size=1, max_size=8)
@@ -47,8 +47,8 @@ def test_masses_by_label_are_those_added_up_one_by_one() -> None:
         labels[:, 0] = 0, 1
         alike = rng.integers(1, 4, 4)
         case = exact_case(unchecked_belief(weight, np.zeros(n), labels, entry, alike), None)
-        table = rng.integers(0, UNIT, entries).astype(object)
-        outcomes = case.outcomes(table, UNIT)
+        table = rng.integers(0, UNIT, entries)
+        outcomes = case.outcomes(ExactPolicy(table))
         for accepted, (total, parts) in zip((True, False), outcomes, strict=True):
             chance = [Fraction(int(table[e]), UNIT) for e in entry]
             mass = [
@@ -63,3 +63,18 @@ def test_masses_by_label_are_those_added_up_one_by_one() -> None:
                     for name in names
                 ]
                 assert [Fraction(part, case.total * UNIT) * whole for part in found] == right
+
+
+def test_the_ends_of_a_table_and_the_constant_half_are_those_of_all_its_numbers() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        n = int(rng.integers(2, 6))
+        table = rng.integers(0, UNIT + 1, n)
+        exact = ((0, Fraction(int(rng.integers(0, 8)), 7)), (n - 1, Fraction(2, 3)))
+        for policy in (ExactPolicy(table), ExactPolicy(table, exact)):
+            assert policy.ends == (min(policy.integers), max(policy.integers))
+        case = exact_case(Belief(rng.dirichlet(np.ones(n)), np.zeros(n), rng.integers(0, 3, (2, n))), None)
+        half = case.outcomes(ExactPolicy(np.full(n, UNIT // 2)))
+        for (total, parts), (whole, alone) in zip(half, case.half, strict=True):
+            assert total == whole * (UNIT // 2)
+            assert all((x == y * (UNIT // 2)).all() for x, y in zip(parts, alone, strict=True))

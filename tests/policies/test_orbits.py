@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal import Belief
-from blindcal.policies.orbits import single_orbits
+from blindcal.policies.orbits import _distinct, single_orbits
 
 
 @pytest.mark.parametrize("labels", [None, [[3, 9, 3, -1], [0, 0, 5, 5]], [[-1, -1, -1, -1]]])
@@ -24,3 +24,13 @@ def test_rows_are_the_labels_of_each_slot(labels: list[list[int]] | None) -> Non
         }
         assert masses == pytest.approx(sorted(named.values()))
         assert (found.top[rows] == found.mass[rows].max(initial=0.0)).all()
+
+
+@pytest.mark.parametrize("widest", [10, 10_000])
+def test_keys_that_are_counted_are_found_as_those_that_are_sorted(widest: int) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        key = rng.integers(0, widest, 40)
+        expected = np.unique(key, return_index=True, return_inverse=True, return_counts=True)[1:]
+        for found, right in zip(_distinct(key), expected, strict=True):
+            np.testing.assert_array_equal(found, right)

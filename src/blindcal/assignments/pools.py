@@ -291,6 +291,29 @@ def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Int
     return rows
 
 
+@lru_cache(maxsize=16)
+def halves_of(
+    candidates: int, reviews: int, outsider: int | None = None
+) -> tuple[Integers, Integers, Integers]:
+    """The first and second halves that tuples have, and the place of each tuple among all pairs of them.
+
+    >>> first, second, place = halves_of(3, 2)
+    >>> first.tolist(), second.tolist(), place.tolist()
+    ([[0], [1], [2]], [[0], [1], [2]], [1, 2, 3, 5, 6, 7])
+
+    Pairs are counted first half by first half: the tuples among them stand in lexicographic order.
+    """
+    half = (reviews + 1) // 2
+    first, second = (tuples_of(candidates, size, outsider) for size in (half, reviews - half))
+    apart, anyone = np.ones((len(first), len(second)), dtype=bool), NOBODY if outsider is None else outsider
+    for one in first.T:
+        for other in second.T:
+            apart &= (one[:, None] != other) | (one == anyone)[:, None]
+    place = np.flatnonzero(apart)
+    place.setflags(write=False)
+    return first, second, place
+
+
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
     """log P(tuple) up to a constant; -inf for tuples that the chances forbid.
 

@@ -36,8 +36,6 @@ from blindcal.reviewers.rounded import Rounded
 
 # All tuples of a paper are listed and certified one by one: seconds a paper at this number.
 MOST_LISTED = 2_000_000
-# As many tuples of a sample as the bar is chosen by.
-_FEW = 4_000
 
 
 @dataclass(frozen=True)
@@ -113,13 +111,6 @@ class PaperCase:
         return rows if self.outsider is None else np.where(rows == self.outsider, NOBODY, rows)
 
     @property
-    def medians(self) -> tuple[Array, Array]:
-        """The posterior median of quality under each tuple (or those of a sample), and the tuple's weight."""
-        rows = self.tuples if self.listed else _sample_rows(self)[:_FEW]
-        log_weight, _, median = posteriors(self, rows)
-        return median, normalized(log_weight if self.listed else np.zeros(len(rows)))
-
-    @property
     def log_evidence(self) -> float:
         """Log of the density (or probability) of the scores, up to a constant that the pool fixes; minus
         infinity where floating-point numbers cannot hold it."""
@@ -182,9 +173,8 @@ class Sample:
 @lru_cache(maxsize=2)
 def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
     """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
-    rows = case.tuples
-    log_weight, favor, _ = posteriors(case, rows)
-    found = normalized(log_weight), favor, case.named(rows).T
+    log_weight, favor = posteriors(case)
+    found = normalized(log_weight), favor, case.named(case.tuples).T
     for part in found:
         part.flags.writeable = False
     return found
@@ -209,7 +199,7 @@ def _seated(case: PaperCase, values: Any) -> Any:
 @lru_cache(maxsize=4)
 def _sample(case: PaperCase) -> Sample:
     rows = _sample_rows(case)
-    _, favor, _ = posteriors(case, rows)
+    _, favor = posteriors(case, rows)
     entry = case.layout.entries(rows, _public_rng(case, "steps").random(rows.shape))
     return Sample(rows, case.named(rows), favor, entry)
 

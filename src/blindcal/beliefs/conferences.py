@@ -24,15 +24,15 @@ from blindcal.assignments.pools import (
     tuple_count,
 )
 from blindcal.assignments.strangers import CAUSES, Stranger, strangers
+from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import MOST_LISTED, PaperCase, secret_of
 from blindcal.cells import Column, count
-from blindcal.checks import Array, Integers, numbers, strictly_within
+from blindcal.checks import numbers, strictly_within
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
 from blindcal.fitting.rosters import FIELDS
 from blindcal.reviews import Reviews
-from blindcal.workers import each
 
 __all__ = [
     "FIELDS",
@@ -55,9 +55,6 @@ Parameters = Mapping[str, tuple[float, ...]]
 Truth = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
 
-# The bar is a multiple of this, so that it does not depend on the last digits of a sum.
-_BAR_STEP, _BAR_RANGE = 1e-4, 8.0
-_BAR_BINS = round(2 * _BAR_RANGE / _BAR_STEP)
 _POOL_RULE = "must have a pool for a paper that has reviews"
 _SWAPPED = "the columns paper and reviewer look swapped"
 _UNLIKE = "emails in one file and names in the other?"
@@ -130,10 +127,7 @@ def assemble(
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
-    # A quadrature is split at the bar: the one that is chosen must not depend on one that was there before.
-    cases = [replace(case, bar=0.0 if bar is None else bar) for case in cases]
-    weighed = each(_places, cases, workers=workers, advance=advance, light=True)
-    height, share = _bar(weighed, accept_rate, bar)
+    height, share = bar_of(cases, accept_rate, bar, workers=workers, advance=advance)
     cases = [replace(case, bar=height) for case in cases]
     return Conference(tuple(cases), height, accept_rate, _raw(cases, share))
 
@@ -180,28 +174,6 @@ def _case(
         bar=bar,
         grid=grid,
     )
-
-
-def _places(case: PaperCase) -> tuple[Integers, Array]:
-    """In which step of quality each tuple's median falls, and the tuple's weight."""
-    median, weight = case.medians
-    return np.clip(np.floor((median + _BAR_RANGE) / _BAR_STEP).astype(np.int64), 0, _BAR_BINS - 1), weight
-
-
-def _bar(
-    weighed: Sequence[tuple[Integers, Array]], accept_rate: float | None, bar: float | None
-) -> tuple[float, float]:
-    """The bar, and the share requested or that full calibration accepts on average over the belief."""
-    mass = np.zeros(_BAR_BINS)
-    for place, weight in weighed:
-        mass += np.bincount(place, weight, _BAR_BINS)
-    above = np.cumsum(mass[::-1])[::-1] / len(weighed)
-    if accept_rate is not None:
-        index = int(np.abs(above - accept_rate).argmin())
-        return round(index * _BAR_STEP - _BAR_RANGE, 4), accept_rate
-    height = float(bar or 0.0)
-    index = int(np.clip(np.ceil((height + _BAR_RANGE) / _BAR_STEP), 0, _BAR_BINS - 1))
-    return height, float(above[index])
 
 
 def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:

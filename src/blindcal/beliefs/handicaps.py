@@ -110,7 +110,7 @@ class _Search:
     def likeliest(self) -> Integers:
         """`[slot, 1]`: the kind of the likeliest author."""
         own: Array = np.where(self.kind >= 0, self.mass / self.count, -1.0)
-        return np.argmax(own, axis=1, keepdims=True)
+        return np.asarray(own.argmax(axis=1)[:, None])
 
     @property
     def middle(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import sici
 
 from blindcal.assignments.pools import copied, log_odds, seats
-from blindcal.beliefs.weighing import TOO_FINE, Weighed, by_candidate, reach_of, sharpest_of
+from blindcal.beliefs.weighing import TOO_FINE, Weighed, likelihoods, reach_of, sharpest_of
 from blindcal.checks import Array
 from blindcal.errors import InputError
 
@@ -87,11 +87,10 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
 def _log_likelihood(case: Weighed, odds: Array, quality: Array) -> tuple[Array, Array]:
     """`[slot, seat, node]` log likelihood beside the likeliest one's, odds counted in, and `[node]` what was
     taken off, with the log density of the quality."""
-    scores, which = np.unique(case.scores, return_inverse=True)
-    each = np.stack([by_candidate(case.reviewers, float(score), quality) for score in scores])
-    each = each[:, seats(len(case.candidates), len(case.scores), case.outsider)] + odds[:, None]
+    each = likelihoods(case, quality)[:, seats(len(case.candidates), len(case.scores), case.outsider)]
+    each += odds[:, None]
     top = each.max(axis=1)
-    return (each - top[:, None])[which], -0.5 * quality**2 + top[which].sum(axis=0)
+    return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
 
 
 def _telling(log_mass: Array, size: int) -> slice:

@@ -2,17 +2,18 @@
 
 Given the quality the reviews are independent, so a tuple's weight and favor are integrals over one number;
 closed form where every reviewer is affine with Gaussian noise, otherwise sums over the nodes of one
-quadrature that all tuples of a paper share.
+quadrature that all tuples of a paper share, by matrix products.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignments.pools import log_prior
+from blindcal.assignments.pools import halves_of, log_prior
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -29,6 +30,8 @@ _MOST_NODES = 12_000
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
+# Sums of products below this may have lost digits at the end of the range of floats.
+_LIGHT = 1e-250
 _NEAR = 1e-3
 UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
@@ -63,6 +66,8 @@ class Weighed(Protocol):
     @property
     def outsider(self) -> int | None: ...
     @property
+    def tuples(self) -> Integers: ...
+    @property
     def reviewers(self) -> Reviewer: ...
 
 
@@ -73,43 +78,69 @@ def normalized(log_weight: Array) -> Array:
     return np.asarray(weight / weight.sum())
 
 
-def posteriors(case: Weighed, rows: Integers) -> tuple[Array, Array, Array]:
-    """For these tuples: log weight (up to a constant), favor, and the median of quality."""
-    reviewers, prior = case.reviewers, log_prior(case.inclusion, rows, case.outsider)
+def posteriors(case: Weighed, rows: Integers | None = None) -> tuple[Array, Array]:
+    """For these tuples, or for all: log weight (up to a constant) and favor."""
+    some = case.tuples if rows is None else rows
+    prior = log_prior(case.inclusion, some, case.outsider)
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if isinstance(reviewers, Affine) and reviewers.covariance is None:
-            log_weight, favor, median = _gaussian(case, reviewers, rows, prior)
+        if (affine := _known(case.reviewers)) is not None:
+            log_weight, favor = _gaussian(case, affine, some, prior)
         else:
-            log_weight, favor, median = _integrated(case, reviewers, rows)
+            log_weight, favor = _integrated(case, rows)
             log_weight += prior
-    if np.isnan([log_weight, favor, median]).any() or not np.isfinite(log_weight.max()):
+    if np.isnan([log_weight, favor]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
-    return log_weight, favor, median
+    return log_weight, favor
 
 
-def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array, Array]:
-    """Closed form: with a, b, sigma of the tuple's reviewers, gain = a/sigma and gap = (s-b)/sigma,
+def _known(reviewers: Reviewer) -> Affine | None:
+    """The reviewers if they are affine and known exactly: there is a closed form."""
+    return reviewers if isinstance(reviewers, Affine) and reviewers.covariance is None else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Reviews as Gaussian measurements of quality q, by slot and candidate:
+    log likelihood = `constant - (gap - gain q)^2 / 2`, up to one constant for all."""
+
+    gain: Array
+    gap: Array
+    constant: Array
+
+
+def known_sites(scores: Array, slope: Array, offset: Array, noise: Array) -> Sites:
+    """Reviewers a, b, sigma who are known exactly: gain = a/sigma, gap = (s-b)/sigma."""
+    gap = (scores - offset) / noise
+    gain, constant = (np.broadcast_to(part, gap.shape) for part in (slope / noise, -np.log(noise)))
+    return Sites(gain, gap, constant)
+
+
+def summed_sites(sites: Sites, rows: Integers, prior: Array) -> tuple[Array, Array, Array, Array]:
+    """For these tuples: log weight, mean (or median) and precision of quality, and a sum of squares:
 
     precision = 1 + sum gain^2,  mean = (sum gain gap)/precision,  square = mean^2 + sum (gap - gain mean)^2,
-    log weight = log prior - (square + log precision)/2 - sum log sigma,
-    favor = Phi((mean-bar)*sqrt(precision))
+    log weight = log prior + sum constant - (square + log precision)/2
 
     The square is a sum of squares: no two large terms cancel, however small the noise.
     """
-    slots = np.arange(len(case.scores))
-    gain, log_noise = affine.slope / affine.noise, np.log(affine.noise)
-    gap = (np.array(case.scores)[:, None] - affine.offset) / affine.noise
-    precision = 1.0 + _summed(np.broadcast_to(gain**2, gap.shape), rows, slots)
-    mean = _summed(gain * gap, rows, slots) / precision
+    gain, gap = sites.gain, sites.gap
+    precision = 1.0 + _summed(gain**2, rows)
+    mean = _summed(gain * gap, rows) / precision
     square = mean**2
-    for slot in slots:
-        who = rows[:, slot]
-        square += (gap[slot][who] - gain[who] * mean) ** 2
-    constant = prior - _summed(np.broadcast_to(log_noise, gap.shape), rows, slots)
-    log_weight = constant - 0.5 * (square + np.log(precision))
-    _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(log_noise).max()))
-    return log_weight, ndtr((mean - case.bar) * np.sqrt(precision)), mean
+    for slot, who in enumerate(rows.T):
+        square += (gap[slot][who] - gain[slot][who] * mean) ** 2
+    log_weight = prior + _summed(sites.constant, rows) - 0.5 * (square + np.log(precision))
+    return log_weight, mean, precision, square
+
+
+def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array]:
+    """Closed form: the favor is `Phi((mean-bar) sqrt(precision))`."""
+    scores = np.array(case.scores)[:, None]
+    sites = known_sites(scores, affine.slope, affine.offset, affine.noise)
+    log_weight, mean, precision, square = summed_sites(sites, rows, prior)
+    _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(sites.constant).max()))
+    return log_weight, ndtr((mean - case.bar) * np.sqrt(precision))
 
 
 def _check_precision(
@@ -133,38 +164,117 @@ def _check_precision(
         raise InputError(_TOO_PRECISE.format(case.paper, error))
 
 
-def _summed(values: Array, rows: Integers, slots: Integers) -> Array:
+def _summed(values: Array, rows: Integers) -> Array:
     """`sum_l values[l, rows[:, l]]`, slot by slot."""
     total = np.zeros(len(rows))
-    for slot in slots:
-        total += values[slot][rows[:, slot]]
+    for own, who in zip(values, rows.T, strict=True):
+        total += own[who]
     return total
 
 
-def _integrated(case: Weighed, reviewers: Reviewer, rows: Integers) -> tuple[Array, Array, Array]:
+def _integrated(case: Weighed, rows: Integers | None) -> tuple[Array, Array]:
     """Any likelihood: sums over quality of the product of the reviews' likelihoods and the N(0,1) prior.
 
-    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar.
+    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar. Every slot's
+    likelihood is divided by its largest one at each node, so that tuples are products of factors up to 1:
+
+        weight = e^scale sum_t mass_t prod_l relative_l,t,  favor = its part above the bar / all of it
+
+    Nothing is subtracted: with n nodes, k slots and u the unit roundoff a weight is off by (n + 2k + 700) u
+    of itself at most, below 2e-12 (700: logarithms down to that of `_LIGHT`, before their exponential is
+    taken). What leaves the range of floats on the way is off by less than 1e-307 for each of (k+1) n
+    products, even where a machine takes such numbers for 0. So a sum above `_LIGHT` keeps its digits; the
+    others are added up again in logarithms.
     """
     quality, log_rule, edge = _panels(case)
-    likelihood = np.stack([by_candidate(reviewers, score, quality) for score in case.scores])
-    log_base = log_rule - 0.5 * quality**2
-    n, size = len(rows), max(1, _CHUNK // quality.size)
-    log_weight, favor, median = np.empty(n), np.empty(n), np.empty(n)
-    for start in range(0, n, size):
+    likelihood, log_base = likelihoods(case, quality), log_rule - 0.5 * quality**2
+    relative, scale = _relative(likelihood, log_base)
+    if rows is None:
+        below, above = _all_sums(case, relative, edge)
+    else:
+        below, above = _some_sums(rows, relative, edge)
+    total = below + above
+    log_weight, favor = scale + np.log(total), above / total
+    light = np.flatnonzero(~(total >= _LIGHT))
+    if light.size:
+        few = (case.tuples if rows is None else rows)[light]
+        log_weight[light], favor[light] = _in_logarithms(likelihood, log_base, edge, few)
+    return log_weight, favor
+
+
+def likelihoods(case: Weighed, quality: Array) -> Array:
+    """`[slot, candidate, node]` log likelihoods; equal scores have the same ones."""
+    pool = case.reviewers
+    found = {score: by_candidate(pool, score, quality) for score in dict.fromkeys(case.scores)}
+    return np.stack([found[score] for score in case.scores])
+
+
+def _relative(likelihood: Array, log_base: Array) -> tuple[Array, float]:
+    """Likelihoods over the largest one of their slot and node, the first slot times the mass of the node
+    over the largest; and the log of what is left out."""
+    top = likelihood.max(axis=1)
+    top = np.where(np.isneginf(top), 0.0, top)
+    log_mass = log_base + top.sum(axis=0)
+    relative = np.exp(likelihood - top[:, None])
+    relative[0] *= np.exp(log_mass - log_mass.max())
+    return relative, float(log_mass.max())
+
+
+def _all_sums(case: Weighed, relative: Array, edge: int) -> tuple[Array, Array]:
+    """For every tuple the sums over the nodes below and above the bar, by matrix products.
+
+    `halves_of` splits the slots in two: what the first and the second half of a tuple contribute at each
+    node are two matrices, and their product has the sums of all pairs of halves.
+    """
+    first, second, place = halves_of(len(case.candidates), len(relative), case.outsider)
+    slots = first.shape[1]
+    right = _products(relative[slots:], second)
+    size = max(1, _CHUNK // max(right.shape))
+    below, above = np.empty(place.size), np.empty(place.size)
+    for start in range(0, len(first), size):
+        left = _products(relative[:slots], first[start : start + size])
+        ends = np.searchsorted(place, [start * len(second), (start + size) * len(second)])
+        mine = slice(*ends)
+        pairs = place[mine] - start * len(second)
+        below[mine] = (left[:, :edge] @ right[:, :edge].T).ravel()[pairs]
+        above[mine] = (left[:, edge:] @ right[:, edge:].T).ravel()[pairs]
+    return below, above
+
+
+def _some_sums(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
+    """For these tuples the sums over the nodes below and above the bar."""
+    below, above = np.empty(len(rows)), np.empty(len(rows))
+    size = max(1, _CHUNK // relative.shape[2])
+    for start in range(0, len(rows), size):
+        mass = _products(relative, rows[start : start + size])
+        below[start : start + size] = mass[:, :edge].sum(axis=1)
+        above[start : start + size] = mass[:, edge:].sum(axis=1)
+    return below, above
+
+
+def _products(relative: Array, rows: Integers) -> Array:
+    """`[row, node]`: the product over the slots of a row's candidates."""
+    found = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
+    for slot in range(1, len(relative)):
+        found *= relative[slot][rows[:, slot]]
+    return found
+
+
+def _in_logarithms(likelihood: Array, log_base: Array, edge: int, rows: Integers) -> tuple[Array, Array]:
+    """Log weight and favor of tuples however light, with an exponential for each tuple and node."""
+    log_weight, favor = np.empty(len(rows)), np.empty(len(rows))
+    size = max(1, _CHUNK // log_base.size)
+    for start in range(0, len(rows), size):
         part = rows[start : start + size]
         mass = log_base + likelihood[0][part[:, 0]]
-        for slot in range(1, len(case.scores)):
+        for slot in range(1, len(likelihood)):
             mass += likelihood[slot][part[:, slot]]
         top = mass.max(axis=1, keepdims=True)
         mass = np.exp(mass - top)
-        below = np.cumsum(mass, axis=1)
-        total = below[:, -1]
-        log_weight[start : start + size] = top[:, 0] + np.log(total)
-        above = mass[:, edge:].sum(axis=1)
-        favor[start : start + size] = above / (above + mass[:, :edge].sum(axis=1))
-        median[start : start + size] = quality[(below < 0.5 * total[:, None]).sum(axis=1)]
-    return log_weight, favor, median
+        below, above = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
+        log_weight[start : start + size] = top[:, 0] + np.log(below + above)
+        favor[start : start + size] = above / (above + below)
+    return log_weight, favor
 
 
 def by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:

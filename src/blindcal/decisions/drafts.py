@@ -30,7 +30,7 @@ from blindcal.policies.guarantees import Guarantee
 
 # Counted up whenever the same input may be planned to other tables: records of another number are compared by
 # what their tables promise and cost.
-PLANNER = 2
+PLANNER = 3
 
 _KINDS = ("new", "scores", "pools", "grid", "reviewers", "returned")
 

@@ -23,7 +23,7 @@ from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.plans.equations import on_equations
-from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, exact_case
+from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, Outcomes, exact_case
 from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.programs import beyond_doubt
@@ -86,27 +86,32 @@ def certify(
     while mixed < 1:
         policy = on_equations(case, _mix(start, mixed, fixed), guarantee)
         policy = None if policy is None else _among_others(belief, policy)
-        missed = None if policy is None else _missed(case, policy, guarantee)
-        if policy is not None and missed is not None and not missed.size:
+        outcomes = None if policy is None else case.outcomes(policy)
+        missed = None if policy is None or outcomes is None else _missed(case, policy, outcomes, guarantee)
+        if policy is not None and outcomes is not None and missed is not None and not missed.size:
             if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
-                return policy, _claim(belief, case, policy, factor, mixed)
+                return policy, _claim(belief, case, policy, outcomes, factor, mixed)
             break
         if (missed is None or missed.max() > _TOLERANCE) and start is not narrower:
             start = narrower
         else:
             mixed = _more(mixed, missed)
-    if _missed(case, public(), guarantee).size:
+    constant = public()
+    outcomes = case.outcomes(constant)
+    if _missed(case, constant, outcomes, guarantee).size:
         raise CertificateError(
             "no policy keeps the requested limits for these public data, not even a constant"
         )
-    return public(), _claim(belief, case, public(), factor, 1.0)
+    return constant, _claim(belief, case, constant, outcomes, factor, 1.0)
 
 
 def _is_better(
     public: ExactPolicy, policy: ExactPolicy, belief: Belief, case: Case, guarantee: Guarantee
 ) -> bool:
     """Whether a repair cost so much that deciding by public information alone is no worse."""
-    return _loss(belief, public) <= _loss(belief, policy) and not _missed(case, public, guarantee).size
+    if _loss(belief, public) > _loss(belief, policy):
+        return False
+    return not _missed(case, public, case.outcomes(public), guarantee).size
 
 
 def _loss(belief: Belief, policy: ExactPolicy) -> float:
@@ -180,32 +185,34 @@ def _more(weight: float, missed: Array | None) -> float:
 
 def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
     """The same decision for every secret, by the evidence that is public: it reveals nothing to anyone."""
-    favor = float((case.weight / case.total).astype(np.float64) @ belief.favor)
+    favor = float(case.chance @ belief.favor)
     table = np.full(fixed.shape, UNIT if favor > 0.5 else 0)
     return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
 
 
-def _missed(case: Case, policy: ExactPolicy, guarantee: Guarantee) -> Array:
+def _missed(case: Case, policy: ExactPolicy, outcomes: Outcomes, guarantee: Guarantee) -> Array:
     """For every limit that the table breaks: the weight of the constant 1/2 that would mend it."""
     unit = policy.denominator
-    slacks = _slacks(case, policy.integers, unit, guarantee)
+    slacks = _slacks(case, outcomes, policy.ends, unit, guarantee)
     broken = [slack < 0 for slack in slacks]
     if not any(where.any() for where in broken):
         return np.empty(0)
     found: list[float] = []
-    spares = _slacks(case, np.ones_like(policy.integers), 2, guarantee)
+    spares = _slacks(case, case.half, (1, 1), 2, guarantee)
     for slack, spare, where in zip(slacks, spares, broken, strict=True):
         each = zip(-2 * slack[where], spare[where] * unit, strict=True)
         found += [1.0 if have <= 0 else need / (need + have) for need, have in each]
     return np.array(found)
 
 
-def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[Exact]:
+def _slacks(
+    case: Case, outcomes: Outcomes, ends: tuple[int, int], unit: int, guarantee: Guarantee
+) -> list[Exact]:
     """Integers that are at least 0 where the limits are kept; all grow with `unit`."""
     if guarantee.name not in _COMPARED:
         raise CertificateError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
     slacks: list[Exact] = []
-    for total, parts in case.outcomes(table, unit):
+    for total, parts in outcomes:
         for part, prior, top in zip(parts, case.prior, case.top, strict=True):
             if guarantee.name == "steady":
                 slacks.append(top * total - case.total * part)
@@ -214,7 +221,7 @@ def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[E
             if guarantee.posterior_cap is not None:
                 cap = Fraction(guarantee.posterior_cap)
                 slacks.append(cap.numerator * total - cap.denominator * part)
-    high, low = int(table.max()), int(table.min())
+    low, high = ends
     limits: list[int] = []
     if guarantee.name == "public":
         limits += [low - high]
@@ -230,13 +237,20 @@ def _slacks(case: Case, table: Exact, unit: int, guarantee: Guarantee) -> list[E
 
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
     """What a table promises, whatever was requested of it; exact numbers rounded outwards."""
-    return _claim(belief, exact_case(belief, factor), policy, factor, mixed)
+    case = exact_case(belief, factor)
+    return _claim(belief, case, policy, case.outcomes(policy), factor, mixed)
 
 
-def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None, mixed: float) -> Claim:
-    unit, table = policy.denominator, policy.integers
+def _claim(
+    belief: Belief,
+    case: Case,
+    policy: ExactPolicy,
+    outcomes: Outcomes,
+    factor: Exact | None,
+    mixed: float,
+) -> Claim:
+    unit, (low, high) = policy.denominator, policy.ends
     alone = case if factor is None else exact_case(belief, None)
-    outcomes = case.outcomes(table, unit)
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
     before = sum(case.top) * unit
     rise, posterior = 0, 0
@@ -247,10 +261,11 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
                 posterior = max(posterior, ceiling(best, total))
                 rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
     # An earlier decision counts in full: the odds have already moved by its likelihoods.
-    ratios = [
-        _ratio(outcome if factor is None else factor * case.spread(outcome))
-        for outcome in (table, unit - table)
-    ]
+    ratios = (
+        _ratios(policy)
+        if factor is None
+        else [_ratio(factor * case.spread(policy.outcome(accepted))) for accepted in (True, False)]
+    )
     return Claim(
         reviews=case.reviews,
         success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
@@ -258,7 +273,7 @@ def _claim(belief: Belief, case: Case, policy: ExactPolicy, factor: Exact | None
         added=Fraction(ceiling(reached - before, case.total * unit), FINE),
         largest_rise=upward(Fraction(rise, FINE)),
         epsilon=max(logarithm_above(*ratio) for ratio in ratios),
-        multiplier=quotient_above(int(table.max()) + unit - int(table.min()), unit),
+        multiplier=quotient_above(high + unit - low, unit),
         largest_posterior=min(1.0, upward(Fraction(posterior, FINE))),
         mixed=mixed,
     )
@@ -274,7 +289,8 @@ def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: 
     table = policy.integers
     fixed = _fixed(belief, guarantee, table.size)
     against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
-    return not against.any() and not _missed(exact_case(belief, factor), policy, guarantee).size
+    case = exact_case(belief, factor)
+    return not against.any() and not _missed(case, policy, case.outcomes(policy), guarantee).size
 
 
 def table_epsilon(policy: ExactPolicy) -> float:
@@ -283,8 +299,13 @@ def table_epsilon(policy: ExactPolicy) -> float:
     >>> [table_epsilon(ExactPolicy(np.array(table))) for table in ([UNIT // 2] * 2, [UNIT, 0])]
     [0.0, inf]
     """
-    table, unit = policy.integers, policy.denominator
-    return max(logarithm_above(*_ratio(outcome)) for outcome in (table, unit - table))
+    return max(logarithm_above(*ratio) for ratio in _ratios(policy))
+
+
+def _ratios(policy: ExactPolicy) -> list[tuple[int, int]]:
+    """For accept and for reject: the largest and the least probability of a table."""
+    unit, (low, high) = policy.denominator, policy.ends
+    return [(high, low), (unit - low, unit - high)]
 
 
 def _ratio(likelihood: Exact) -> tuple[int, int]:

@@ -65,16 +65,30 @@ def on_equations(case: Case, numerator: Integers, guarantee: Guarantee) -> Exact
 
 def _pivot_candidates(case: Case, rows: Sequence[_Row], room: Array) -> Integers:
     """Entries with much room, and for each equation those in which its own label weighs most."""
-    chosen = [np.argsort(-room, kind="stable")[:_PIVOT_CANDIDATES]]
-    entry = np.arange(room.size) if case.entry is None else case.entry
-    weight = (case.weight / case.total).astype(np.float64)
-    total = np.bincount(entry, weight, room.size)
+    chosen = [_largest(room, _PIVOT_CANDIDATES)]
+    total = _by_entry(case, case.chance, room.size)
     for slot, label in {(slot, label) for slot, label, *_ in rows}:
-        own = np.bincount(entry, weight * (case.group[slot] == label), room.size)
+        own = _by_entry(case, case.chance * (case.group[slot] == label), room.size)
         share = room * own / np.where(total > 0.0, total, 1.0)
-        chosen.append(np.argsort(-share, kind="stable")[:_OWN_CANDIDATES])
+        chosen.append(_largest(share, _OWN_CANDIDATES))
     unique = np.unique(np.concatenate(chosen))
     return np.asarray(unique[room[unique] > 0.0])
+
+
+def _largest(values: Array, most: int) -> Integers:
+    """Where the largest of some values from 0 on are, the first ones of those that are equal.
+
+    >>> _largest(np.array([0.0, 3.0, 2.0, 2.0, 0.0]), 2)
+    array([1, 2])
+    """
+    some = np.flatnonzero(values > 0.0)
+    found = some[np.argsort(-values[some], kind="stable")[:most]]
+    return np.concatenate([found, np.flatnonzero(values <= 0.0)[: most - found.size]])
+
+
+def _by_entry(case: Case, values: Array, size: int) -> Array:
+    """Sums over each entry of the table."""
+    return values if case.entry is None else np.bincount(case.entry, values, size).astype(np.float64)
 
 
 def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
@@ -82,15 +96,15 @@ def _nudged(case: Case, numerator: Integers, rows: Sequence[_Row]) -> Integers:
 
     What a program leaves, up to its tolerance, would be too much for one secret to take.
     """
-    weight, accept = (case.weight / case.total).astype(np.float64), numerator / UNIT
-    entry = np.arange(weight.size) if case.entry is None else case.entry
-    shared = np.bincount(entry, weight, accept.size)
+    weight, accept = case.chance, numerator / UNIT
+    shared = _by_entry(case, weight, accept.size)
+    some = np.where(shared > 0.0, shared, 1.0)
     matrix = np.empty((len(rows), accept.size))
     for line, (slot, label, other, whole, prior) in zip(matrix, rows, strict=True):
         group, alike = case.group[slot], case.alike[slot]
         pull = (whole / case.total) * (group == label) / alike[label]
         pull -= (prior / case.total) * (1.0 if other is None else (group == other) / alike[other])
-        line[:] = np.bincount(entry, weight * pull, accept.size) / np.where(shared > 0.0, shared, 1.0)
+        line[:] = _by_entry(case, weight * pull, accept.size) / some
     residual = matrix @ (shared * accept)
     share = np.minimum(accept, 1.0 - accept)
     room = shared * share

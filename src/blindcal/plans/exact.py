@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blindcal.assignments.pools import NOBODY
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.policies.policy import Policy
 
 Exact = NDArray[np.object_]
+Outcomes = tuple[tuple[int, tuple[Exact, ...]], ...]
 BITS = 53
 UNIT = 1 << BITS
 
@@ -57,6 +60,15 @@ class ExactPolicy(Policy):
             whole[secret] = probability.numerator * (self.denominator // probability.denominator)
         return whole
 
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The least and the largest number of the table, times `denominator`."""
+        plain = np.delete(self.numerator, [secret for secret, _ in self.exact])
+        step = self.denominator >> BITS
+        found = [int(end) * step for end in (plain.min(), plain.max())] if plain.size else []
+        found += [p.numerator * (self.denominator // p.denominator) for _, p in self.exact]
+        return min(found), max(found)
+
     def outcome(self, accepted: bool) -> Exact:
         """P(decision | secret) times `denominator`: how a decision already seen weighs the secrets."""
         whole = self.integers
@@ -81,6 +93,11 @@ class Case:
     @cached_property
     def total(self) -> int:
         return int(self.weight.sum())
+
+    @cached_property
+    def chance(self) -> Array:
+        """The weights over their total, in floats."""
+        return np.asarray((self.weight / self.total).astype(np.float64))
 
     @cached_property
     def prior(self) -> tuple[Exact, ...]:
@@ -109,12 +126,17 @@ class Case:
             for order, start, alike in zip(self.order, self.start, self.alike, strict=True)
         )
 
-    def outcomes(self, table: Exact, unit: int) -> tuple[tuple[int, tuple[Exact, ...]], ...]:
+    def outcomes(self, policy: ExactPolicy) -> Outcomes:
         """For accept and for reject: P(outcome), and its part with each label in each slot."""
-        mass = self.weight * self.spread(table)
+        unit, mass = policy.denominator, self.weight * self.spread(policy.integers)
         accepted, total = self.by_label(mass), int(mass.sum())
         rejected = tuple(prior * unit - part for prior, part in zip(self.prior, accepted, strict=True))
         return (total, accepted), (self.total * unit - total, rejected)
+
+    @property
+    def half(self) -> Outcomes:
+        """The same for the constant 1/2, times 2."""
+        return (self.total, self.prior), (self.total, self.prior)
 
 
 def integers(weight: Array) -> Exact:
@@ -125,10 +147,12 @@ def integers(weight: Array) -> Exact:
     """
     mantissa, exponent = np.frexp(weight)
     whole = np.ldexp(mantissa, BITS).astype(np.int64)
-    shift = np.where(whole == 0, 0, exponent - exponent[whole != 0].min())
-    exact: Exact = np.left_shift(whole.astype(object), shift.astype(object))
-    common = int(np.bitwise_or.reduce(exact))
-    return np.right_shift(exact, (common & -common).bit_length() - 1)
+    # The lowest bit that is set, in each of them and in all on their common exponent.
+    lowest = exponent + np.frexp((whole & -whole).astype(np.float64))[1]
+    shift = np.where(whole == 0, 0, exponent - (int(lowest[whole != 0].min()) - 1))
+    halved = whole >> np.maximum(-shift, 0)
+    exact: Exact = np.left_shift(halved.astype(object), np.maximum(shift, 0).astype(object))
+    return exact
 
 
 def exact_case(belief: Belief, factor: Exact | None) -> Case:
@@ -137,17 +161,17 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
     alike = (
         np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
     )
-    weight = weight * lcm(*alike.tolist())
+    if belief.alike is not None:
+        weight = weight * lcm(*alike.tolist())
     order, start, group, counts = [], [], [], []
     for row in labels[(labels >= 0).any(axis=1)]:
-        names, inverse = np.unique(np.maximum(row, -1), return_inverse=True)
+        named, place, ends = _counted(np.maximum(row, NOBODY))
         # Nobody comes first where there is nobody.
-        nobody = int(names[0] < 0)
-        counts.append(alike[names[nobody:]])
-        by_group = np.argsort(inverse, kind="stable")[np.count_nonzero(row < 0) :]
-        order.append(by_group)
-        group.append(inverse - nobody)
-        start.append(np.searchsorted(group[-1][by_group], np.arange(names.size - nobody)))
+        nobody = int(named[0] == NOBODY)
+        counts.append(alike[named[nobody:]])
+        order.append(np.argsort(_short(place), kind="stable")[ends[nobody] :])
+        group.append(place - nobody)
+        start.append(ends[nobody:-1] - ends[nobody])
     return Case(
         weight if factor is None else weight * factor,
         tuple(order),
@@ -157,3 +181,20 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
         belief.entry,
         len(labels),
     )
+
+
+def _counted(labels: Integers) -> tuple[Integers, Integers, Integers]:
+    """The labels that there are, the place of each one among them, and where each ends once they are sorted.
+
+    >>> [part.tolist() for part in _counted(np.array([3, NOBODY, 3, 5]))]
+    [[-1, 3, 5], [1, 0, 1, 2], [0, 1, 3, 4]]
+    """
+    many = np.bincount(labels - NOBODY)
+    there = np.flatnonzero(many)
+    place = (np.cumsum(many > 0) - 1)[labels - NOBODY]
+    return there + NOBODY, place, np.concatenate([[0], np.cumsum(many[there])])
+
+
+def _short(place: Integers) -> NDArray[np.integer[Any]]:
+    """The same numbers in two bytes each, if they fit: these are sorted in one go."""
+    return place.astype(np.int16) if place.max(initial=0) < 1 << 15 else place

@@ -132,10 +132,10 @@ class CrowdProgram:
         o = self._coarse.orbits
         group, kind = self.case.look_alikes
         groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
-        one = np.zeros((groups, kinds))
-        one[group[:, None], kind[kind >= 0]] = handicap[:, : kind.size][:, kind >= 0]
+        each = np.zeros((groups, kinds))
+        each[group[:, None], kind[kind >= 0]] = handicap[:, : kind.size][:, kind >= 0]
         # One row stands for so many authors in so many slots.
-        one = (one * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
+        one: Array = (each * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
         if guarantee.name == "average":
             first = o.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
             one[first] -= one.reshape(groups, kinds).sum(axis=1)

@@ -19,6 +19,8 @@ from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 
 _ALIKE = 1e-9
+# Keys that reach so many times further than there are tuples are sorted.
+_WIDEST = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) ->
     key = np.zeros(len(rows), dtype=np.int64)
     for column in looks.T:
         key = key * (kinds + 1) + column + 1
-    _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    first, of, count = _distinct(key)
     weight = np.bincount(of, belief.weight).astype(np.float64)
     if (np.abs(belief.weight * count[of] - weight[of]) > _ALIKE * weight[of]).any():
         raise CertificateError("tuples that look alike must have equal weights")
@@ -116,6 +118,24 @@ def _grouped(rows: Integers, belief: Belief, group: Integers, kind: Integers) ->
         (value[named], (row[named], column[named])), shape=(groups * kinds, first.size)
     ).tocsc()
     return _orbits(of, weight, favor, share, tied)
+
+
+def _distinct(key: Integers) -> tuple[Integers, Integers, Integers]:
+    """Of numbers from 0 on, in the order of their values: where each one is first, the place of every one
+    among them, and how often each is there.
+
+    >>> [part.tolist() for part in _distinct(np.array([7, 2, 7]))]
+    [[1, 0], [1, 0, 1], [1, 2]]
+    """
+    size = int(key.max()) + 1
+    if size > _WIDEST * key.size:
+        _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+        return first, of, count
+    # Few numbers are missing: count them in place of sorting.
+    many, start = np.bincount(key, minlength=size), np.empty(size, dtype=np.int64)
+    start[key[::-1]] = np.arange(key.size)[::-1]
+    there = np.flatnonzero(many)
+    return start[there], (np.cumsum(many > 0) - 1)[key], many[there]
 
 
 def _orbits(of: Integers, weight: Array, favor: Array, share: Any, size: Integers) -> Orbits:
