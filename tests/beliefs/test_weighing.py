@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.assignments.pools import inclusion, log_prior
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.weighing import _in_logarithms, _likelihoods, _panels, posteriors
+from blindcal.beliefs.weighing import _in_logarithms, _panels, likelihoods, posteriors
 from blindcal.reviewers.rounded import Rounded
 from oracles import integrals
 from random_cases import row_of
@@ -169,7 +169,7 @@ def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuple
     for seed in range(count(1, 10)):
         for case in unequal_cases(seed):
             quality, log_rule, edge = _panels(case)
-            likelihood = _likelihoods(case, quality)
+            likelihood = likelihoods(case, quality)
             expected, right = _in_logarithms(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
             expected += prior_of(case)
             some = rng.permutation(len(case.tuples))[:50]
