@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from blindcal.assignments.pools import log_odds
+from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.nodes import Nodes, all_nodes
 from blindcal.errors import InputError
 from random_cases import random_case
@@ -23,6 +25,13 @@ def one_tuple(nodes: Nodes, who: tuple[int, ...]) -> tuple[float, float]:
     return float(product @ nodes.mass), float(product @ (nodes.mass * nodes.above))
 
 
+def density(case: PaperCase, log_factor: float, who: tuple[int, ...], quality: float) -> float:
+    """What is integrated over the quality for one tuple."""
+    each = case.reviewers.log_likelihood(np.array(case.scores)[:, None], quality)
+    log = sum(each[slot, author] for slot, author in enumerate(who))
+    return float(np.exp(log + log_factor - 0.5 * quality**2))
+
+
 def test_masses_of_tuples_are_those_of_adaptive_integration() -> None:
     rng = np.random.default_rng(71)
     for number in range(count(6, 60)):
@@ -32,15 +41,10 @@ def test_masses_of_tuples_are_those_of_adaptive_integration() -> None:
         nodes, scale = all_nodes(case)
         odds = np.array(log_odds(case.inclusion, 2))
         for who in permutations(range(4), 2):
-
-            def density(quality: float, who: tuple[int, ...] = who) -> float:
-                each = case.reviewers.log_likelihood(np.array(case.scores)[:, None], quality)
-                log = sum(each[slot, author] + odds[author] for slot, author in enumerate(who))
-                return float(np.exp(log - 0.5 * quality**2 - scale))
-
+            integrand = partial(density, case, float(odds[list(who)].sum()) - scale, who)
             options = {"epsabs": 0.0, "epsrel": 1e-11, "limit": 400}
             low, high = (
-                sum(quad(density, *ends, **options)[0] for ends in parts)
+                sum(quad(integrand, *ends, **options)[0] for ends in parts)
                 for parts in (((-12, -3), (-3, case.bar)), ((case.bar, 3), (3, 12)))
             )
             # The scale holds the distance of the nodes.
