@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, isclose
+from math import fsum, inf, isclose
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference, Truth
+from blindcal.beliefs.conferences import Conference, Level, Truth, level_of
 from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record
+from blindcal.decisions.selections import ranked_again
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
@@ -33,6 +34,7 @@ from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.figures import expected_figures
 from blindcal.plans.papers import PaperPlan, weights_digest
 from blindcal.plans.promises import at_most, worst
+from blindcal.plans.quotas import shares
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
@@ -49,6 +51,7 @@ _RECORD = {
     "bar": "bar and price",
     "price": "bar and price",
     "commitment": "commitment",
+    "selection": "number accepted",
     "decisions": "public files follow from the record",
     "certificate": "public files follow from the record",
 }
@@ -100,7 +103,7 @@ _ALWAYS = frozenset(
         "decided_again",
     ]
 )
-Prepare = Callable[[Sequence[PaperCase], float | None, float | None], Conference]
+Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
 """Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
 
 
@@ -129,7 +132,8 @@ def checks_of(
     places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
     if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
-    same = input_stamp(ledger.key, conference, truth, request) == ledger.releases[places[-1]].input
+    frozen = with_bar(conference, past.record(places[-1]).bar)
+    same = input_stamp(ledger.key, frozen, truth, request) == ledger.releases[places[-1]].input
     other = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [Check("input is the one that was decided", 1, int(not same), other)]
     for place in places:
@@ -155,8 +159,14 @@ def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conferenc
     record = past.record(place)
     request, first = record.request, record.release == 1
     cases = [recorded_case(paper, record.bar) for paper in record.papers]
-    rate, bar = (request.accept_rate, request.bar) if first else (None, record.bar)
+    rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
     return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
+    """The share of these papers that was requested, or that the number requested is."""
+    quota = request.quota
+    return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
 
 
 def _release(
@@ -165,11 +175,11 @@ def _release(
     """Make one release again and compare it."""
     stored, before, tables = past.record(place), past.before(place), past.tables(place)
     derived = conference.bar
-    conference = _with_bar(conference, stored.bar)
+    conference = with_bar(conference, stored.bar)
     again = partial(draft, conference, truth, stored.request, before, reason=stored.reason)
     made = again(planner=planner)
     elsewhere = _elsewhere(stored, made.record)
-    wrong_bar = abs(derived - stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
+    wrong_bar = _apart(derived, stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
     compared = again(planner=_replaying(stored, tables)) if elsewhere else made
     name, note = f"release {stored.release}", "planned by another version or kind of machine" * elsewhere
     for what, (items, failed) in _compared(
@@ -180,8 +190,18 @@ def _release(
         yield from _as_good(name, stored, made, compared, tables)
 
 
-def _with_bar(conference: Conference, bar: float) -> Conference:
-    return replace(conference, bar=bar, cases=tuple(replace(case, bar=bar) for case in conference.cases))
+def with_bar(conference: Conference, bar: Level) -> Conference:
+    cases = tuple(replace(case, bar=level_of(bar, case.track)) for case in conference.cases)
+    return replace(conference, bar=bar, cases=cases)
+
+
+def _apart(one: Level, other: Level) -> float:
+    """How far two bars are from each other; those of other tracks, infinitely far."""
+    if not isinstance(one, Mapping) and not isinstance(other, Mapping):
+        return abs(one - other)
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping) or one.keys() != other.keys():
+        return inf
+    return max(abs(one[track] - other[track]) for track in one)
 
 
 def _elsewhere(stored: Record, made: Record) -> bool:
@@ -238,7 +258,9 @@ def _compared(
         found[name][1] += wrong
 
     # What is said in public follows from the record also where that only nearly agrees.
-    whole = with_texts(replace(made.record, papers=stored.papers), ledger) if elsewhere else made.record
+    whole = made.record
+    if elsewhere:
+        whole = with_texts(ranked_again(replace(made.record, papers=stored.papers)), ledger)
     for name, told in _RECORD.items():
         same = _same_text if elsewhere and name == "certificate" else operator.eq
         wrong = not same(getattr(stored, name), getattr(whole, name))
@@ -273,6 +295,9 @@ def _same_text(stored: str, made: str) -> bool:
 
 def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
     one, other = getattr(stored, name), getattr(made, name)
+    if name == "figures":
+        # Records of older versions have no standings.
+        other = {part: value for part, value in other.items() if part in one or part != "standings"}
     if not elsewhere:
         return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     return name == "weights" or _close(one, other)
