@@ -54,15 +54,22 @@ class SmallConference:
 
 
 def small_conference(
-    seed: int = 4, papers: int = 6, pool: int = 4, reviews: int = 2, reviewers: int = 8, noise: float = 0.5
+    seed: int = 4,
+    papers: int = 6,
+    pool: int = 4,
+    reviews: int = 2,
+    reviewers: int = 8,
+    noise: float = 0.5,
+    spread: float = 1.0,
 ) -> SmallConference:
+    """Papers of qualities N(0, spread^2): the closer they are, the more decisions are open."""
     rng = np.random.default_rng(seed)
     ids = [f"canary-{rng.integers(10**9):09d}" for _ in range(reviewers)]
     slope, offset = np.exp(rng.normal(0, 0.5, reviewers)), rng.normal(0, 1.5, reviewers)
     table: list[tuple[str, ...]] = [("paper", "reviewer", "score")]
     pools: list[tuple[str, ...]] = [("paper", "reviewer", "probability")]
     for index in range(papers):
-        paper, quality = f"p{index:02d}", rng.normal()
+        paper, quality = f"p{index:02d}", spread * rng.normal()
         candidates = rng.choice(reviewers, pool, replace=False)
         for j in candidates[:reviews]:
             score = slope[j] * quality + offset[j] + noise * rng.normal()

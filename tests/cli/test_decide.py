@@ -512,7 +512,7 @@ OPTIONS = {
     "--pools more.csv": "--pools must be given once, found it 2 times",
     "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
     "--conference=": "--conference must not be empty",
-    "--accept-rate 0.3 --bar 0.5": "give either --accept-rate or --bar, not both",
+    "--accept-rate 0.3 --bar 0.5": "give only one of --accept-rate, --accept and --bar",
     "--grid 10..1": "--grid must go from the lowest score up to the highest, found '10..1'",
     "--grid 0..1001": "--grid must have at most 1,001 scores, found 1,002",
     "--grid 1-10": "found '1-10': write 1..10",

@@ -67,8 +67,8 @@ def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"accept_rate": None}, "give either `accept_rate` or `bar`$"),
-        ({"bar": 0.0}, "give either `accept_rate` or `bar`, not both"),
+        ({"accept_rate": None}, "give one of `accept_rate`, `accept` and `bar`$"),
+        ({"bar": 0.0}, "give only one of `accept_rate`, `accept` and `bar`"),
         ({"bar": 0.0, "accept_rate": 0.0}, "not both"),
         ({"conference": ""}, "`conference` must not be empty"),
         ({"better": "up"}, "better.*found 'up'"),

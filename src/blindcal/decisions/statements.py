@@ -139,7 +139,9 @@ def figures_json(figures: Figures) -> dict[str, Any]:
     """The figures of a paper as they are recorded: standings, which came later, apart from the rest."""
     numbers = asdict(figures)
     standings = numbers.pop("standings")
-    return {"numbers": numbers} if standings is None else {"numbers": numbers, "standings": standings}
+    if standings is None:
+        return {"numbers": numbers}
+    return {"numbers": numbers, "standings": [list(one) for one in standings]}
 
 
 def figures_of(paper: PaperRecord) -> Figures:

@@ -80,8 +80,8 @@ def quota_remarks(request: Request) -> list[str]:
     if request.quota is None or request.guarantee.never_against is None:
         return []
     return [
-        "with `accept`, `never_against` holds for the private decisions: the papers at the cut are accepted or "
-        "not by their rank, whatever the evidence"
+        "with `accept`, `never_against` holds for the private decisions: the papers at the cut are "
+        "accepted or not by their rank, whatever the evidence"
     ]
 
 
