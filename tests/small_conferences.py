@@ -48,6 +48,11 @@ class SmallConference:
         rows[index] = (paper, reviewer or old_reviewer, score or old_score)
         return replace(self, reviews=tuple(rows))
 
+    def with_tracks(self, tracks: dict[str, str]) -> SmallConference:
+        """The reviews with a column that says in which track each paper is."""
+        header, *rows = self.reviews
+        return replace(self, reviews=((*header, "track"), *((*row, tracks.get(row[0], "")) for row in rows)))
+
     @property
     def canaries(self) -> list[str]:
         return [row[0] for row in self.reviewers[1:]]
@@ -111,7 +116,8 @@ def drawn(
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
     """The command line that decides the conference in `folder`."""
     files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    rate = [] if "--accept-rate" in more or "--bar" in more else ["--accept-rate", "0.4"]
+    given = {"--accept-rate", "--accept", "--bar"} & {*more}
+    rate = [] if given else ["--accept-rate", "0.4"]
     return ["decide", str(folder / "reviews.csv"), *files, *rate, "--key", str(key), "--out", str(out), *more]
 
 

@@ -176,7 +176,7 @@ def _release(
     stored, before, tables = past.record(place), past.before(place), past.tables(place)
     derived = conference.bar
     conference = with_bar(conference, stored.bar)
-    again = partial(draft, conference, truth, stored.request, before, reason=stored.reason)
+    again = partial(draft, conference, truth, stored.request.checked(), before, reason=stored.reason)
     made = again(planner=planner)
     elsewhere = _elsewhere(stored, made.record)
     wrong_bar = _apart(derived, stored.bar) > _NEAR_BAR if elsewhere else derived != stored.bar
