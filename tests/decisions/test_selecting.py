@@ -89,6 +89,14 @@ def test_the_same_numbers_return_the_stored_list(inputs: Inputs, key_path: Path,
     assert everything(tmp_path / "key.bin.sealed") == sealed
 
 
+def test_an_older_folder_is_told_what_came_after_it(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+    assert select(tmp_path / "out", key_path, tmp_path / "out5", 5).remarks == ()
+    (told,) = select(tmp_path / "out", key_path, tmp_path / "out4", 4).remarks
+    assert told == f"{tmp_path / 'out'} is release 1: the papers are ranked as they stand since release 2"
+    assert select(tmp_path / "out4", key_path, tmp_path / "copy", 4).remarks == ()
+
+
 def test_deciding_again_returns_the_list_of_its_number(
     inputs: Inputs, key_path: Path, tmp_path: Path
 ) -> None:

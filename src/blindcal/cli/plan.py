@@ -175,6 +175,8 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
     say(_COLUMNS)
+    if request.quota is not None:
+        say("The table is about papers decided one by one; an exact number costs a little more.")
     say()
     say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
     say_gap(choices.gap)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, say
+from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile, Out, waiting
 from blindcal.cli.inputs import WaitList, papers
 from blindcal.decisions.selecting import select as select_papers
@@ -51,7 +51,10 @@ def select(
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": certificate,
+        "notes": [],
     }
+    for remark in outcome.remarks:
+        note(remark)
     if as_json:
         emit_json(facts)
         return

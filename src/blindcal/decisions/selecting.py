@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from blindcal.decisions.places import check_apart, check_paths, check_writable
 from blindcal.decisions.records import (
     Ledger,
     Record,
+    Release,
     check_published,
     check_vacant,
     commit,
@@ -60,14 +62,22 @@ def select(
     with open_ledger(key, secret) as ledger:
         for certificate in filter(None, (seen, there)):
             check_published(ledger, certificate)
-        outcome = _selected(ledger, str(json.loads(seen.text)["conference"]), quota, out)
+        given = json.loads(seen.text)
+        releases = ledger.of(given["conference"])
+        outcome = _selected(ledger, releases, quota, out)
         publish(outcome.record, out)
-    return outcome
+    return replace(outcome, remarks=_superseded(published, given["release"], releases[-1].number))
 
 
-def _selected(ledger: Ledger, conference: str, quota: Quota, out: Path) -> Outcome:
+def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
+    """Whether the folder that was given is not the latest release, whose decisions are the ones ranked."""
+    if given == latest:
+        return ()
+    return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
+
+
+def _selected(ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Path) -> Outcome:
     """The latest list if it has these numbers, else a new one, sealed."""
-    releases = ledger.of(conference)
     latest = ledger.record(releases[-1])
     _refuse_other_kind(latest, quota)
     drafted = reselected(latest, quota)
