@@ -242,12 +242,14 @@ def test_papers_are_accepted_as_often_as_the_tables_say() -> None:
 
 
 def test_public_files_are_the_same_whenever_the_list_is() -> None:
-    """Nothing of the private decisions is published but the list: neither table nor certificate."""
+    """Nothing of the private decisions or of the true reviewers is published but the list: neither in the
+    table nor in the certificate."""
     conference, truth, request, plans = planned(8, AVERAGE, wait_list=0)
     public: dict[tuple[str, ...], set[tuple[str, str]]] = defaultdict(set)
     private: dict[tuple[str, ...], set[tuple[bool, ...]]] = defaultdict(set)
-    for key in keys(8, 60):
-        record = first_release(conference, truth, request, plans, key)
+    turned = {paper: who[::-1] for paper, who in truth.items()}
+    for key, who in product(keys(8, 40), (truth, turned)):
+        record = first_release(conference, who, request, plans, key)
         found = listing(record)
         assert found is not None
         certificate = json.loads(record.certificate)

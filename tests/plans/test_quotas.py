@@ -43,6 +43,12 @@ def test_each_track_has_its_numbers_and_none_waits_unless_said() -> None:
     assert (quota.of("main"), quota.of("short")) == ((3, 0), (1, 2))
 
 
+def test_there_is_one_way_to_say_that_nobody_waits() -> None:
+    quota = Quota({"main": 3, "short": 1})
+    assert quota == Quota({"short": 1, "main": 3}, {"main": 0}) == Quota({"main": 3, "short": 1}, {})
+    assert Quota({"main": 3, "short": 1}, {"main": 0, "short": 2}).wait_list == {"short": 2}
+
+
 def test_more_places_than_papers_are_refused() -> None:
     Quota(3, 2).check([WHOLE] * 5)
     with pytest.raises(InputError, match=r"`accept` 3 and 2 on the wait list: there are only 4 papers$"):

@@ -43,6 +43,10 @@ class Quota:
             raise InputError("`wait_list` must be about the tracks of `accept`")
         if self.tracks and self.wait_list and not isinstance(self.wait_list, Mapping):
             raise InputError("`wait_list` must have one number for each track, as `accept` has")
+        if isinstance(self.wait_list, Mapping):
+            # One way to say that nobody waits.
+            some = {track: number for track, number in self.wait_list.items() if number}
+            object.__setattr__(self, "wait_list", some or 0)
 
     @property
     def tracks(self) -> tuple[str, ...]:
