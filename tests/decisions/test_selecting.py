@@ -14,6 +14,7 @@ import pytest
 
 from blindcal.audits.verifying import verify
 from blindcal.beliefs.inputs import Inputs
+from blindcal.decisions import selecting
 from blindcal.decisions.coins import make_key, read_key
 from blindcal.decisions.deciding import decide
 from blindcal.decisions.records import Record, read_ledger
@@ -87,6 +88,42 @@ def test_the_same_numbers_return_the_stored_list(inputs: Inputs, key_path: Path,
         assert (stored.how, stored.record) == ("stored", new.record)
     assert everything(tmp_path / "copy") == everything(tmp_path / "out5")
     assert everything(tmp_path / "key.bin.sealed") == sealed
+
+
+def test_a_list_that_was_sealed_and_not_published_is_published_by_the_same_command(
+    inputs: Inputs, key_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(selecting, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            select(tmp_path / "out", key_path, tmp_path / "out5", 5)
+    assert not (tmp_path / "out5").exists()
+    again = select(tmp_path / "out", key_path, tmp_path / "out5", 5)
+    assert (again.how, again.record.release, numbers(again.record)) == ("stored", 2, (5, 0))
+    assert len(read_ledger(key_path, read_key(key_path)).releases) == 2
+    assert verify(inputs, key_path, tmp_path / "out5").agrees
+
+
+def test_where_low_is_better_the_list_is_that_of_the_scale_turned_round(tmp_path: Path) -> None:
+    """Scores and offsets turned round: the same standings, so the same best papers."""
+    header, *rows = CLOSE.reviews
+    turned = replace(
+        CLOSE,
+        reviews=(header, *((p, r, f"{-float(s):.2f}") for p, r, s in rows)),
+        reviewers=(
+            CLOSE.reviewers[0],
+            *((r, a, f"{-float(b):.3f}", n) for r, a, b, n in CLOSE.reviewers[1:]),
+        ),
+    )
+    one = plan(read_small(CLOSE, tmp_path / "high"), REQUEST)
+    two = plan(read_small(turned, tmp_path / "low"), replace(REQUEST, better="low"))
+    assert two.summary == one.summary
+    assert [case.scores for case in two.conference.cases] == [case.scores for case in one.conference.cases]
 
 
 def test_an_older_folder_is_told_what_came_after_it(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
