@@ -48,21 +48,33 @@ class SmallConference:
         rows[index] = (paper, reviewer or old_reviewer, score or old_score)
         return replace(self, reviews=tuple(rows))
 
+    def with_tracks(self, tracks: dict[str, str]) -> SmallConference:
+        """The reviews with a column that says in which track each paper is."""
+        header, *rows = self.reviews
+        return replace(self, reviews=((*header, "track"), *((*row, tracks.get(row[0], "")) for row in rows)))
+
     @property
     def canaries(self) -> list[str]:
         return [row[0] for row in self.reviewers[1:]]
 
 
 def small_conference(
-    seed: int = 4, papers: int = 6, pool: int = 4, reviews: int = 2, reviewers: int = 8, noise: float = 0.5
+    seed: int = 4,
+    papers: int = 6,
+    pool: int = 4,
+    reviews: int = 2,
+    reviewers: int = 8,
+    noise: float = 0.5,
+    spread: float = 1.0,
 ) -> SmallConference:
+    """Papers of qualities N(0, spread^2): the closer they are, the more decisions are open."""
     rng = np.random.default_rng(seed)
     ids = [f"canary-{rng.integers(10**9):09d}" for _ in range(reviewers)]
     slope, offset = np.exp(rng.normal(0, 0.5, reviewers)), rng.normal(0, 1.5, reviewers)
     table: list[tuple[str, ...]] = [("paper", "reviewer", "score")]
     pools: list[tuple[str, ...]] = [("paper", "reviewer", "probability")]
     for index in range(papers):
-        paper, quality = f"p{index:02d}", rng.normal()
+        paper, quality = f"p{index:02d}", spread * rng.normal()
         candidates = rng.choice(reviewers, pool, replace=False)
         for j in candidates[:reviews]:
             score = slope[j] * quality + offset[j] + noise * rng.normal()
@@ -104,7 +116,8 @@ def drawn(
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
     """The command line that decides the conference in `folder`."""
     files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    rate = [] if "--accept-rate" in more or "--bar" in more else ["--accept-rate", "0.4"]
+    given = {"--accept-rate", "--accept", "--bar"} & {*more}
+    rate = [] if given else ["--accept-rate", "0.4"]
     return ["decide", str(folder / "reviews.csv"), *files, *rate, "--key", str(key), "--out", str(out), *more]
 
 

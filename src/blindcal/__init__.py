@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from blindcal.decisions.coins import make_key as make_key
     from blindcal.decisions.deciding import decide as decide
     from blindcal.decisions.releases import Outcome as Outcome
+    from blindcal.decisions.selecting import select as select
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError
@@ -67,6 +68,7 @@ _ROOMS = {
     "plan": "plans.plans",
     "make_key": "decisions.coins",
     "decide": "decisions.deciding",
+    "select": "decisions.selecting",
     "Outcome": "decisions.releases",
     "audit": "audits.adversaries",
     "play": "audits.adversaries",

@@ -21,6 +21,7 @@ from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger
 from blindcal.decisions.releases import release
+from blindcal.decisions.selections import ranked_again
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
@@ -30,6 +31,7 @@ from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
 REQUEST = Request(Guarantee(), accept_rate=0.4)
+EXACTLY = Request(Guarantee(), accept=6, wait_list=2)
 BUDGET = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
 Forgery = Callable[[Draft], Draft]
 
@@ -86,6 +88,7 @@ RECORD = {
     "bar": 0.123,
     "price": 0.5,
     "commitment": "00" * 32,
+    "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
 }
@@ -106,6 +109,64 @@ def test_every_field_of_a_record(tmp_path: Path, honest: tuple[Conference, Truth
 def test_every_field_of_a_record_is_forged_above() -> None:
     """Papers have tests of their own; another version is told in a note."""
     assert {one.name for one in fields(Record)} == {*RECORD, "papers", "made_with"}
+
+
+@pytest.mark.parametrize("made_with", [None, "planner 0"])
+def test_an_honest_list_passes(
+    tmp_path: Path, honest: tuple[Conference, Truth], made_with: str | None
+) -> None:
+    """Also one that another version made, whose standings are then its own."""
+
+    def elsewhere(made: Draft) -> Draft:
+        return replace(made, record=replace(made.record, made_with=made_with or made.record.made_with))
+
+    report(forged(tmp_path, listed(honest), EXACTLY, elsewhere))
+
+
+def listed(honest: tuple[Conference, Truth]) -> tuple[Conference, Truth]:
+    conference, truth = honest
+    return assemble(conference.cases, 6 / 16, None), truth
+
+
+LISTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "one more": lambda s: {**s, "accept": 7},
+    "a longer wait list": lambda s: {**s, "wait_list": 3},
+    "no cut": lambda s: {**s, "cuts": {"": [None, None]}},
+    "the cut of the wait list": lambda s: {**s, "cuts": {"": [s["cuts"][""][1], s["cuts"][""][1]]}},
+    "a better cut": lambda s: {**s, "cuts": {"": [["0.999999999", "9", "p00"], s["cuts"][""][1]]}},
+    "cuts of another release": lambda s: {**s, "ranked": 0},
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+    """With the public files that follow from it: who was accepted must follow from the private decisions."""
+
+    def forge(made: Draft) -> Draft:
+        assert made.record.selection is not None
+        record = replace(made.record, selection=LISTS[name](dict(made.record.selection)))
+        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+
+    with pytest.raises(VerificationError, match="number accepted"):
+        report(forged(tmp_path, listed(honest), EXACTLY, forge))
+
+
+@pytest.mark.parametrize("made_with", [None, "planner 0"])
+def test_standings_that_were_made_up(
+    tmp_path: Path, honest: tuple[Conference, Truth], made_with: str | None
+) -> None:
+    """A paper raised to the top by its recorded standing, and the list ranked by it."""
+
+    def forge(made: Draft) -> Draft:
+        first, *rest = made.record.papers
+        standings = [[chance, 0.999, *more] for chance, _, *more in first.figures["standings"]]
+        raised = replace(first, figures={**first.figures, "standings": standings})
+        record = ranked_again(replace(made.record, papers=(raised, *rest)))
+        record = replace(record, made_with=made_with or record.made_with)
+        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+
+    with pytest.raises(VerificationError, match="claims and figures"):
+        report(forged(tmp_path, listed(honest), EXACTLY, forge))
 
 
 PAPER: dict[str, Callable[[PaperRecord], Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -35,9 +36,10 @@ def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int =
     return rows, parameters, pools
 
 
-def _reviews(rows) -> Reviews:
+def _reviews(rows, tracks: dict[str, str] | None = None) -> Reviews:
     paper, reviewer, score = zip(*rows, strict=True)
-    return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+    more = {} if tracks is None else {"track": [tracks[one] for one in paper]}
+    return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score, **more})
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.25, 0.6])
@@ -60,6 +62,44 @@ def test_raw_decisions_are_the_top_share_by_mean_score_and_ties_are_ties():
         assert conference.raw_accept == tuple(expected)
     renamed = [({"c": "d", "d": "c"}.get(paper, paper), who, score) for paper, who, score in rows]
     assert _five(renamed, 0.4).raw_accept == _five(rows, 0.4).raw_accept
+
+
+def test_each_track_is_prepared_as_a_conference_of_its_own():
+    """Its bar and raw decisions; the order of the papers is that of them all, and a given bar stays."""
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5))
+    tracks = {paper: ("main", "short", "main")[int(paper[1:]) % 3] for paper in pools}
+    both = _reviews(rows, tracks)
+    conference = prepare(both, parameters, pools, accept_rate={"main": 0.3, "short": 0.6})
+    assert [case.paper for case in conference.cases] == sorted(pools)
+    assert {case.paper: case.track for case in conference.cases} == tracks
+    found = dict(zip(conference.cases, conference.raw_accept, strict=True))
+    for track, rate in (("main", 0.3), ("short", 0.6)):
+        mine = [row for row in rows if tracks[row[0]] == track]
+        alone = prepare(_reviews(mine), parameters, pools, accept_rate=rate)
+        assert conference.bar[track] == alone.bar
+        parts = [(case, raw) for case, raw in found.items() if case.track == track]
+        assert tuple(replace(case, track="") for case, _ in parts) == alone.cases
+        assert tuple(raw for _, raw in parts) == alone.raw_accept
+    again = prepare(both, parameters, pools, bar={**conference.bar, "demo": 0.75})
+    assert (again.cases, again.bar) == (conference.cases, {**conference.bar, "demo": 0.75})
+    whole = prepare(both, parameters, pools, accept_rate=0.3)
+    assert whole == prepare(_reviews(rows), parameters, pools, accept_rate=0.3)
+
+
+def test_a_paper_in_no_track_that_has_a_bar_is_refused():
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5), papers=5)
+    tracks = {"p00": "main", "p01": "main", "p02": "demo", "p03": "demo", "p04": ""}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows, tracks), parameters, pools, bar={"main": 0.3})
+    assert [(p.column, p.found) for p in caught.value.problems] == [
+        ("track", "another one for 2 papers"),
+        ("track", "none for 1 paper"),
+    ]
+    with pytest.raises(InputError, match="none for 5 papers"):
+        prepare(_reviews(rows), parameters, pools, bar={"main": 0.3})
+    for bad in ({"main": 1.0}, {"main": 0.0}):
+        with pytest.raises(InputError, match="accept rate must be between 0 and 1"):
+            prepare(_reviews(rows, dict.fromkeys(pools, "main")), parameters, pools, accept_rate=bad)
 
 
 def _five(rows, rate: float) -> Conference:

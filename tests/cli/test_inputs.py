@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cli.inputs import guarantee_of, levels, loaded
+from blindcal.cli.inputs import guarantee_of, levels, loaded, papers
 from blindcal.cli.strangers import NAME
 from blindcal.errors import InputError
 from blindcal.policies.guarantees import Guarantee
@@ -107,6 +107,26 @@ def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
         levels(text)
     assert str(caught.value).startswith("--grid must")
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (None, None),
+        ("50", 50),
+        ("0050", 50),
+        ("main=40,short=10", {"main": 40, "short": 10}),
+        (" main = 40 , a=b=3", {"main": 40, "a=b": 3}),
+    ],
+)
+def test_papers_are_a_number_or_one_for_each_track(text: str | None, number: object) -> None:
+    assert papers("--accept", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-3", "1e3", "3.0", "1_0", "40,10", "٣", "main=", "main=-1", "=3"])
+def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None:
+    with pytest.raises(InputError, match="main=40,short=10"):
+        papers("--accept", text)
 
 
 def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_path: Path) -> None:

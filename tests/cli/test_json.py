@@ -83,6 +83,19 @@ def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureF
         assert json.loads(said.out)["verified"] is False if command is verify else said.out == ""
 
 
+def test_a_list_is_one_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, key = small.write(Path("in")), with_key(Path("key.bin"))
+    assert run(arguments(folder, key, Path("out"), "--accept", "2")) == 0
+    capsys.readouterr()
+    select = ["select", "out", "--key", "key.bin", "--out", "new", "--json", "--accept"]
+    assert run([*select, "3"]) == 0
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["how"], said.err) == ("selected", "")
+    assert run([*select, "9"]) == 2
+    said = capsys.readouterr()
+    assert (json.loads(said.err).keys(), said.out) == ({"error"}, "")
+
+
 def test_what_was_noted_before_an_error_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
     def noted(*_: object, **__: object) -> int:
         console.note("something")
@@ -104,4 +117,4 @@ def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:
 
 def test_every_command_is_tried() -> None:
     names = {command.name for command in app.registered_commands}
-    assert names == {*CASES, "plan", "decide", "verify"}
+    assert names == {*CASES, "plan", "decide", "select", "verify"}

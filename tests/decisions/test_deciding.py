@@ -76,7 +76,7 @@ def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "reason alone": ({"reason": "why"}, InputError, "`reason` goes with `amend`"),
     "amend nothing": ({"amend": True, "reason": "x"}, InputError, "there is no release to amend"),
-    "no rate": ({"request": Request(Guarantee())}, InputError, "give either `accept_rate` or `bar`"),
+    "no rate": ({"request": Request(Guarantee())}, InputError, "give one of `accept_rate`"),
     "full calibration": (
         {"request": Request(Guarantee("none", epsilon=None), accept_rate=0.4)},
         InputError,

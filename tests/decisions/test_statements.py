@@ -15,10 +15,20 @@ from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import with_texts
 from blindcal.decisions.records import PaperRecord, open_ledger
 from blindcal.decisions.releases import release
-from blindcal.decisions.statements import claim_json, claim_of, decisions_text, stated_epsilon
+from blindcal.decisions.statements import (
+    Listing,
+    claim_json,
+    claim_of,
+    decisions_text,
+    figures_json,
+    figures_of,
+    stated_epsilon,
+)
 from blindcal.plans import requests
 from blindcal.plans.certificates import Claim
+from blindcal.plans.figures import Figures, Standing
 from blindcal.plans.papers import plan_conference
+from blindcal.plans.quotas import Quota
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
@@ -40,6 +50,39 @@ def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
         "e,reject,accept,lower",
         "f,reject,reject,leave",
     ]
+
+
+def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
+    def record(paper: str, raw: float, track: str = "") -> PaperRecord:
+        public = {"track": track} if track else {}
+        return PaperRecord(paper, 1, (), None, public, (), 0, ("1", "2"), True, raw, "", {})
+
+    words, waiting = ["accept", "wait list", "reject", "wait list", "wait list"], ["", 1, "", 3, 2]
+    raws = (0.0, 1.0, 0.5, 0.0, 0.5)
+    papers = [record(name, raw) for name, raw in zip("abcde", raws, strict=True)]
+    assert decisions_text(papers, Listing(Quota(1, 3), words, waiting, ())).splitlines() == [
+        "paper,decision,raw_decision,advice,wait_list",
+        "a,accept,reject,raise,",
+        "b,wait list,accept,lower,1",
+        "c,reject,tie,reject,",
+        "d,wait list,reject,leave,3",
+        "e,wait list,tie,wait list,2",
+    ]
+    nobody = Listing(Quota({"x": 1}), ["accept"], [""], ())
+    assert decisions_text([record("a", 0.0, "x")], nobody).splitlines() == [
+        "paper,decision,raw_decision,advice,track",
+        "a,accept,reject,raise,x",
+    ]
+
+
+def test_figures_come_back_from_a_record_as_they_were():
+    figures = Figures(
+        0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, (Standing(0.1, 0.2, 0.3, 0.4), Standing(0.9, 0.8, 0, 1))
+    )
+    for one in (figures, replace(figures, standings=None)):
+        record = json.loads(json.dumps(figures_json(one)))
+        assert figures_of(replace(PAPER, figures=record)) == one
+    assert figures_json(replace(figures, standings=None)).keys() == {"numbers"}
 
 
 @given(st.floats(0.0, 50.0), st.none() | st.floats(0.0, 50.0))

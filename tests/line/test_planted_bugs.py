@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,14 @@ pytest.importorskip("typer")
 
 from blindcal.beliefs import inputs
 from blindcal.cli import console, run
-from blindcal.decisions import coins, drafts, records, releases, statements
+from blindcal.decisions import coins, drafts, records, releases, selections, statements
 from blindcal.decisions.coins import Key, toss
+from blindcal.decisions.facts import coin_facts, public_facts
+from blindcal.decisions.histories import Past
 from blindcal.plans import certificates, exact
 from blindcal.plans import papers as plans
 from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.listings import Rank, rank
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from oracles import Oracle, agree, keeps
@@ -76,6 +79,9 @@ def caught_by(check: Check) -> Callable[[Plant], Plant]:
             "amendment_from_the_scores_alone",
             "number_format_tosses_again",
             "probability_in_the_public_table",
+            "list_ranked_by_the_true_reviewers",
+            "private_decisions_published",
+            "number_accepted_in_the_coins",
         ]
     ),
 )
@@ -294,6 +300,31 @@ def public_table_holds_decisions_only(folder: Path) -> None:
     assert all(set(line.split(",")[1:]) <= words for line in table.splitlines()[1:])
 
 
+def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
+    """Whoever wrote the reviews: where the private decisions are the same, so is the list, of 3 papers."""
+    small = small_conference(seed=8, papers=6, noise=1.0, spread=0.3)
+    conference, truth = loaded(small.write(folder / "in"), rate=0.5)
+    request = Request(Guarantee("average", epsilon=None), accept=3)
+    plans_, _ = plans.plan_conference(conference, request.guarantee)
+    lists: dict[tuple[bool, ...], set[str]] = {}
+    for number, who in product(range(20), (truth, {paper: one[::-1] for paper, one in truth.items()})):
+        past = Past(records.Ledger(folder, Key(bytes([number]) * 32), ()))
+        made = drafts.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
+        lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
+        assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3
+    assert {len(texts) for texts in lists.values()} == {1}
+
+
+def another_number_tosses_no_coin(folder: Path) -> None:
+    conference, truth = loaded(small_conference().write(folder / "in"), rate=0.5)
+    case, facts = conference.cases[0], []
+    for accept in (3, 4):
+        request = Request(Guarantee(), accept=accept)
+        given = request, 1, case.paper, public_facts(case), truth[case.paper], case.bar, None
+        facts.append(KEY.stamp("coin", coin_facts(*given)))
+    assert facts[0] == facts[1]
+
+
 # Bugs
 
 
@@ -486,7 +517,29 @@ class _WithText(float):
 def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
     real = drafts.decisions_text
 
-    def telling(papers: Sequence[records.PaperRecord]) -> str:
-        return real(papers).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
+    def telling(papers: Sequence[records.PaperRecord], *more: Any) -> str:
+        return real(papers, *more).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
 
     patch.setattr(drafts, "decisions_text", telling)
+
+
+@caught_by(lists_follow_from_the_private_decisions_alone)
+def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
+    """Full calibration for the last places."""
+
+    def true_rank(paper: records.PaperRecord) -> Rank:
+        return rank(paper.paper, [0.0], float(statements.probability_of(paper)))
+
+    patch.setattr(selections, "own_rank", true_rank)
+
+
+@caught_by(lists_follow_from_the_private_decisions_alone)
+def private_decisions_published(patch: pytest.MonkeyPatch) -> None:
+    real = drafts.decisions_text
+    patch.setattr(drafts, "decisions_text", lambda papers, *_: real(papers))
+
+
+@caught_by(another_number_tosses_no_coin)
+def number_accepted_in_the_coins(patch: pytest.MonkeyPatch) -> None:
+    real = Request.settings.fget
+    patch.setattr(Request, "settings", property(lambda self: {**real(self), "accept": self.accept}))

@@ -9,7 +9,7 @@ import pytest
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.cases import Sample
-from blindcal.plans.figures import evidence, expected_figures, success_by_slot
+from blindcal.plans.figures import Standing, evidence, expected_figures, success_by_slot
 from papers import random_paper
 
 CASES = [(seed, candidates, reviews) for seed, (candidates, reviews) in enumerate(((4, 1), (4, 2), (5, 3)))]
@@ -66,6 +66,33 @@ def test_figures_are_sums_over_all_tuples(seed: int, candidates: int, reviews: i
     weight = belief.weight if factor is None else belief.weight * factor.astype(float)
     full = named(belief, (favor >= 0.5).astype(float), weight / weight.sum())
     assert figures.success_fully_calibrated == pytest.approx(sum(full), abs=1e-14)
+
+
+@pytest.mark.parametrize(("seed", "candidates", "reviews"), CASES)
+@pytest.mark.parametrize("revealed", [False, True])
+def test_standings_are_sums_over_all_tuples(seed: int, candidates: int, reviews: int, revealed: bool) -> None:
+    """After each decision: its chance, whether the paper is good, and on which side the evidence is."""
+    rng = np.random.default_rng(seed)
+    belief = random_paper(rng, candidates, reviews)
+    accept = np.where(rng.random(belief.weight.size) < 0.3, 0.0, rng.random(belief.weight.size))
+    factor = rng.integers(1, 9, belief.weight.size).astype(object) if revealed else None
+    weight = belief.weight if factor is None else belief.weight * factor.astype(float)
+    weight = weight / weight.sum()
+    found = expected_figures(belief, accept, 1.0, factor).standings
+    assert found is not None
+    for standing, chance in zip(found, (1 - accept, accept), strict=True):
+        rows = list(zip(weight.tolist(), chance.tolist(), belief.favor.tolist(), strict=True))
+        total = sum(w * p for w, p, _ in rows)
+        assert standing.chance == pytest.approx(total, abs=1e-12)
+        assert standing.favor == pytest.approx(sum(w * p * f for w, p, f in rows) / total, abs=1e-12)
+        for side, stated in ((1, standing.evidence_for), (-1, standing.evidence_against)):
+            part = sum(w * p for w, p, f in rows if side * (f - 0.5) > 0)
+            assert stated == pytest.approx(part / total, abs=1e-12)
+
+
+def test_a_decision_that_cannot_happen_says_nothing() -> None:
+    standings = expected_figures(Belief([0.75, 0.25], [0.5, 0.0]), np.array([1.0, 1.0]), 1.0).standings
+    assert standings == (Standing(0.0, 0.375, 0.0, 0.0), Standing(1.0, 0.375, 0.0, 0.25))
 
 
 def test_a_table_that_beats_a_rounded_bound_has_no_gap() -> None:

@@ -16,7 +16,7 @@ from blindcal.errors import InputError
 from blindcal.plans.plans import plan
 from blindcal.plans.requests import Request, recorded_request
 from blindcal.policies.guarantees import Guarantee
-from small_conferences import small_conference
+from small_conferences import read_small, small_conference
 
 REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
 LIMITS = {
@@ -67,9 +67,13 @@ def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"accept_rate": None}, "give either `accept_rate` or `bar`$"),
-        ({"bar": 0.0}, "give either `accept_rate` or `bar`, not both"),
-        ({"bar": 0.0, "accept_rate": 0.0}, "not both"),
+        ({"accept_rate": None}, "give one of `accept_rate`, `accept` and `bar`$"),
+        ({"bar": 0.0}, "give only one of `accept_rate`, `accept` and `bar`"),
+        ({"bar": 0.0, "accept_rate": 0.0}, "give only one of"),
+        ({"accept": 3}, "give only one of"),
+        ({"wait_list": 3}, "`wait_list` goes with `accept`"),
+        ({"accept": 0, "accept_rate": None}, "`accept` must be whole numbers of at least 1"),
+        ({"accept": 0.25, "accept_rate": None}, "`accept` must be whole numbers"),
         ({"conference": ""}, "`conference` must not be empty"),
         ({"better": "up"}, "better.*found 'up'"),
     ],
@@ -125,3 +129,27 @@ def test_arguments_in_the_wrong_place_are_named(tmp_path: Path) -> None:
             plan(inputs, wrong)
         with pytest.raises(InputError, match=f"request must be a Request, found {type(other).__name__}"):
             decide(inputs, wrong, tmp_path / "key.bin", tmp_path / "out")
+
+
+def test_how_many_papers_exactly_is_no_setting_and_comes_back_from_a_selection() -> None:
+    request = Request(Guarantee(), "c", accept={"main": 3}, wait_list={"main": 1}).checked()
+    assert request.settings == Request(Guarantee(), "c").settings
+    assert {request.settings["accept_rate"], request.settings["bar"]} == {None}
+    selection = {"accept": {"main": 3}, "wait_list": {"main": 1}, "cuts": {}, "ranked": 1}
+    assert recorded_request("c", request.settings, selection) == request
+    assert recorded_request("c", REQUEST.settings) == replace(REQUEST, conference="c")
+
+
+def test_a_number_of_papers_sets_the_bar_by_its_share(tmp_path: Path) -> None:
+    tracks = {f"p{i:02d}": "short" if i < 2 else "main" for i in range(6)}
+    inputs = read_small(small_conference().with_tracks(tracks), tmp_path)
+    three, half = Request(Guarantee(), accept=3), Request(Guarantee(), accept_rate=0.5)
+    assert three.prepared(inputs) == half.prepared(inputs)
+    apart, _ = Request(Guarantee(), accept={"main": 1, "short": 1}).prepared(inputs)
+    assert apart == inputs.prepared(accept_rate={"main": 0.25, "short": 0.5})[0]
+    frozen, _ = three.prepared(inputs, 0.125)
+    assert {case.bar for case in frozen.cases} == {0.125} == {frozen.bar}
+    kept, _ = Request(Guarantee(), accept={"main": 4, "short": 2}).prepared(
+        inputs, {"main": 0.5, "short": 1.0}
+    )
+    assert {case.track: case.bar for case in kept.cases} == {"main": 0.5, "short": 1.0}

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, isclose
+from math import fsum, inf, isclose
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ import numpy as np
 
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference, Truth
+from blindcal.beliefs.conferences import Conference, Level, Truth, level_of
 from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record
+from blindcal.decisions.selections import ranked_again
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
@@ -34,6 +35,7 @@ from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.figures import expected_figures
 from blindcal.plans.papers import PaperPlan, weights_digest
 from blindcal.plans.promises import at_most, worst
+from blindcal.plans.quotas import shares
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
@@ -51,6 +53,7 @@ _RECORD = {
     "bar": "bar and price",
     "price": "bar and price",
     "commitment": "commitment",
+    "selection": "number accepted",
     "decisions": "public files follow from the record",
     "certificate": "public files follow from the record",
 }
@@ -102,7 +105,7 @@ _ALWAYS = frozenset(
         "decided_again",
     ]
 )
-Prepare = Callable[[Sequence[PaperCase], float | None, float | None], Conference]
+Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
 """Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
 
 
@@ -131,7 +134,8 @@ def checks_of(
     places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
     if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
-    same = input_stamp(ledger.key, conference, truth, request) == ledger.releases[places[-1]].input
+    frozen = with_bar(conference, past.record(places[-1]).bar)
+    same = input_stamp(ledger.key, frozen, truth, request) == ledger.releases[places[-1]].input
     other = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [Check("input is the one that was decided", 1, int(not same), other)]
     for place in places:
@@ -157,8 +161,14 @@ def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conferenc
     record = past.record(place)
     request, first = record.request, record.release == 1
     cases = [recorded_case(paper, record.bar) for paper in record.papers]
-    rate, bar = (request.accept_rate, request.bar) if first else (None, record.bar)
+    rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
     return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
+    """The share of these papers that was requested, or that the number requested is."""
+    quota = request.quota
+    return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
 
 
 def _release(
@@ -167,11 +177,11 @@ def _release(
     """Make one release again and compare it."""
     stored, before, tables = past.record(place), past.before(place), past.tables(place)
     derived = conference.bar
-    conference = _with_bar(conference, stored.bar)
-    again = partial(draft, conference, truth, stored.request, before, reason=stored.reason)
+    conference = with_bar(conference, stored.bar)
+    again = partial(draft, conference, truth, stored.request.checked(), before, reason=stored.reason)
     made = again(planner=planner)
     elsewhere = _elsewhere(stored, made.record)
-    wrong_bar = derived != stored.bar and not (elsewhere and _near_bar(stored, conference, derived))
+    wrong_bar = derived != stored.bar and not (elsewhere and _near_bar(stored.bar, conference, derived))
     compared = again(planner=_replaying(stored, tables)) if elsewhere else made
     name, note = f"release {stored.release}", "planned by another version or kind of machine" * elsewhere
     for what, (items, failed) in _compared(
@@ -182,17 +192,33 @@ def _release(
         yield from _as_good(name, stored, made, compared, tables)
 
 
-def _with_bar(conference: Conference, bar: float) -> Conference:
-    return replace(conference, bar=bar, cases=tuple(replace(case, bar=bar) for case in conference.cases))
+def with_bar(conference: Conference, bar: Level) -> Conference:
+    cases = tuple(replace(case, bar=level_of(bar, case.track)) for case in conference.cases)
+    return replace(conference, bar=bar, cases=cases)
 
 
-def _near_bar(stored: Record, conference: Conference, derived: float) -> bool:
-    """Whether a bar of another version is nearly the one of today, or does nearly what was requested."""
-    if abs(derived - stored.bar) <= _NEAR_BAR:
+def _apart(one: Level, other: Level) -> float:
+    """How far two bars are from each other; those of other tracks, infinitely far."""
+    if not isinstance(one, Mapping) and not isinstance(other, Mapping):
+        return abs(one - other)
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping) or one.keys() != other.keys():
+        return inf
+    return max(abs(one[track] - other[track]) for track in one)
+
+
+def _near_bar(stored: Level, conference: Conference, derived: Level) -> bool:
+    """Whether a bar of another version is nearly the one of today, or does nearly what was requested, in
+    every track that has one."""
+    if _apart(derived, stored) <= _NEAR_BAR:
         return True
-    rate, papers = conference.accept_rate, len(conference.cases)
-    share = bar_of(conference.cases, None, stored.bar)[1]
-    return rate is not None and abs(share - rate) <= _NEAR_SHARE + _PART / papers
+    if conference.accept_rate is None or isinstance(derived, Mapping) != isinstance(stored, Mapping):
+        return False
+    for track in {case.track for case in conference.cases}:
+        cases = [case for case in conference.cases if case.track == track]
+        rate, share = level_of(conference.accept_rate, track), bar_of(cases, None, level_of(stored, track))[1]
+        if abs(share - rate) > _NEAR_SHARE + _PART / len(cases):
+            return False
+    return True
 
 
 def _elsewhere(stored: Record, made: Record) -> bool:
@@ -249,7 +275,9 @@ def _compared(
         found[name][1] += wrong
 
     # What is said in public follows from the record also where that only nearly agrees.
-    whole = with_texts(replace(made.record, papers=stored.papers), ledger) if elsewhere else made.record
+    whole = made.record
+    if elsewhere:
+        whole = with_texts(ranked_again(replace(made.record, papers=stored.papers)), ledger)
     for name, told in _RECORD.items():
         same = _same_text if elsewhere and name == "certificate" else operator.eq
         wrong = not same(getattr(stored, name), getattr(whole, name))
@@ -284,6 +312,9 @@ def _same_text(stored: str, made: str) -> bool:
 
 def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
     one, other = getattr(stored, name), getattr(made, name)
+    if name == "figures":
+        # Records of older versions have no standings.
+        other = {part: value for part, value in other.items() if part in one or part != "standings"}
     if not elsewhere:
         return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     return name == "weights" or _close(one, other)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from blindcal.audits.comparisons import Check, checks_of, report
+from blindcal.audits.comparisons import Check, checks_of, report, with_bar
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
@@ -85,12 +85,8 @@ def verify(
     ledger, record = latest(key, conference)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
-    loaded, truth = inputs.prepared(
-        accept_rate=request.accept_rate if first else None,
-        bar=request.bar if first else record.bar,
-        better=request.better,
-        workers=workers,
-        progress=progress,
+    loaded, truth = request.prepared(
+        inputs, None if first else record.bar, workers=workers, progress=progress
     )
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", 2 * len(loaded.cases)) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
@@ -107,6 +103,6 @@ def verify(
 
 
 def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
-    stamp = input_stamp(ledger.key, conference, truth, record.request)
+    stamp = input_stamp(ledger.key, with_bar(conference, record.bar), truth, record.request)
     past = ledger.of(record.conference)[:-1]
     return tuple(release.number for release in past if release.input == stamp)

@@ -46,8 +46,9 @@ class PaperCase:
     (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
     expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
     noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
-    where scores are not rounded. `most_listed` and `promise` are no facts about the paper: where there are
-    more tuples than that, they are summed up, in the way that suits this guarantee best.
+    where scores are not rounded. `track` is empty unless each track has a bar of its own. `most_listed` and
+    `promise` are no facts about the paper: where there are more tuples than that, they are summed up, in the
+    way that suits this guarantee best.
     """
 
     paper: str
@@ -57,6 +58,7 @@ class PaperCase:
     parameters: tuple[tuple[float, ...], ...]
     bar: float
     grid: tuple[float, ...] | None = None
+    track: str = field(default="", kw_only=True)
     most_listed: int = field(default=MOST_LISTED, kw_only=True, repr=False)
     promise: Promise = field(default=Promise(), kw_only=True, repr=False)
 

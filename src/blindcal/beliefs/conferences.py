@@ -55,6 +55,9 @@ Parameters = Mapping[str, tuple[float, ...]]
 Truth = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
 
+Level = float | Mapping[str, float]
+"""One number for the conference, or one for each track."""
+
 _POOL_RULE = "must have a pool for a paper that has reviews"
 _SWAPPED = "the columns paper and reviewer look swapped"
 _UNLIKE = "emails in one file and names in the other?"
@@ -76,12 +79,12 @@ class Conference:
     """The public side of a conference: one case per paper, sorted by paper id, and the bar.
 
     `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
-    at the line have the share of them that fits.
+    at the line have the share of them that fits. Bar and accept rate may differ from track to track.
     """
 
     cases: tuple[PaperCase, ...]
-    bar: float
-    accept_rate: float | None
+    bar: Level
+    accept_rate: Level | None
     raw_accept: tuple[float, ...]
 
 
@@ -90,8 +93,8 @@ def prepare(
     parameters: Parameters,
     pools: Pools,
     *,
-    accept_rate: float | None = None,
-    bar: float | None = None,
+    accept_rate: Level | None = None,
+    bar: Level | None = None,
     sources: Sources | None = None,
     workers: int = 1,
     advance: Callable[[int], None] | None = None,
@@ -99,20 +102,21 @@ def prepare(
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
     Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
-    average over the public belief; or give `bar` in units of quality. Scores count as rounded where the
-    reviews declare a grid. `sources` names the files for the messages; `advance(n)` is called as papers are
-    weighed.
+    average over the public belief; or give `bar` in units of quality. With one number for each track of the
+    reviews, each track has a bar of its own. Scores count as rounded where the reviews declare a grid.
+    `sources` names the files for the messages; `advance(n)` is called as papers are weighed.
     """
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
     if accept_rate is not None:
-        strictly_within("accept rate", accept_rate, 0.0, 1.0)
+        strictly_within("accept rate", _values(accept_rate), 0.0, 1.0)
     if bar is not None:
-        numbers("bar", bar)
+        numbers("bar", _values(bar))
     _check(reviews, parameters, pools, sources)
+    tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
     grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
     cases = [
-        _case(paper, scores, pools[paper], parameters, 0.0 if bar is None else bar, grid)
+        _case(paper, scores, pools[paper], parameters, tracks[paper], grid)
         for paper, scores in _scores(reviews).items()
     ]
     return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
@@ -120,16 +124,89 @@ def prepare(
 
 def assemble(
     cases: Sequence[PaperCase],
-    accept_rate: float | None,
-    bar: float | None,
+    accept_rate: Level | None,
+    bar: Level | None,
     *,
     workers: int = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
-    """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""
+    """Cases with their bar, given or chosen for the accept rate, and the raw decisions; track by track where
+    each has its own."""
+    if isinstance(accept_rate, Mapping) or isinstance(bar, Mapping):
+        return _track_by_track(cases, accept_rate, bar, workers=workers, advance=advance)
     height, share = bar_of(cases, accept_rate, bar, workers=workers, advance=advance)
     cases = [replace(case, bar=height) for case in cases]
     return Conference(tuple(cases), height, accept_rate, _raw(cases, share))
+
+
+def _track_by_track(
+    cases: Sequence[PaperCase],
+    accept_rate: Level | None,
+    bar: Level | None,
+    *,
+    workers: int,
+    advance: Callable[[int], None] | None,
+) -> Conference:
+    """Every track as a conference of its own, and the papers of all of them in their order."""
+    parts = {
+        track: assemble(
+            [case for case in cases if case.track == track],
+            None if accept_rate is None else level_of(accept_rate, track),
+            None if bar is None else level_of(bar, track),
+            workers=workers,
+            advance=advance,
+        )
+        for track in sorted({case.track for case in cases})
+    }
+    found = {
+        case.paper: (case, raw)
+        for part in parts.values()
+        for case, raw in zip(part.cases, part.raw_accept, strict=True)
+    }
+    chosen, raws = zip(*(found[case.paper] for case in cases), strict=True)
+    # A track without papers keeps its bar.
+    kept = dict(bar) if isinstance(bar, Mapping) else {}
+    bars = {**kept, **{track: level_of(part.bar, track) for track, part in parts.items()}}
+    return Conference(chosen, bars, accept_rate, raws)
+
+
+def level_of(level: Level, track: str) -> float:
+    """The number of one track.
+
+    >>> level_of(0.5, "main"), level_of({"main": 0.5, "short": 0.75}, "short")
+    (0.5, 0.75)
+    """
+    return level[track] if isinstance(level, Mapping) else level
+
+
+def _values(level: Level) -> list[float]:
+    return list(level.values()) if isinstance(level, Mapping) else [level]
+
+
+def _tracks(reviews: Reviews, level: Level | None, sources: Sources | None) -> dict[str, str]:
+    """The track of each paper, where each of them has a level of its own; else none."""
+    if not isinstance(level, Mapping):
+        return dict.fromkeys(reviews.papers, "")
+    found = tracks_of(reviews)
+    file = "reviews" if sources is None else sources.reviews
+    strange = Counter("another one" if track else "none" for track in found.values() if track not in level)
+    rule = f"must be one of those that papers are accepted in ({', '.join(level)})"
+    if strange:
+        raise refuse(
+            [
+                Problem(file, None, "track", rule, f"{what} for {count(papers, 'paper')}")
+                for what, papers in strange.items()
+            ]
+        )
+    return found
+
+
+def tracks_of(reviews: Reviews) -> dict[str, str]:
+    """The track of each paper, as its reviews say; empty where they do not."""
+    if reviews.track is None:
+        return dict.fromkeys(reviews.papers, "")
+    names = (*reviews.tracks, "")
+    return {reviews.papers[p]: names[t] for p, t in zip(reviews.paper, reviews.track, strict=True)}
 
 
 def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
@@ -158,7 +235,7 @@ def _case(
     scores: tuple[float, ...],
     pool: Mapping[str, float],
     parameters: Parameters,
-    bar: float,
+    track: str,
     grid: tuple[float, ...] | None,
 ) -> PaperCase:
     names = sorted(pool)
@@ -171,8 +248,9 @@ def _case(
         candidates=tuple(name for name, _ in kept),
         inclusion=tuple(chance for _, chance in kept),
         parameters=tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
-        bar=bar,
+        bar=0.0,
         grid=grid,
+        track=track,
     )
 
 

@@ -14,6 +14,7 @@ from blindcal.assignments.pools import EVERYONE, OUTSIDER, Pools, pools_of
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import (
     Conference,
+    Level,
     Parameters,
     Sources,
     Truth,
@@ -41,13 +42,14 @@ class Inputs:
     def prepared(
         self,
         *,
-        accept_rate: float | None = None,
-        bar: float | None = None,
+        accept_rate: Level | None = None,
+        bar: Level | None = None,
         better: str = "high",
         workers: int = 1,
         progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
-        """The public side, with a bar that is given or accepts that share; and the true reviewers."""
+        """The public side, with a bar (or one for each track) that is given or accepts that share; and the
+        true reviewers."""
         reviews = upright_reviews(self.reviews, better)
         papers = len(reviews.papers)
         with progress(f"weighing {count(papers, 'paper')}", papers) as advance:

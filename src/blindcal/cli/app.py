@@ -19,6 +19,7 @@ from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
+from blindcal.cli.select import select
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
 
@@ -67,5 +68,6 @@ app.command("fit", cls=Once)(fit)
 app.command("key", cls=Once)(key)
 app.command("plan", cls=Once)(plan)
 app.command("decide", cls=Once)(decide)
+app.command("select", cls=Once)(select)
 app.command("verify", cls=Once)(verify)
 app.command("demo", cls=Once)(demo)

@@ -37,6 +37,7 @@ _NOTICEABLE = 5e-4
 
 # Arguments that messages of the core name, and that are options here.
 _ARGUMENTS = [
+    "accept",
     "accept_rate",
     "added_success",
     "amend",
@@ -63,6 +64,7 @@ _ARGUMENTS = [
     "same",
     "score_field",
     "unit",
+    "wait_list",
     "yes_leak",
 ]
 # With --json: what was noted so far.

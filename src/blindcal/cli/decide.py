@@ -10,6 +10,7 @@ import typer
 from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
+    Accept,
     Added,
     Bar,
     Better,
@@ -26,9 +27,11 @@ from blindcal.cli.inputs import (
     Rate,
     ReviewersFile,
     ReviewsFile,
+    WaitList,
     guarantee_of,
     levels,
     loaded,
+    papers,
 )
 from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
@@ -51,6 +54,8 @@ def decide(
     key: KeyFile,
     out: Out,
     accept_rate: Rate = None,
+    accept: Accept = None,
+    wait_list: WaitList = None,
     bar: Bar = None,
     grid: Grid = None,
     better: Better = "high",
@@ -79,7 +84,8 @@ def decide(
 
     Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
     and a sealed record beside the key, which `blindcal key` makes. The same input always returns the same
-    decisions; a changed input is refused without --amend, which decides only the changed papers again.
+    decisions; a changed input is refused without --amend, which decides only the changed papers again. With
+    --accept, the private decisions stay sealed, and the best papers by them are accepted.
 
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
@@ -87,7 +93,8 @@ def decide(
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = Request(requested, conference, accept_rate, bar, better).checked()
+    exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
+    request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
         outcome = decide_conference(
             inputs,
@@ -134,8 +141,8 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         "amended": "amended",
     }
     certificate = facts["certificate"]
-    papers = count(certificate["papers"], "paper")
-    say(f"{papers}, {certificate['accepted']:,} accepted; {told[outcome.how]}")
+    counted = count(certificate["papers"], "paper")
+    say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {told[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
@@ -154,6 +161,12 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say_gap(certificate["gap"])
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
+
+
+def waiting(certificate: dict[str, Any]) -> str:
+    """How many papers are on the wait list, where there is one."""
+    number = certificate.get("selection", {}).get("waiting", 0)
+    return f", {number:,} on the wait list" if number else ""
 
 
 def _promise(certificate: dict[str, Any]) -> str:
@@ -179,6 +192,7 @@ def _print_changes(changes: Changes, papers: int) -> None:
         ("scores changed", changes.scores),
         ("pools or calibration changed", changes.pools),
         ("the grid of scores changed", changes.grid),
+        ("track changed", changes.tracks),
         ("reviewers changed", changes.reviewers),
         ("returned unchanged, decision kept", changes.returned),
         ("withdrawn", changes.withdrawn),

@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from blindcal.beliefs.conferences import level_of
 from blindcal.beliefs.inputs import read_inputs
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.key import new_key
@@ -48,7 +49,7 @@ def demo(
     given = read_inputs(*(inputs / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
     request = Request(Guarantee(), "demo", accept_rate=_RATE)
     outcome = decide(given, request, key, public, workers=cores(), progress=progress)
-    counts = _wrong(drawn, outcome.record.decisions, outcome.record.bar)
+    counts = _wrong(drawn, outcome.record.decisions, level_of(outcome.record.bar, ""))
     if as_json:
         emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})
         return

@@ -43,6 +43,22 @@ Rate = Annotated[
     float | None,
     typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; this sets the bar."),
 ]
+Accept = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="How many papers to accept, exactly; or how many of each track (main=40,short=10), by the "
+        "column track of the reviews. It may be changed later: blindcal select.",
+    ),
+]
+WaitList = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="How many more papers are on the wait list, in their order; or how many of each track. Only "
+        "with --accept.",
+    ),
+]
 Bar = Annotated[
     float | None,
     typer.Option(
@@ -152,6 +168,33 @@ def _number(option: str, text: str) -> float:
     if cell_problem(text, Column(option, "number")) is not None:
         raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
     return float(text)
+
+
+def papers(option: str, text: str | None) -> int | dict[str, int] | None:
+    """The number of papers that an option gives, or one for each track.
+
+    >>> papers("--accept", "50"), papers("--accept", "main=40, short=10")
+    (50, {'main': 40, 'short': 10})
+    """
+    if text is None:
+        return None
+    if "=" not in text:
+        return _papers(option, text, text)
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    names = [name.strip() for name, _, _ in pairs]
+    if len(set(names)) < len(names) or not all(names):
+        raise InputError(f"{option} must name each track once, like main=40,short=10, found {text!r}")
+    return {name: _papers(option, number, text) for name, (_, _, number) in zip(names, pairs, strict=True)}
+
+
+def _papers(option: str, number: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", number.strip()):
+        share = re.fullmatch(r"0?\.[0-9]+|[0-9.]+ ?%", text) is not None
+        raise InputError(
+            f"{option} must be a whole number of papers, or one for each track (main=40,short=10), found "
+            f"{text!r}" + ": for a share of the papers give --accept-rate" * share
+        )
+    return int(number)
 
 
 def levels(text: str | None) -> list[float] | None:

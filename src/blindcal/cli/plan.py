@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.console import (
     Json,
@@ -20,6 +22,7 @@ from blindcal.cli.console import (
     table,
 )
 from blindcal.cli.inputs import (
+    Accept,
     Added,
     Bar,
     Better,
@@ -36,9 +39,11 @@ from blindcal.cli.inputs import (
     Rate,
     ReviewersFile,
     ReviewsFile,
+    WaitList,
     guarantee_of,
     levels,
     loaded,
+    papers,
 )
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
@@ -46,6 +51,7 @@ from blindcal.decisions.statements import stated_epsilon
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.menus import KNOWN, Menu
 from blindcal.plans.plans import Plan, plan_prepared
+from blindcal.plans.quotas import Quota
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.workers import cores
@@ -68,6 +74,8 @@ def plan(
     reviewers: ReviewersFile,
     pools: PoolsFile,
     accept_rate: Rate = None,
+    accept: Accept = None,
+    wait_list: WaitList = None,
     bar: Bar = None,
     grid: Grid = None,
     better: Better = "high",
@@ -101,11 +109,10 @@ def plan(
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    request = Request(requested, conference, accept_rate, bar, better).checked()
+    exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
+    request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
-        prepared, truth = inputs.prepared(
-            accept_rate=accept_rate, bar=bar, better=better, workers=cores(), progress=progress
-        )
+        prepared, truth = request.prepared(inputs, workers=cores(), progress=progress)
     planned = plan_prepared(
         inputs, prepared, request, despite_misfit=despite_misfit, workers=cores(), progress=progress
     )
@@ -117,6 +124,8 @@ def plan(
         "epsilon": stated_epsilon(max(one.claim.epsilon for one in planned.papers), requested.epsilon),
         "guarantee": requested,
         "bar": prepared.bar,
+        "accept": request.accept,
+        "wait_list": request.wait_list,
         "better": better,
         "calibration_fit": planned.fit.public,
         "price": planned.price,
@@ -135,8 +144,9 @@ def plan(
 def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
     request = planned.request
     say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; no coin was tossed")
-    bar = f"bar: quality {planned.conference.bar:g}"
-    say(f"{bar} (quality is N(0,1) over papers)")
+    say(f"{_bar_line(planned.conference.bar)} (quality is N(0,1) over papers)")
+    if request.quota is not None:
+        say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")
     say(f"better: {request.better} scores")
     say(fit_line(planned.fit))
     say(
@@ -165,9 +175,36 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
     say(_COLUMNS)
+    if request.quota is not None:
+        say("The table is about papers decided one by one; an exact number costs a little more.")
     say()
     say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
     say_gap(choices.gap)
+
+
+def _bar_line(bar: Level) -> str:
+    """The bar, or that of each track.
+
+    >>> _bar_line(0.5), _bar_line({"main": 0.5, "short": 0.75})
+    ('bar: quality 0.5', 'bars: quality 0.5 in main, 0.75 in short')
+    """
+    if not isinstance(bar, Mapping):
+        return f"bar: quality {bar:g}"
+    return "bars: quality " + ", ".join(f"{height:g} in {track}" for track, height in bar.items())
+
+
+def quota_line(quota: Quota) -> str:
+    """How many papers are accepted, exactly.
+
+    >>> print(quota_line(Quota({"main": 40, "short": 10}, {"main": 5})))
+    exactly 40 papers accepted in main and 5 on the wait list, 10 papers accepted in short
+    """
+    parts = []
+    for group in quota.groups:
+        accept, wait = quota.of(group)
+        waiting = f" and {wait} on the wait list" if wait else ""
+        parts.append(f"{count(accept, 'paper')} accepted{f' in {group}' if group else ''}{waiting}")
+    return f"exactly {', '.join(parts)}"
 
 
 def _at_stake(papers: int) -> str:

@@ -12,6 +12,7 @@ from blindcal.audits.verifying import verify as verify_conference
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
+from blindcal.cli.plan import quota_line
 from blindcal.workers import cores
 
 
@@ -47,9 +48,11 @@ def verify(
         say(f"release {record.release} verified")
         settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
+        quota = record.request.quota
+        exactly = "" if quota is None else f"; {quota_line(quota)}"
         settled = ", ".join(
             f"{name.replace('_', ' ')} {number_text(value) if isinstance(value, float) else value}"
             for name, value in settings.items()
             if value is not None
         )
-        say(f"decided with: {settled}")
+        say(f"decided with: {settled}{exactly}")

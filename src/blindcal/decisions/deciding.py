@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.conferences import Conference, Level
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
@@ -30,7 +30,7 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import clear_stale
 from blindcal.plans.agreements import agreement, refuse_misfit
 from blindcal.plans.papers import plan_conference
-from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
@@ -70,13 +70,7 @@ def decide(
     for certificate in filter(None, seen):
         check_published(ledger, certificate)
     frozen = _frozen_bar(ledger, request)
-    conference, truth = inputs.prepared(
-        accept_rate=request.accept_rate if frozen is None else None,
-        bar=request.bar if frozen is None else frozen,
-        better=request.better,
-        workers=workers,
-        progress=progress,
-    )
+    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
     # What was decided once is returned, and corrected, whatever it was decided from.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
@@ -96,9 +90,15 @@ def decide(
 
 def _superseded(outcome: Outcome, releases: int) -> list[str]:
     """Whether stored decisions are not the latest: an old file of reviews leads to the old decisions."""
-    number = outcome.record.release
+    record = outcome.record
+    number = record.release
     if outcome.how != "stored" or number == releases:
         return []
+    if record.selection is not None:
+        return [
+            f"this is the list of release {number}: release {releases} came after it and replaced it. "
+            "blindcal select accepts another number of papers, as they stand now"
+        ]
     return [
         f"this input is that of release {number}, and so are these decisions: release {releases} came after "
         "it and replaced it. To decide by this input again, give `amend` `reason`"
@@ -109,11 +109,11 @@ def _remarks(
     inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
 ) -> tuple[str, ...]:
     figures = plan_remarks(outcome.certificate, request.guarantee.never_against)
-    return *input_remarks(inputs, conference, request.bar), *misfit, *figures
+    return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
 
 
-def _frozen_bar(ledger: Ledger, request: Request) -> float | None:
-    """The bar of the releases that there are."""
+def _frozen_bar(ledger: Ledger, request: Request) -> Level | None:
+    """The bar of the releases that there are, or that of each track."""
     releases = ledger.of(request.conference)
     return ledger.record(releases[-1]).bar if releases else None
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth
@@ -17,7 +18,14 @@ from blindcal.decisions.coins import Key, toss, uniform
 from blindcal.decisions.facts import coin_facts, commit_to, plain, public_facts
 from blindcal.decisions.histories import Past, look_up, nearness, recorded_case
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
-from blindcal.decisions.statements import certificate_text, claim_json, claim_of, decisions_text
+from blindcal.decisions.selections import listing, ranked
+from blindcal.decisions.statements import (
+    certificate_text,
+    claim_json,
+    claim_of,
+    decisions_text,
+    figures_json,
+)
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.agreements import agreement
 from blindcal.plans.amendments import amended_case
@@ -32,7 +40,7 @@ from blindcal.policies.guarantees import Guarantee
 # what their tables promise and cost.
 PLANNER = 3
 
-_KINDS = ("new", "scores", "pools", "grid", "reviewers", "returned")
+_KINDS = ("new", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
 Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
 """Certified tables for a conference and their price; the price is given where it is frozen."""
@@ -47,6 +55,7 @@ class Changes:
     scores: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     grid: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
@@ -55,7 +64,12 @@ class Changes:
     @property
     def decided(self) -> frozenset[str]:
         """The papers that get a coin."""
-        return frozenset((*self.new, *self.scores, *self.pools, *self.grid, *self.reviewers))
+        return frozenset((*self.new, *self.scores, *self.pools, *self.grid, *self.tracks, *self.reviewers))
+
+    @property
+    def none(self) -> bool:
+        """Whether every paper is as it was, and all are there."""
+        return not (self.decided or self.returned or self.withdrawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +92,7 @@ def draft(
     changes, number = changes_since(past, conference, truth, request, others=others), len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
+    last = records[-1].selection if records and not changes.none else None
     part, before = _to_decide(conference, request, past, changes, others)
     frozen = records[0].price if records else None
     plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
@@ -87,12 +102,23 @@ def draft(
         whole = _together(past, plan, earlier, same_public_data=case.paper in changes.reviewers)
         toss_of = partial(decide_paper, past.ledger.key, request, number, case, truth[case.paper])
         spent = int(plan.claim.added * FINE)
-        fresh[case.paper] = toss_of(whole, raw, conference.bar, price, earlier, spent)
+        fresh[case.paper] = toss_of(whole, raw, case.bar, price, earlier, spent)
     papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
     said, budget = (reason if records or before else ""), (frozen if records else price)
-    record = _record(past.ledger, request, number, said, conference, truth, papers, budget)
+    selection = _selection(request, papers, number, last)
+    record = _record(past.ledger, request, number, said, conference, truth, papers, budget, selection)
     policies = {case.paper: plan.policy for case, plan in zip(part.cases, plans, strict=True)}
     return Draft(record, part.cases, policies, changes)
+
+
+def _selection(
+    request: Request, papers: Sequence[PaperRecord], number: int, last: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """The list that was requested: with the cuts of the `last` one where papers changed since, else ranked
+    as a whole."""
+    if request.quota is None:
+        return None
+    return ranked(papers, request.quota, number) if last is None else last
 
 
 def _said(setting: object) -> str:
@@ -144,8 +170,8 @@ def _kind_of_change(
     if old is None:
         return "new"
     public = plain(public_facts(case))
-    for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid")):
-        if public[fact] != old.public[fact]:
+    for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track")):
+        if public.get(fact) != old.public.get(fact):
             return kind
     if reviewers != old.reviewers:
         return "reviewers"
@@ -234,7 +260,7 @@ def decide_paper(
         accepted=toss(key, facts, probability),
         raw_accepted=raw,
         weights=plan.weights,
-        figures={"claim": claim_json(plan.claim), "numbers": asdict(plan.figures), "added": added},
+        figures={"claim": claim_json(plan.claim), **figures_json(plan.figures), "added": added},
     )
 
 
@@ -278,6 +304,7 @@ def _record(
     truth: Truth,
     papers: Sequence[PaperRecord],
     price: float | None,
+    selection: Mapping[str, Any] | None,
 ) -> Record:
     record = Record(
         conference=request.conference,
@@ -291,6 +318,7 @@ def _record(
         papers=tuple(papers),
         decisions="",
         certificate="",
+        selection=selection,
     )
     return with_texts(record, ledger)
 
@@ -298,7 +326,7 @@ def _record(
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the public files that follow from it, after those releases."""
     request = record.request
-    cases = [recorded_case(paper, record.bar) for paper in record.papers]
+    cases, found = [recorded_case(paper, record.bar) for paper in record.papers], listing(record)
     text = certificate_text(
         request.guarantee,
         record.settings,
@@ -307,9 +335,10 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         record.bar,
         record.papers,
         better=request.better,
+        listing=found,
         fit=agreement(cases, request.better),
         commitment=record.commitment,
         key_fingerprint=ledger.fingerprint,
         release_counter=ledger.counter + 1,
     )
-    return replace(record, decisions=decisions_text(record.papers), certificate=text)
+    return replace(record, decisions=decisions_text(record.papers, found), certificate=text)

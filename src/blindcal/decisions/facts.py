@@ -18,7 +18,10 @@ def public_facts(case: PaperCase) -> dict[str, Any]:
         [name, chance, *parameters]
         for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
     ]
-    return {"scores": list(case.scores), "grid": None if case.grid is None else list(case.grid), "pool": pool}
+    grid = None if case.grid is None else list(case.grid)
+    facts = {"scores": list(case.scores), "grid": grid, "pool": pool}
+    # Only where each track has a bar of its own: other coins stay what they were.
+    return {**facts, "track": case.track} if case.track else facts
 
 
 def coin_facts(
@@ -46,7 +49,9 @@ def coin_facts(
 def input_stamp(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
     """What identifies an input, whatever the order of its rows; it reveals nothing without the key."""
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
-    return key.stamp("input", {"settings": request.settings, "papers": papers}).hex()
+    # A number of papers is no setting, but the bar that it leads to is: coins depend on it.
+    bar = {} if request.quota is None else {"bar": conference.bar}
+    return key.stamp("input", {"settings": request.settings, "papers": papers, **bar}).hex()
 
 
 def commit_to(key: Key, conference: Conference, truth: Truth, request: Request) -> str:

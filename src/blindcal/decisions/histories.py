@@ -18,7 +18,7 @@ from scipy.special import bdtrc, gammainc
 
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Truth
+from blindcal.beliefs.conferences import Level, Truth, level_of
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
 from blindcal.plans.amendments import Earlier, amended_case
 from blindcal.plans.exact import ExactPolicy
@@ -95,17 +95,18 @@ class Past:
         return [self.decision(reference, (conference, paper)) for reference in references]
 
 
-def recorded_case(paper: PaperRecord, bar: float) -> PaperCase:
+def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
     """The public case of a paper as it was recorded."""
-    pool, grid = paper.public["pool"], paper.public["grid"]
+    pool, grid, track = paper.public["pool"], paper.public["grid"], paper.public.get("track", "")
     return PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
         candidates=tuple(row[0] for row in pool),
         inclusion=tuple(row[1] for row in pool),
         parameters=tuple(tuple(row[2:]) for row in pool),
-        bar=bar,
+        bar=level_of(bar, track),
         grid=None if grid is None else tuple(grid),
+        track=track,
     )
 
 

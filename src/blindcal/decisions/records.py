@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from blindcal.beliefs.conferences import Level
 from blindcal.decisions.coins import COIN_FORMAT, Key
 from blindcal.decisions.seals import (
     Seal,
@@ -63,7 +64,8 @@ class PaperRecord:
     they were called then. `price` is that of a shared budget, at which its table was solved. `probability` is
     the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
     the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or, at a tie, the share of
-    the tied papers that fits. What is secret is not in its text: notebooks and logs keep what they print.
+    the tied papers that fits. `accepted` is the private decision, sealed where a number of papers was
+    requested. What is secret is not in its text: notebooks and logs keep what they print.
     """
 
     paper: str
@@ -74,7 +76,7 @@ class PaperRecord:
     reviewers: tuple[str, ...] = field(repr=False)
     secret: int = field(repr=False)
     probability: tuple[str, str] = field(repr=False)
-    accepted: bool
+    accepted: bool = field(repr=False)
     raw_accepted: float
     weights: str
     figures: Mapping[str, Any]
@@ -85,24 +87,29 @@ class PaperRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """Everything about one release: enough to return it, to amend it and to audit it."""
+    """Everything about one release: enough to return it, to amend it and to audit it.
+
+    `selection` is there where a number of papers was requested: `accept`, `wait_list`, the `cuts` of the
+    final list, and in which release it was `ranked`.
+    """
 
     conference: str
     release: int
     reason: str = field(repr=False)
     made_with: str
     settings: Mapping[str, Any]
-    bar: float
+    bar: Level
     price: float | None
     commitment: str
     papers: tuple[PaperRecord, ...] = field(repr=False)
     decisions: str = field(repr=False)
     certificate: str = field(repr=False)
+    selection: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def request(self) -> Request:
         """What was requested when it was made."""
-        return recorded_request(self.conference, self.settings)
+        return recorded_request(self.conference, self.settings, self.selection)
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,11 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
         input=input_stamp,
     )
     bound = {"coins": COIN_FORMAT, "key_fingerprint": ledger.fingerprint, "previous": ledger.last}
-    parts = {"record": _json(asdict(record)), "tables": pack(policies)}
+    content = asdict(record)
+    if record.selection is None:
+        # As releases without a selection always were.
+        del content["selection"]
+    parts = {"record": _json(content), "tables": pack(policies)}
     head = full_head({**asdict(release), **bound}, parts)
     stamp, data = sealed(ledger.key, head, parts)
     path = ledger.folder / sealed_name(release.counter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from blindcal.decisions.facts import input_stamp, plain, public_facts
 from blindcal.decisions.histories import Past, came_back, nearness, renamed
 from blindcal.decisions.records import Ledger, Record, commit
 from blindcal.errors import InputError, RefusedError
+from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 
@@ -21,8 +23,8 @@ MOST_SPENT_UNSAID = 0.5
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release and how it came about: `new`, `stored` (nothing was tossed) or `amended`; `remarks` say what
-    the chair should know."""
+    """A release and how it came about: `new`, `stored` (nothing was tossed), `amended`, or `selected`
+    (another number of papers accepted, nothing was tossed); `remarks` say what the chair should know."""
 
     record: Record
     how: str
@@ -55,16 +57,33 @@ def release(
     stamp, past = input_stamp(ledger.key, conference, truth, request), Past(ledger)
     releases = ledger.of(request.conference)
     same = [release for release in releases if release.input == stamp]
-    if same and (same[-1] == releases[-1] or not amend):
-        return Outcome(ledger.record(same[-1]), "stored")
+    listed = [release for release in same if ledger.record(release).request.quota == request.quota]
+    if listed and (same[-1] == releases[-1] or not amend):
+        return Outcome(ledger.record(listed[-1]), "stored")
     others = amend and not releases
     changes = changes_since(past, conference, truth, request, others=others)
+    if releases:
+        _refuse_other_number(past.of(request.conference)[-1], request)
     _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
     drafted = draft(conference, truth, request, past, planner, reason if amend else "")
     if not releases:
         _refuse_leak(drafted.record, request.guarantee, yes_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
+
+
+def _refuse_other_number(record: Record, request: Request) -> None:
+    """Refuse to change how many papers are accepted by deciding: no coin depends on it."""
+    if record.request.quota != request.quota:
+        was = record.request
+        raise RefusedError(
+            f"`accept` is {_shown(was.accept)} and `wait_list` {_shown(was.wait_list)} since release "
+            f"{record.release}, and deciding does not change them: blindcal select does, without a coin"
+        )
+
+
+def _shown(number: Number | None) -> str:
+    return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
 
 
 def _refuse_unsaid(
@@ -130,7 +149,7 @@ def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
 
 def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
     words = {"new": "new", "scores": "with other scores", "pools": "with other pools or calibration"}
-    words |= {"grid": "with another grid", "reviewers": "with other reviewers"}
+    words |= {"grid": "with another grid", "tracks": "in another track", "reviewers": "with other reviewers"}
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
     told = ", ".join(f"{count} {word}" for count, word in parts if count)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
+from blindcal.beliefs.conferences import Level
 from blindcal.decisions.records import PaperRecord
 from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.certificates import Claim
-from blindcal.plans.figures import Figures
-from blindcal.plans.promises import ASSUMPTIONS, summary
+from blindcal.plans.figures import Figures, Standing
+from blindcal.plans.listings import ACCEPT, REJECT, WAIT
+from blindcal.plans.promises import ASSUMPTIONS, SELECTED, summary
+from blindcal.plans.quotas import Quota
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
@@ -24,23 +27,44 @@ _DECIMALS = 10**6
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
-def decisions_text(papers: Sequence[PaperRecord]) -> str:
-    """The public table: decision, raw decision, and the advice that leads from the second to the first.
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The final list of a release: for each paper its decision, its place on the wait list (empty: none), and
+    its figures."""
 
-    A tie of mean scores is no decision: there the advice is the decision itself.
+    quota: Quota
+    decisions: Sequence[str]
+    waiting: Sequence[int | str]
+    figures: Sequence[Figures]
+
+    def count(self, decision: str) -> int:
+        """How many papers have this decision."""
+        return list(self.decisions).count(decision)
+
+
+def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None) -> str:
+    """The public table: decision, raw decision, and the advice that leads from the second to the first; with
+    the final list's decisions where there is one, and then the track and the place on the wait list.
+
+    A tie of mean scores is no decision: there the advice is the decision itself. A paper on the wait list
+    is not accepted.
     """
-    words = {1.0: "accept", 0.0: "reject"}
-    advice = {("accept", "reject"): "raise", ("reject", "accept"): "lower"}
-    advice |= {("accept", "tie"): "accept", ("reject", "tie"): "reject"}
-    pairs = [(words[p.accepted], words.get(p.raw_accepted, "tie")) for p in papers]
-    return format_table(
-        {
-            "paper": [p.paper for p in papers],
-            "decision": [decision for decision, _ in pairs],
-            "raw_decision": [raw for _, raw in pairs],
-            "advice": [advice.get(pair, "leave") for pair in pairs],
-        }
-    ).decode()
+    words = {1.0: ACCEPT, 0.0: REJECT}
+    advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
+    advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
+    found = [words[p.accepted] for p in papers] if listing is None else listing.decisions
+    raws = [words.get(p.raw_accepted, "tie") for p in papers]
+    columns: dict[str, list[str] | list[int | str]] = {
+        "paper": [p.paper for p in papers],
+        "decision": list(found),
+        "raw_decision": raws,
+        "advice": [advice.get(pair, "leave") for pair in zip(found, raws, strict=True)],
+    }
+    if listing is not None and any(p.public.get("track") for p in papers):
+        columns["track"] = [p.public["track"] for p in papers]
+    if listing is not None and WAIT in found:
+        columns["wait_list"] = list(listing.waiting)
+    return format_table(columns).decode()
 
 
 def certificate_text(
@@ -48,25 +72,27 @@ def certificate_text(
     settings: Mapping[str, Any],
     conference: str,
     release: int,
-    bar: float,
+    bar: Level,
     papers: Sequence[PaperRecord],
     *,
     better: str,
+    listing: Listing | None = None,
     fit: Agreement,
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
 ) -> str:
     """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
-    claims = [claim_of(paper) for paper in papers]
-    numbers = summary(claims, [Figures(**paper.figures["numbers"]) for paper in papers])
+    claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
+    private = summary(claims, figures)
+    numbers = private if listing is None else summary(claims, listing.figures)
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
     content = {
         **numbers,
         "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
         "conference": conference,
         "release": release,
-        "accepted": sum(paper.accepted for paper in papers),
+        "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
         "bar": bar,
         "better": better,
         "calibration_fit": fit.public,
@@ -85,8 +111,15 @@ def certificate_text(
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,
         "release_counter": release_counter,
-        "assumptions": list(ASSUMPTIONS),
+        "assumptions": [*ASSUMPTIONS, *(() if listing is None else SELECTED)],
     }
+    if listing is not None:
+        content["selection"] = {
+            "accept": listing.quota.accept,
+            "wait_list": listing.quota.wait_list,
+            "waiting": listing.count(WAIT),
+            "expected_wrong_private": private["expected_wrong"],
+        }
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -100,6 +133,22 @@ def stated_epsilon(exact: float, limit: float | None) -> float:
         return exact
     rounded = ceil(Fraction(exact) * _DECIMALS) / _DECIMALS
     return rounded if limit is None or exact > limit else min(rounded, limit)
+
+
+def figures_json(figures: Figures) -> dict[str, Any]:
+    """The figures of a paper as they are recorded: standings, which came later, apart from the rest."""
+    numbers = asdict(figures)
+    standings = numbers.pop("standings")
+    if standings is None:
+        return {"numbers": numbers}
+    return {"numbers": numbers, "standings": [list(one) for one in standings]}
+
+
+def figures_of(paper: PaperRecord) -> Figures:
+    """The figures of a recorded paper."""
+    standings = paper.figures.get("standings")
+    both = None if standings is None else (Standing(*standings[0]), Standing(*standings[1]))
+    return Figures(**paper.figures["numbers"], standings=both)
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:

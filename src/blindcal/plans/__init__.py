@@ -1,8 +1,9 @@
 """Conference + `Guarantee` -> for each paper the exact table that will be sampled, and what it promises.
 
 In: a conference, what was revealed before. Out: `PaperPlan`: integers over a power of two, a claim that is
-exact for them, expected figures; the menu of guarantees; whether the calibration fits the scores. Nothing
-is tossed. Imports: policies and below.
+exact for them, expected figures; the menu of guarantees; whether the calibration fits the scores; how many
+papers exactly (`quotas`), how they are ranked (`listings`) and what that costs (`passing`). Nothing is
+tossed. Imports: policies and below.
 """
 
 from blindcal.plans.agreements import Agreement, agreement
@@ -11,6 +12,7 @@ from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import Menu, menu
 from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.plans import Plan, plan
+from blindcal.plans.quotas import Quota
 from blindcal.plans.requests import Request
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Menu",
     "PaperPlan",
     "Plan",
+    "Quota",
     "Request",
     "agreement",
     "certify",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +15,23 @@ from blindcal.checks import Array
 from blindcal.plans.exact import Exact
 
 
+class Standing(NamedTuple):
+    """Where a paper stands once its private decision is known: the chance of that decision, `favor` (P(right
+    to accept | scores, decision)), and the chances that the evidence was for accepting and against it."""
+
+    chance: float
+    favor: float
+    evidence_for: float
+    evidence_against: float
+
+
 @dataclass(frozen=True)
 class Figures:
     """What one paper's table does on average over the public belief, beside full and public calibration.
 
     Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
     `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
-    `gap`.
+    `gap`. `standings` are those after rejecting and after accepting; records of older versions have none.
     """
 
     wrong: float
@@ -30,6 +41,7 @@ class Figures:
     against: float
     success_fully_calibrated: float
     gap: float = 0.0
+    standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
 
 
 def expected_figures(
@@ -72,7 +84,27 @@ def expected_figures(
         against=float(mass @ against),
         success_fully_calibrated=float(full),
         gap=max(0.0, wrong - bound),
+        standings=_standings((weight, favor, belief.spread(accept)), tuples),
     )
+
+
+def _standings(
+    every: tuple[Array, Array, Array], tuples: tuple[Array, Array, Array]
+) -> tuple[Standing, Standing]:
+    """After rejecting and accepting: `every` secret says what is right, `tuples` what the evidence is."""
+    weight, favor, accept = every
+    mass, evidence, accept_tuple = tuples
+    right = float(weight @ favor)
+
+    def after(chance: Array, chance_tuple: Array) -> Standing:
+        total, seen = float(weight @ chance), float(mass @ chance_tuple)
+        sides = (float(mass @ (chance_tuple * side)) for side in (evidence > 0.5, evidence < 0.5))
+        # What cannot happen says nothing.
+        above, below = (side / seen if seen > 0.0 else 0.0 for side in sides)
+        mean = float(weight @ (chance * favor)) / total if total > 0.0 else right
+        return Standing(total, mean, above, below)
+
+    return after(1.0 - accept, 1.0 - accept_tuple), after(accept, accept_tuple)
 
 
 def evidence(belief: Belief, sample: Sample | None, side: int) -> float:

@@ -5,6 +5,7 @@ Every number is an expectation over public information, or exact for the tables 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +13,12 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
+from blindcal.plans.figures import Figures
 from blindcal.plans.menus import MENU, Menu, menu
 from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.passing import both_ranks, listed_figures
 from blindcal.plans.promises import summary
-from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, silent
 
@@ -39,7 +42,12 @@ class Plan:
     @cached_property
     def summary(self) -> dict[str, float | int]:
         """The numbers of the certificate that this plan would get."""
-        return summary([one.claim for one in self.papers], [one.figures for one in self.papers])
+        return summary([one.claim for one in self.papers], self.figures)
+
+    @cached_property
+    def figures(self) -> list[Figures]:
+        """What the decisions do on average, paper by paper: the final ones, where so many are accepted."""
+        return planned_figures(self.conference, self.request, self.papers)
 
     def menu(self, *, workers: int = 1, progress: Progress = silent) -> Menu:
         """What each guarantee of the menu would cost and protect, for this conference."""
@@ -62,13 +70,7 @@ def plan(
     """
     check_types(inputs, request)
     request = request.checked()
-    conference, _ = inputs.prepared(
-        accept_rate=request.accept_rate,
-        bar=request.bar,
-        better=request.better,
-        workers=workers,
-        progress=progress,
-    )
+    conference, _ = request.prepared(inputs, workers=workers, progress=progress)
     return plan_prepared(
         inputs, conference, request, despite_misfit=despite_misfit, workers=workers, progress=progress
     )
@@ -89,10 +91,21 @@ def plan_prepared(
     papers = len(conference.cases)
     with progress(f"planning {count(papers, 'paper')}", 2 * papers) as advance:
         plans, price = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
-    found = summary([one.claim for one in plans], [one.figures for one in plans])
+    found = summary([one.claim for one in plans], planned_figures(conference, request, plans))
     remarks = (
         *input_remarks(inputs, conference, request.bar),
         *fit.notes,
         *plan_remarks(found, request.guarantee.never_against),
+        *quota_remarks(request),
     )
     return Plan(conference, request, tuple(plans), price, fit, remarks)
+
+
+def planned_figures(conference: Conference, request: Request, plans: Sequence[PaperPlan]) -> list[Figures]:
+    """Each paper's figures: those of the private decisions, or of the final list where one is requested."""
+    figures, quota = [one.figures for one in plans], request.quota
+    if quota is None:
+        return figures
+    cases = conference.cases
+    ranks = [both_ranks(case.paper, case.scores, one) for case, one in zip(cases, figures, strict=True)]
+    return listed_figures(figures, ranks, [case.track for case in cases], quota)

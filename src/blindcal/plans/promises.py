@@ -28,6 +28,16 @@ ASSUMPTIONS = (
     "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
     "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
 )
+SELECTED = (
+    "Papers are ranked by P(right to accept | scores, private decision) to 9 decimals, ties by mean score, "
+    "then by id, and the best are accepted: a function of the private decisions and of public "
+    "information. So success, added_success, largest_rise, largest_posterior, epsilon and multiplier, "
+    "which are those of someone who sees the private decisions themselves, are upper bounds for the "
+    "final list, for every number accepted and for all of them together.",
+    "expected_wrong and against_evidence are those of the final list, over the public belief; a paper on the "
+    "wait list counts as not accepted. gap and never_against are about the private decisions: whatever the "
+    "evidence, a paper at the cut may be accepted or not.",
+)
 
 # Full calibration that adds less success than this adds none: a difference of rounded sums.
 _NOTHING = 1e-9

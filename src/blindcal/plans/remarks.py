@@ -14,6 +14,7 @@ from blindcal.beliefs.conferences import Conference
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import Column, loose, number_text
 from blindcal.files.disk import read_table
+from blindcal.plans.requests import Request
 from blindcal.reviews import twin_remarks
 
 # Above this share of authors that scores and pools name by themselves there is little left to protect.
@@ -72,6 +73,16 @@ def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> lis
             "a value closer to 1"
         )
     return remarks
+
+
+def quota_remarks(request: Request) -> list[str]:
+    """Whether a limit on single decisions means less than it seems where a number of papers is accepted."""
+    if request.quota is None or request.guarantee.never_against is None:
+        return []
+    return [
+        "with `accept`, `never_against` holds for the private decisions: the papers at the cut are "
+        "accepted or not by their rank, whatever the evidence"
+    ]
 
 
 def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> list[str]:

@@ -1,4 +1,5 @@
-"""What the chair requested: the guarantee, how many papers, which end of the scale is better."""
+"""What the chair requested: the guarantee, how many papers, which end of the scale is better; and the
+conference that it is about, with the bar that follows."""
 
 from __future__ import annotations
 
@@ -6,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blindcal.beliefs.inputs import check_inputs
+from blindcal.beliefs.conferences import Conference, Level, Truth, tracks_of
+from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.checks import one_number
 from blindcal.errors import InputError
 from blindcal.orientations import known_end
+from blindcal.plans.quotas import WHOLE, Number, Quota, shares
 from blindcal.policies.guarantees import Guarantee
+from blindcal.workers import Progress, silent
 
 # The names of settings in coins and records never change, whatever they are called here.
 _WIRE = {
@@ -25,17 +29,29 @@ _WIRE = {
 
 @dataclass(frozen=True)
 class Request:
-    """What the chair requested. It is frozen with the first release: later ones may only change data."""
+    """What the chair requested. It is frozen with the first release: later ones may only change data.
+
+    `accept` papers are accepted, exactly, and `wait_list` more may follow them: one number each, or one for
+    each track. These two alone are not frozen: `select` changes them.
+    """
 
     guarantee: Guarantee
     conference: str = "conference"
     accept_rate: float | None = None
     bar: float | None = None
     better: str = "high"
+    accept: Number | None = None
+    wait_list: Number = 0
+
+    @property
+    def quota(self) -> Quota | None:
+        """How many papers exactly; None where as many are accepted as the private decisions accept."""
+        return None if self.accept is None else Quota(self.accept, self.wait_list)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As it enters the coins and the record, under names that never change."""
+        """As it enters the coins and the record, under names that never change. How many papers are accepted
+        exactly is not in it: no coin depends on that."""
         limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
         return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
 
@@ -51,14 +67,35 @@ class Request:
         for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
             if number is not None:
                 one_number(name, number)
-        if self.accept_rate is None and self.bar is None:
-            raise InputError("give either `accept_rate` or `bar`")
-        if self.accept_rate is not None and self.bar is not None:
-            raise InputError("give either `accept_rate` or `bar`, not both")
+        given = [one for one in (self.accept_rate, self.bar, self.accept) if one is not None]
+        if not given:
+            raise InputError("give one of `accept_rate`, `accept` and `bar`")
+        if len(given) > 1:
+            raise InputError("give only one of `accept_rate`, `accept` and `bar`")
+        if self.accept is None and self.wait_list:
+            raise InputError("`wait_list` goes with `accept`: without it papers are decided one by one")
+        if self.accept is not None:
+            Quota(self.accept, self.wait_list)
         if not self.conference:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         known_end(self.better)
         return self
+
+    def prepared(
+        self, inputs: Inputs, frozen: Level | None = None, *, workers: int = 1, progress: Progress = silent
+    ) -> tuple[Conference, Truth]:
+        """The public side of these inputs with the bar that was requested, or that an earlier release has
+        `frozen`; and the true reviewers."""
+        quota = self.quota
+        rate: Level | None = self.accept_rate
+        bar: Level | None = self.bar
+        if frozen is not None:
+            rate, bar = None, frozen
+        elif quota is not None:
+            rate = shares(quota, _groups(inputs, quota))
+        return inputs.prepared(
+            accept_rate=rate, bar=bar, better=self.better, workers=workers, progress=progress
+        )
 
 
 def check_types(inputs: object, request: object) -> None:
@@ -68,9 +105,19 @@ def check_types(inputs: object, request: object) -> None:
         raise InputError(f"request must be a Request, found {type(request).__name__}")
 
 
-def recorded_request(conference: str, settings: Mapping[str, Any]) -> Request:
-    """The request that a record with these settings was made for."""
+def recorded_request(
+    conference: str, settings: Mapping[str, Any], selection: Mapping[str, Any] | None = None
+) -> Request:
+    """The request that a record with these settings, and this selection, was made for."""
     limits = {name: settings[wire] for name, wire in _WIRE.items()}
-    return Request(
-        Guarantee(**limits), conference, settings["accept_rate"], settings["bar"], settings["better"]
-    )
+    ends = settings["accept_rate"], settings["bar"], settings["better"]
+    exactly = () if selection is None else (selection["accept"], selection["wait_list"])
+    return Request(Guarantee(**limits), conference, *ends, *exactly)
+
+
+def _groups(inputs: Inputs, quota: Quota) -> list[str]:
+    """The track of each paper, where the quota has several."""
+    if quota.tracks and inputs.reviews.track is None:
+        raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")
+    tracks = tracks_of(inputs.reviews)
+    return [tracks[paper] if quota.tracks else WHOLE for paper in inputs.reviews.papers]

@@ -1,0 +1,111 @@
+"""Key + another number of papers -> a new list from the private decisions that were tossed once.
+
+A list is a release: it is sealed and counted like any other, so that a correction starts from the cuts that
+were published last, and an auditor makes it again. No coin is tossed, and no input is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from blindcal.decisions.coins import read_key
+from blindcal.decisions.drafts import made_with, with_texts
+from blindcal.decisions.places import check_apart, check_paths, check_writable
+from blindcal.decisions.records import (
+    Ledger,
+    Record,
+    Release,
+    check_published,
+    check_vacant,
+    commit,
+    open_ledger,
+    publish,
+    read_published,
+)
+from blindcal.decisions.releases import Outcome
+from blindcal.decisions.selections import ranked
+from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import clear_stale
+from blindcal.plans.quotas import Number, Quota
+
+
+def select(
+    published: str | os.PathLike[str],
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    accept: Number,
+    wait_list: Number = 0,
+) -> Outcome:
+    """Accept exactly `accept` papers of a conference that was decided with such a number, with `wait_list`
+    more that may follow them: one number each, or one for each track.
+
+    `published` is the folder of an earlier release of the conference; the new list goes into the folder
+    `out`. Papers are ranked anew by the private decisions as they stand, amendments included. The same
+    numbers return the stored list.
+    """
+    check_paths(published=published, key=key, out=out)
+    quota, key, out = Quota(accept, wait_list), Path(key), Path(out)
+    check_apart(key, out)
+    check_writable(out)
+    if not key.exists():
+        raise InputError(f"there is no key {key}: give the key that the papers were decided with")
+    secret = read_key(key)
+    seen, there = read_published(published), read_published(out)
+    if seen is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    for folder in (key.parent, out):
+        clear_stale(folder)
+    with open_ledger(key, secret) as ledger:
+        for certificate in filter(None, (seen, there)):
+            check_published(ledger, certificate)
+        given = json.loads(seen.text)
+        releases = ledger.of(given["conference"])
+        outcome = _selected(ledger, releases, quota, out)
+        publish(outcome.record, out)
+    return replace(outcome, remarks=_superseded(published, given["release"], releases[-1].number))
+
+
+def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
+    """Whether the folder that was given is not the latest release, whose decisions are the ones ranked."""
+    if given == latest:
+        return ()
+    return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
+
+
+def _selected(ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Path) -> Outcome:
+    """The latest list if it has these numbers, else a new one, sealed."""
+    latest = ledger.record(releases[-1])
+    _refuse_other_kind(latest, quota)
+    drafted = reselected(latest, quota)
+    if drafted.selection is not None and latest.selection is not None:
+        same = ("accept", "wait_list", "cuts")
+        if [drafted.selection[name] for name in same] == [latest.selection[name] for name in same]:
+            return Outcome(latest, "stored")
+    check_vacant(out, None)
+    drafted = with_texts(drafted, ledger)
+    commit(ledger, drafted, {}, releases[-1].input)
+    return Outcome(drafted, "selected")
+
+
+def reselected(latest: Record, quota: Quota) -> Record:
+    """The next release: the same papers and private decisions, ranked anew. Its public files are still to be
+    written."""
+    number = latest.release + 1
+    selection = ranked(latest.papers, quota, number)
+    return replace(latest, release=number, reason="", made_with=made_with(), selection=selection)
+
+
+def _refuse_other_kind(latest: Record, quota: Quota) -> None:
+    before = latest.request.quota
+    if before is None:
+        raise RefusedError(
+            "these papers were decided one by one, by a share or a bar: only where `accept` was given "
+            "when they were decided can another number be chosen"
+        )
+    if set(before.tracks) != set(quota.tracks):
+        given = ", ".join(before.tracks) or "none: give one number"
+        raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")

@@ -1,0 +1,135 @@
+"""What accepting exactly so many papers costs: wrong decisions with and without, paper by paper.
+
+    python studies/quotas.py [--conferences 24] [--workers N]
+
+Conferences of 200 papers with pools of 12 and 3 reviews each, of which 50 are accepted. Without a number,
+papers are decided one by one, with the bar at the upper quarter; with it, the best 50 by P(right to accept |
+scores, private decision). All figures are expectations over the public belief of a conference, computed and
+not played: only the conferences are sampled. Writes docs/numbers/quotas.json and a table of docs/menu.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.checks import Array
+from blindcal.plans.papers import plan_conference
+from blindcal.plans.passing import both_ranks, listed_figures, pass_chances
+from blindcal.plans.quotas import WHOLE, Quota
+from blindcal.policies.guarantees import Guarantee
+from blindcal.simulations.drawing import (
+    Population,
+    nips_2014_population,
+    pooled_conference,
+    prototype_population,
+)
+from blindcal.workers import cores, each
+from stated import keep
+
+PAPERS, ACCEPTED, POOL, REVIEWS = 200, 50, 12, 3
+REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
+GUARANTEES = {
+    "steady and epsilon 2 (default)": Guarantee("steady", epsilon=2.0),
+    "average": Guarantee("average", epsilon=None),
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one conference: wrong decisions one by one and on the list, how many one by one accepts (mean and
+    standard deviation), and how many papers the list decides otherwise."""
+
+    alone: float
+    listed: float
+    accepted: float
+    spread: float
+    changed: float
+
+
+def conference(population: Population, seed: int) -> Conference:
+    drawn = pooled_conference(np.random.default_rng(seed), PAPERS, POOL, REVIEWS, population)
+    rows = np.zeros((drawn.slope.size, 7))
+    rows[:, :3] = np.column_stack([drawn.slope, drawn.offset, drawn.noise])
+    cases = [
+        PaperCase(
+            paper=f"p{i:03d}",
+            scores=tuple(sorted(drawn.score[i].tolist())),
+            candidates=tuple(f"r{j:03d}" for j in drawn.pool[i]),
+            inclusion=tuple(drawn.probability[i].tolist()),
+            parameters=tuple(map(tuple, rows[drawn.pool[i]].tolist())),
+            bar=0.0,
+        )
+        for i in range(PAPERS)
+    ]
+    return assemble(cases, ACCEPTED / PAPERS, None)
+
+
+def cost(job: tuple[str, str, int]) -> Cost:
+    """One conference under one guarantee."""
+    regime, name, seed = job
+    found = conference(REGIMES[regime], seed)
+    plans, _ = plan_conference(found, GUARANTEES[name])
+    figures = [one.figures for one in plans]
+    ranks = [both_ranks(case.paper, case.scores, one) for case, one in zip(found.cases, figures, strict=True)]
+    listed = listed_figures(figures, ranks, [WHOLE] * PAPERS, Quota(ACCEPTED))
+    accept = np.array([one.standings[1].chance for one in figures if one.standings is not None])
+    passed = pass_chances(ranks, accept.tolist(), ACCEPTED)
+    return Cost(
+        alone=float(np.mean([one.wrong for one in figures])),
+        listed=float(np.mean([one.wrong for one in listed])),
+        accepted=float(accept.sum()),
+        spread=float(np.sqrt((accept * (1 - accept)).sum())),
+        changed=float((accept * (1 - passed[:, 1]) + (1 - accept) * passed[:, 0]).sum()),
+    )
+
+
+def _points(values: Array, digits: int = 2) -> str:
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    return f"{100 * values.mean():.{digits}f} ± {100 * error:.{digits}f}"
+
+
+def row(regime: str, name: str, costs: list[Cost]) -> str:
+    alone, listed = (np.array([getattr(one, part) for one in costs]) for part in ("alone", "listed"))
+    accepted, spread, changed = (
+        float(np.mean([getattr(one, part) for one in costs])) for part in ("accepted", "spread", "changed")
+    )
+    cells = [
+        f"{regime}, {name}",
+        f"{_points(alone)} %",
+        f"{_points(listed)} %",
+        f"{_points(listed - alone)}",
+        f"{accepted:.1f} ± {spread:.1f}",
+        f"{changed:.1f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--conferences", type=int, default=24)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    header = (
+        "one by one",
+        "exactly 50",
+        "cost, percentage points",
+        "accepted one by one (mean ± sd)",
+        "papers changed",
+    )
+    lines = ["| | " + " | ".join(header) + " |", "|---" * (1 + len(header)) + "|"]
+    for regime in REGIMES:
+        for name in GUARANTEES:
+            jobs = [(regime, name, seed) for seed in range(options.conferences)]
+            lines.append(row(regime, name, each(cost, jobs, workers=options.workers)))
+            print(lines[-1], flush=True)
+    command = f"python studies/quotas.py --conferences {options.conferences}"
+    keep("quotas", command, {"docs/menu.md": {"quotas": lines}}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""`blindcal select`: another number of papers, in words and in JSON, and what other commands say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import run
+from small_conferences import SmallConference, arguments, decided, everything, files_of, with_key
+
+pytestmark = pytest.mark.edge
+
+
+def test_another_number_later(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    table, certificate = decided(folder, key, out, "--accept", "2", "--wait-list", "1")
+    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 2 accepted, 1 on the wait list; decided"
+    assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,wait_list"
+    assert (certificate["accepted"], certificate["selection"]["waiting"]) == (2, 1)
+    new = tmp_path / "new"
+    command = ["select", str(out), "--accept", "4", "--key", str(key), "--out", str(new)]
+    assert run(command) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "6 papers, 4 accepted; release 2, no coin was tossed"
+    assert said[1].startswith("expected wrong decisions: ")
+    assert said[2] == f"public: {new / 'decisions.csv'}, {new / 'certificate.json'}"
+    assert run([*command, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["how"], facts["release"], facts["certificate"]["accepted"]) == ("stored", 2, 4)
+    assert run(command) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 4 accepted; already so, no coin was tossed"
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(new)]) == 0
+    said = capsys.readouterr().out
+    assert "release 2: number accepted" in said
+    assert said.endswith(
+        "decided with: added success 0, better high, epsilon 2, guarantee steady; exactly 4 papers accepted\n"
+    )
+
+
+def test_tracks_are_those_of_the_reviews(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracks = {f"p{i:02d}": "short" if i < 3 else "main" for i in range(6)}
+    folder, key, out = (
+        small.with_tracks(tracks).write(tmp_path / "in"),
+        tmp_path / "key.bin",
+        tmp_path / "out",
+    )
+    plan = ["plan", *files_of(folder), "--accept", "main=2,short=1", "--wait-list", "short=1", "--only"]
+    assert run(plan) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith("bars: quality ")
+    assert " in main, " in said[1]
+    told = "exactly 2 papers accepted in main, 1 paper accepted in short and 1 on the wait list; "
+    assert said[2] == told + "the bar alone is frozen when papers are decided"
+    assert run([*plan, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["accept"], facts["wait_list"]) == ({"main": 2, "short": 1}, {"short": 1})
+    table, certificate = decided(folder, key, out, "--accept", "main=2,short=1", "--wait-list", "short=1")
+    assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,track,wait_list"
+    assert certificate["expected_wrong"] == facts["expected_wrong"]
+    assert certificate["bar"] == facts["bar"]
+    new = tmp_path / "new"
+    more = ["select", str(out), "--accept", "main=1,short=2", "--key", str(key), "--out", str(new)]
+    assert run(more) == 0
+    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(new)]) == 0
+    assert "exactly 1 paper accepted in main, 2 papers accepted in short\n" in capsys.readouterr().out
+
+
+def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    limit = ["--guarantee", "none", "--yes-leak", "--never-against", "0.999"]
+    assert run(arguments(folder, key, tmp_path / "out", "--accept", "2", *limit)) == 0
+    told = (
+        "with --accept, --never-against holds for the private decisions: the papers at the cut are accepted"
+    )
+    assert told in capsys.readouterr().err
+    assert run(["plan", *files_of(folder), "--accept", "2", "--only", *limit]) == 0
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (["--accept", "7"], 2, "--accept 7: there are only 6 papers"),
+        (
+            ["--accept", "3", "--wait-list", "4"],
+            2,
+            "--accept 3 and 4 on the wait list: there are only 6 papers",
+        ),
+        (["--accept", "0.5"], 2, "for a share of the papers give --accept-rate"),
+        (["--accept", "main=2"], 3, "--accept must be about the tracks that each have a bar (none: give one"),
+    ],
+)
+def test_what_is_refused(
+    options: list[str],
+    code: int,
+    told: str,
+    small: SmallConference,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    decided(folder, key, out, "--accept", "2")
+    before = everything(tmp_path)
+    assert run(["select", str(out), "--key", str(key), "--out", str(tmp_path / "new"), *options]) == code
+    assert told in capsys.readouterr().err
+    assert everything(tmp_path) == before
