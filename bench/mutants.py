@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
     "amendments": "amendments histories attacks comparisons releases",
+    "bars": "bars conferences crowds comparisons archive",
     "belief": "belief pairs outsiders certificates policy",
     "weighing": "weighing outsiders precise_reviewers certificates papers crowds",
     "cases": "cases weighing outsiders certificates papers programs crowds conferences releases",

@@ -97,9 +97,9 @@ def solvable(case: PaperCase, guarantee: Guarantee) -> bool:
 
 def integrals(case: PaperCase, some: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """For some of the tuples, distinct but for `*`, the log density of the scores and the chance that quality
-    is above the bar: one tuple after the other, in logarithms, on a rule of its own (16,000 nodes)."""
+    is above the bar: one tuple after the other, in logarithms, on a rule of its own (48,000 nodes)."""
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    edges = np.concatenate([np.linspace(-42, case.bar, 201), np.linspace(case.bar, 42, 201)[1:]])
+    edges = np.concatenate([np.linspace(-42, case.bar, 601), np.linspace(case.bar, 42, 601)[1:]])
     half = np.diff(edges)[:, None] / 2
     t, rule = (edges[:-1, None] + half * (1 + nodes)).ravel(), np.log(half * weights).ravel()
     named = {j for j, name in enumerate(case.candidates) if name != "*"}

@@ -85,11 +85,11 @@ def test_known_reviewers_are_accepted_at_exactly_the_requested_share(rate: float
     assert bar_of(cases, None, bar) == (bar, pytest.approx(exact_share(cases, bar), abs=1e-9))
 
 
-# The largest difference found was half of this, in the hundreds of conferences of the long version.
+# Found to hold in all conferences of the long version; a share moves by whole tuples.
 @pytest.mark.parametrize(
     ("grid", "unsure", "within"),
     [
-        (tuple(np.arange(-4.0, 4.5, 0.5)), 0.0, 0.005),
+        (tuple(np.arange(-4.0, 4.5, 0.5)), 0.0, 0.01),
         (tuple(np.arange(-3.0, 4.0)), 0.0, 0.02),
         ((-3.0, -1.0, 1.0, 3.0), 0.0, 0.04),
         (None, 0.15, 0.015),

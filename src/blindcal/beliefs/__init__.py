@@ -2,7 +2,8 @@
 secret before a decision, and which decision each secret favors.
 
 In: reviews, calibration, pools. Out: the belief of a pair (`pairs`), of a paper (`cases`; large pools in
-`crowds` and `sums`), of a whole conference (`conferences`). Imports: assignments and below.
+`crowds` and `sums`), of a whole conference (`conferences`) with its bar (`bars`). Imports: assignments and
+below.
 """
 
 from blindcal.beliefs.belief import Belief
