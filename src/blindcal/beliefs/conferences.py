@@ -32,7 +32,7 @@ from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
 from blindcal.fitting.rosters import FIELDS
 from blindcal.reviews import Reviews
-from blindcal.workers import each
+from blindcal.workers import Workers, each
 
 __all__ = [
     "FIELDS",
@@ -96,7 +96,7 @@ def prepare(
     accept_rate: float | None = None,
     bar: float | None = None,
     sources: Sources | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
@@ -126,7 +126,7 @@ def assemble(
     accept_rate: float | None,
     bar: float | None,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """Cases with their bar, given or chosen for the accept rate, and the raw decisions."""

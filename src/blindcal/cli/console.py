@@ -43,6 +43,7 @@ _ARGUMENTS = [
     "bar",
     "best_first",
     "better",
+    "cluster",
     "columns",
     "conference",
     "despite_misfit",
@@ -63,6 +64,7 @@ _ARGUMENTS = [
     "same",
     "score_field",
     "unit",
+    "workers",
     "yes_leak",
 ]
 # With --json: what was noted so far.

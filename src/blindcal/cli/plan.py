@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import (
     Json,
     budget_line,
@@ -48,7 +49,6 @@ from blindcal.plans.menus import KNOWN, Menu
 from blindcal.plans.plans import Plan, plan_prepared
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from blindcal.workers import cores
 
 _WORDS = {
     "public": "public: decisions reveal nothing new",
@@ -87,6 +87,8 @@ def plan(
     ] = False,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Show what each guarantee would cost this conference, without tossing a coin.
@@ -102,15 +104,16 @@ def plan(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
     request = Request(requested, conference, accept_rate, bar, better).checked()
-    with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
-        prepared, truth = inputs.prepared(
-            accept_rate=accept_rate, bar=bar, better=better, workers=cores(), progress=progress
+    with hired(processes, cluster) as workers:
+        with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
+            prepared, truth = inputs.prepared(
+                accept_rate=accept_rate, bar=bar, better=better, workers=workers, progress=progress
+            )
+        planned = plan_prepared(
+            inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
         )
-    planned = plan_prepared(
-        inputs, prepared, request, despite_misfit=despite_misfit, workers=cores(), progress=progress
-    )
-    promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
-    choices = None if only else planned.menu(workers=cores(), progress=progress)
+        promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
+        choices = None if only else planned.menu(workers=workers, progress=progress)
     figures = planned.summary
     facts: dict[str, Any] = {
         **figures,

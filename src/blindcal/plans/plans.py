@@ -17,7 +17,7 @@ from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import summary
 from blindcal.plans.remarks import input_remarks, plan_remarks
 from blindcal.plans.requests import Request, check_types
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Plan:
         """The numbers of the certificate that this plan would get."""
         return summary([one.claim for one in self.papers], [one.figures for one in self.papers])
 
-    def menu(self, *, workers: int = 1, progress: Progress = silent) -> Menu:
+    def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
         """What each guarantee of the menu would cost and protect, for this conference."""
         papers = len(self.conference.cases)
         with progress(f"comparing guarantees for {count(papers, 'paper')}", papers * len(MENU)) as advance:
@@ -53,7 +53,7 @@ def plan(
     request: Request,
     *,
     despite_misfit: bool = False,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Plan:
     """Plan a conference. Nothing is written, and no coin is tossed.
@@ -80,7 +80,7 @@ def plan_prepared(
     request: Request,
     *,
     despite_misfit: bool = False,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Plan:
     """The plan of a conference that these inputs were prepared to."""

@@ -1,0 +1,90 @@
+"""A Dask cluster in processes of its own, whose workers can be held in the middle of the work or killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import blindcal
+from blindcal.workers import THREADS
+
+# While the file `hold` is there, a worker that has been given something to do says so in `held` and waits.
+# Dask may load this twice.
+PRELOAD = """
+import os, pathlib, time
+from blindcal import clusters
+folder, do = pathlib.Path({folder!r}), getattr(clusters.run, "do", clusters.run)
+
+def run(*arguments):
+    if (folder / "hold").exists():
+        (folder / f"held-{{os.getpid()}}").touch()
+    while (folder / "hold").exists():
+        time.sleep(0.02)
+    return do(*arguments)
+
+run.do, clusters.run = do, run
+"""
+
+
+@dataclass(frozen=True)
+class DaskCluster:
+    address: str
+    workers: tuple[subprocess.Popen[bytes], ...]
+    folder: Path
+
+    def hold(self) -> None:
+        (self.folder / "hold").touch()
+
+    def held(self) -> set[int]:
+        """Processes of the workers that wait with something in their hands."""
+        return {int(path.name.removeprefix("held-")) for path in self.folder.glob("held-*")}
+
+    def go_on(self) -> None:
+        (self.folder / "hold").unlink()
+        for path in self.folder.glob("held-*"):
+            path.unlink()
+
+
+@contextmanager
+def dask_cluster(folder: Path, workers: int) -> Iterator[DaskCluster]:
+    """A scheduler and some workers on this machine, without nannies: who is killed stays dead."""
+    folder.mkdir()
+    (folder / "preload.py").write_text(PRELOAD.format(folder=str(folder)), encoding="utf-8")
+    started = []
+    where = folder / "scheduler.json"
+    try:
+        options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where)]
+        started.append(dask("scheduler", *options))
+        address = json.loads(waited(where))["address"]
+        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
+        preload = ["--preload", str(folder / "preload.py")]
+        started += [dask("worker", address, *options, *preload) for _ in range(workers)]
+        yield DaskCluster(address, tuple(started[1:]), folder)
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def dask(*arguments: str) -> subprocess.Popen[bytes]:
+    """A process of Dask's command line, which finds this very blindcal."""
+    paths = [str(Path(blindcal.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-m", "dask", *arguments]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def waited(path: Path) -> str:
+    """What is in a file, once it is there and whole."""
+    while not path.exists() or not path.read_text(encoding="utf-8").endswith("}"):
+        time.sleep(0.05)
+    return path.read_text(encoding="utf-8")
