@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import blindcal
@@ -35,9 +35,18 @@ run.do, clusters.run = do, run
 
 @dataclass(frozen=True)
 class DaskCluster:
+    """A scheduler and workers on this machine, without nannies: who is killed stays dead."""
+
     address: str
-    workers: tuple[subprocess.Popen[bytes], ...]
     folder: Path
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def add(self) -> subprocess.Popen[bytes]:
+        """One more worker."""
+        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder)]
+        preload = ["--preload", str(self.folder / "preload.py")]
+        self.workers.append(dask("worker", self.address, *options, *preload))
+        return self.workers[-1]
 
     def hold(self) -> None:
         (self.folder / "hold").touch()
@@ -53,20 +62,17 @@ class DaskCluster:
 
 
 @contextmanager
-def dask_cluster(folder: Path, workers: int) -> Iterator[DaskCluster]:
-    """A scheduler and some workers on this machine, without nannies: who is killed stays dead."""
+def dask_cluster(folder: Path) -> Iterator[DaskCluster]:
+    """A cluster with one worker."""
     folder.mkdir()
     (folder / "preload.py").write_text(PRELOAD.format(folder=str(folder)), encoding="utf-8")
-    started = []
     where = folder / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where)]
+    started = [dask("scheduler", *options)]
     try:
-        options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where)]
-        started.append(dask("scheduler", *options))
-        address = json.loads(waited(where))["address"]
-        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
-        preload = ["--preload", str(folder / "preload.py")]
-        started += [dask("worker", address, *options, *preload) for _ in range(workers)]
-        yield DaskCluster(address, tuple(started[1:]), folder)
+        cluster = DaskCluster(json.loads(waited(where))["address"], folder, started)
+        cluster.add()
+        yield cluster
     finally:
         for process in reversed(started):
             process.kill()
