@@ -72,9 +72,7 @@ class Cluster:
                 raise BlindcalError(f"the Dask cluster at {self.address} has lost all its workers")
         killed = import_module("distributed").KilledWorker
         for future in done:
-            if future.cancelled():
-                raise self._lost()
-            if isinstance(future.exception(), killed):
+            if isinstance(self._asked(future.exception), killed):
                 raise BlindcalError(
                     f"several workers of the Dask cluster at {self.address} ended, one after the other, with "
                     "the same part of the work: they may have too little memory"
@@ -90,7 +88,8 @@ class Cluster:
     def _asked(self, question: Callable[[], Any]) -> Any:
         try:
             return question()
-        except (OSError, RuntimeError):
+        except Exception:
+            # The connection is closed; of a future, that it was given up with it.
             raise self._lost() from None
 
     def _lost(self) -> BlindcalError:
