@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,9 @@ def run(*arguments):
     return do(*arguments)
 
 run.do, clusters.run = do, run
+
+def dask_setup(worker):
+    (folder / f"ready-{{os.getpid()}}").touch()
 """
 
 
@@ -42,11 +45,13 @@ class DaskCluster:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def add(self) -> subprocess.Popen[bytes]:
-        """One more worker."""
+        """One more worker, once it is there."""
         options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder)]
         preload = ["--preload", str(self.folder / "preload.py")]
-        self.workers.append(dask("worker", self.address, *options, *preload))
-        return self.workers[-1]
+        worker = dask("worker", self.address, *options, *preload)
+        self.workers.append(worker)
+        wait_for(lambda: (self.folder / f"ready-{worker.pid}").exists(), worker)
+        return worker
 
     def hold(self) -> None:
         (self.folder / "hold").touch()
@@ -70,7 +75,9 @@ def dask_cluster(folder: Path) -> Iterator[DaskCluster]:
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where)]
     started = [dask("scheduler", *options)]
     try:
-        cluster = DaskCluster(json.loads(waited(where))["address"], folder, started)
+        wait_for(lambda: where.exists() and where.read_text(encoding="utf-8").endswith("}"), started[0])
+        address = json.loads(where.read_text(encoding="utf-8"))["address"]
+        cluster = DaskCluster(address, folder, started)
         cluster.add()
         yield cluster
     finally:
@@ -89,8 +96,8 @@ def dask(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def waited(path: Path) -> str:
-    """What is in a file, once it is there and whole."""
-    while not path.exists() or not path.read_text(encoding="utf-8").endswith("}"):
+def wait_for(ready: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """However long a slow machine takes, as long as the process lives."""
+    while not ready():
+        assert process.poll() is None, "a process of Dask ended before it was ready"
         time.sleep(0.05)
-    return path.read_text(encoding="utf-8")

@@ -69,8 +69,9 @@ class Recorder:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even a few items that are soon done are sent."""
+    """Even a few items that are soon done are sent, and a slow machine has time to start its workers."""
     monkeypatch.setattr(workers, "_PATIENCE", 0.0)
+    monkeypatch.setattr(clusters, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")
 
@@ -253,8 +254,10 @@ def test_a_worker_that_is_killed_half_way_changes_no_byte(cluster: DaskCluster, 
     with clusters.connected(cluster.address) as both:
         both.client.wait_for_workers(2)
 
+    over = threading.Event()
+
     def kill_one() -> None:
-        while lost.pid not in cluster.held():
+        while lost.pid not in cluster.held() and not over.is_set():
             time.sleep(0.01)
         lost.kill()
         lost.wait()
@@ -263,8 +266,11 @@ def test_a_worker_that_is_killed_half_way_changes_no_byte(cluster: DaskCluster, 
     cluster.hold()
     killer = threading.Thread(target=kill_one)
     killer.start()
-    together = decided(folder, tmp_path / "together", "--cluster", cluster.address)
-    killer.join()
+    try:
+        together = decided(folder, tmp_path / "together", "--cluster", cluster.address)
+    finally:
+        over.set()
+        killer.join()
     assert lost.poll() == -signal.SIGKILL
     assert together == alone
 
@@ -282,8 +288,9 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     ) as process:
         while not cluster.held() and process.poll() is None:
             time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate()
     cluster.go_on()
     assert (process.returncode, out, err) == (130, "", "blindcal: interrupted\n")
     assert everything(tmp_path) == before
