@@ -6,6 +6,7 @@ FLOORS = [
     "cells",
     "checks",
     "workers",
+    "clusters",
     "files",
     "reviews",
     "orientations",

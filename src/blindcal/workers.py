@@ -1,7 +1,8 @@
 """The same function over many items, on several cores: same results whatever their number.
 
 Processes come from joblib (its loky pool): they are started once and used again, and a script that calls this
-needs no `if __name__ == "__main__"`. Where joblib is not installed, everything runs in this process.
+needs no `if __name__ == "__main__"`. Where joblib is not installed, everything runs in this process. Any
+other `Pool` may take their place, as a Dask cluster does (`blindcal.clusters`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from importlib.util import find_spec
 from itertools import islice
 from math import inf
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 # Sums of several threads of linear algebra depend on their number: commands and processes use one each.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -33,6 +34,28 @@ Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Running = dict[Any, int]
+"""Futures of items that were handed out, and the place of each item."""
+
+
+class Pool(Protocol):
+    """Whoever does the work, `size` items at a time."""
+
+    @property
+    def size(self) -> int: ...
+
+    def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
+        """Start on these items, `(place, item)`, and enter each one's future."""
+
+    def finished(self, running: Running) -> Collection[Any]:
+        """The futures that are done, once there is one."""
+
+    def abandon(self, running: Running) -> None:
+        """Stop working on what is not done: nobody waits for it."""
+
+
+Workers = int | Pool
+"""How many processes on this machine, or the pool that works instead of them."""
 
 
 def cores() -> int:
@@ -50,11 +73,11 @@ def each(
     function: Callable[[Item], Result],
     items: Sequence[Item],
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
     light: bool = False,
 ) -> list[Result]:
-    """`[function(item) for item in items]`, on `workers` processes where there is enough to do.
+    """`[function(item) for item in items]`, by `workers` where there is enough to do.
 
     `advance(n)` is called as items are done. An interrupt ends the processes; nothing is left running. Many
     items are shared out at once unless they are `light`, and few ones only if they take long.
@@ -62,39 +85,63 @@ def each(
     >>> each(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    alone = workers <= 1 or find_spec("joblib") is None
+    alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
     patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
     done = list(_one_by_one(function, items, advance, patience))
     return [*done, *_chunked(function, items[len(done) :], workers, advance)]
 
 
 def shared(
-    function: Callable[[Item], Result], items: Sequence[Item], workers: int
+    function: Callable[[Item], Result], items: Sequence[Item], workers: Workers
 ) -> Generator[tuple[int, Result]]:
-    """The place of each item and what the function makes of it, as they are done, on `workers` processes.
+    """The place of each item and what the function makes of it, as they are done, by `workers`.
 
-    Closed early, or left by an exception, it kills them: whoever presses Ctrl-C does not wait for an item.
+    Closed early, or left by an exception, it ends their work: whoever presses Ctrl-C does not wait for an
+    item.
     """
-    # One thread of linear algebra each: more would double the time, and sums would depend on their number.
-    # They wait for work while this process lives: one that gives up just as work comes ends in a warning.
-    settings = {"timeout": None, "env": dict.fromkeys(THREADS, "1")}
-    # Far more processes than cores are a typo, and all of them would be started at once.
-    workers = min(workers, max(_FEW, 2 * cores()))
-    loky, left = import_module("joblib.externals.loky"), enumerate(items)
-    pool, running = None, dict[Any, int]()
+    pool = _Processes(workers) if isinstance(workers, int) else workers
+    left, running = enumerate(items), Running()
     try:
         while True:
-            with _interrupts_held():
-                pool = pool or loky.get_reusable_executor(workers, **settings)
-                few = islice(left, 2 * workers - len(running))
-                running |= {pool.submit(function, item): place for place, item in few}
+            pool.hand(function, islice(left, max(0, 2 * pool.size - len(running))), running)
             if not running:
                 return
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            yield from ((running.pop(future), future.result()) for future in done)
+            yield from ((running.pop(future), future.result()) for future in pool.finished(running))
     except BaseException:
-        _kill(pool, running)
+        pool.abandon(running)
         raise
+
+
+class _Processes:
+    """Processes on this machine."""
+
+    def __init__(self, workers: int) -> None:
+        # Far more processes than cores are a typo, and all of them would be started at once.
+        self.size = min(workers, max(_FEW, 2 * cores()))
+        self._pool: Any = None
+
+    def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
+        # One thread of linear algebra each: more would double the time, and sums would depend on their
+        # number. They wait for work while this process lives: one that gives up just as work comes ends in a
+        # warning.
+        settings = {"timeout": None, "env": dict.fromkeys(THREADS, "1")}
+        loky = import_module("joblib.externals.loky")
+        with _interrupts_held():
+            self._pool = self._pool or loky.get_reusable_executor(self.size, **settings)
+            running.update({self._pool.submit(function, item): place for place, item in few})
+
+    def finished(self, running: Running) -> Collection[Any]:
+        return wait(running, return_when=FIRST_COMPLETED).done
+
+    def abandon(self, running: Running) -> None:
+        # What was handed to the pool must have reached its queue: it stumbles over what it was just given.
+        while not all(future.running() or future.done() for future in running):
+            sleep(0.001)
+        # Where the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
@@ -117,26 +164,16 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _kill(pool: Any, running: Collection[Any]) -> None:
-    # What was handed to the pool must have reached its queue: it stumbles over what it was just given.
-    while not all(future.running() or future.done() for future in running):
-        sleep(0.001)
-    # Where the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if pool is not None:
-            pool.shutdown(wait=True, kill_workers=True)
-
-
 def _chunked(
     function: Callable[[Item], Result],
     items: Sequence[Item],
-    workers: int,
+    workers: Workers,
     advance: Callable[[int], None] | None,
 ) -> list[Result]:
     if not items:
         return []
-    size = max(1, len(items) // (workers * _CHUNKS))
+    parts = _CHUNKS * (workers if isinstance(workers, int) else workers.size)
+    size = max(1, len(items) // parts)
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
     found: dict[int, list[Result]] = {}
     with closing(shared(partial(_chunk, function), chunks, workers)) as results:

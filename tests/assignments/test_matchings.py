@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -102,6 +102,69 @@ def test_stacking_prefers_two_squares_as_its_docstring_says():
     ):
         seen = sum(n for graph, n in frequencies(drawn).items() if graph in squares)
         assert binomtest(seen, draws, chance).pvalue > FALSE_ALARM
+
+
+def every_stack(papers, per_paper):
+    """All ordered stacks of permutations in which no paper meets a reviewer twice."""
+    stacks = product(permutations(range(papers)), repeat=per_paper)
+    met = [(stack, zip(*stack, strict=True)) for stack in stacks]
+    return [stack for stack, each in met if all(len(set(people)) == per_paper for people in each)]
+
+
+def thrown_away_together(rng, count, papers, per_paper):
+    """Stacks as the published script draws them: all permutations anew until no paper meets anyone twice."""
+    found = []
+    while len(found) < count:
+        stack = np.stack([rng.permutation(papers) for _ in range(per_paper)], axis=-1)
+        if all(len(set(row)) == per_paper for row in stack.tolist()):
+            found.append(stack)
+    return np.stack(found)
+
+
+@pytest.mark.parametrize(
+    ("papers", "per_paper", "block"),
+    [(4, 3, 1 << 18), (4, 2, 8), (3, 3, 1 << 18), (3, 1, 8), (5, 2, 1 << 18)],
+)
+def test_every_stack_is_equally_likely(monkeypatch, papers, per_paper, block):
+    """Whether many stacks are found at once or a few at a time."""
+    monkeypatch.setattr(assignments, "_BLOCK", block)
+    stacks = every_stack(papers, per_paper)
+    assert len(stacks) == {(4, 3): 576, (4, 2): 216, (3, 3): 12, (3, 1): 6, (5, 2): 5280}[papers, per_paper]
+    draws = count(20, 200) * len(stacks)
+    drawn = stacked_assignments(np.random.default_rng(10), draws, papers, per_paper)
+    seen = Counter(tuple(map(tuple, one.T.tolist())) for one in drawn)
+    assert set(seen) <= set(stacks)
+    expected = draws / len(stacks)
+    statistic = sum((seen[stack] - expected) ** 2 / expected for stack in stacks)
+    assert chi2.sf(statistic, len(stacks) - 1) > FALSE_ALARM
+
+
+def test_stacks_are_those_of_the_script_at_the_papers_size():
+    """Sizes at which they cannot be listed: the number of pairs of papers with two common reviewers."""
+    rng, draws = np.random.default_rng(11), count(300, 3000)
+    ours = shared_pairs(stacked_assignments(rng, draws, 30, 3))
+    theirs = shared_pairs(thrown_away_together(rng, draws, 30, 3))
+    assert ks_2samp(ours, theirs).pvalue > FALSE_ALARM
+    assert ours.mean() > 3
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_every_permutation_is_equally_likely(size):
+    every, draws = list(permutations(range(size))), count(2000, 200_000)
+    seen = Counter(map(tuple, assignments._permutations(np.random.default_rng(12), draws, size).tolist()))
+    assert set(seen) <= set(every)
+    # A false alarm in 1e-6 of all comparisons together.
+    assert all(binomtest(seen[one], draws, 1 / len(every)).pvalue > FALSE_ALARM / 27 for one in every)
+
+
+def test_reviewers_who_repeat_are_found_in_pairs_and_by_sorting(monkeypatch):
+    drawn = np.random.default_rng(13).integers(0, 9, (200, 3, 4))
+    expected = [any(len(set(row)) < 4 for row in one) for one in drawn.tolist()]
+    assert 20 < sum(expected) < 190
+    assert assignments._repeats(drawn).tolist() == expected
+    monkeypatch.setattr(assignments, "_FEW_PLACES", 3)
+    assert assignments._repeats(drawn).tolist() == expected
+    assert not assignments._repeats(drawn[..., :1]).any()
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.data())

@@ -2,49 +2,29 @@
 
 Blocks of one page run in order in one empty folder: ```python with `>>>` as a doctest, without as a script;
 ```csv NAME writes the file NAME; ```console runs its `$ blindcal ...`, `$ cat`, `$ ls` and `$ head` lines and
-compares what they print, `...` standing for anything; ```console long runs in `make test-long` only.
+compares what they print, `...` standing for anything; ```console long runs in `make test-long` only, and
+```console cluster in tests/line/test_clusters.py.
 `$ echo $?` shows the last exit code, which must otherwise be 0. Other blocks are prose.
 """
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import io
-import math
 import re
-import shlex
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
-from unittest import mock
 
 import pytest
 
+from documents import ROOT, Block, blocks, commands, run_command
 from sizes import count
 
 pytest.importorskip("typer")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.edge
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-BLOCK = re.compile(r"^```([a-z]+)(?:[ ]+(\S+))?\n(.*?)^```$", re.M | re.S)
-READERS = {"cat", "ls", "head"}
-
-
-class Block(NamedTuple):
-    kind: str
-    name: str | None
-    text: str
-    line: int
-
-
-def blocks(page: str) -> Iterator[Block]:
-    for match in BLOCK.finditer(page):
-        yield Block(match[1], match[2], match[3], page.count("\n", 0, match.start()) + 1)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -59,7 +39,7 @@ def test_every_example_prints_what_the_page_says(
             Path(block.name).write_text(block.text, encoding="utf-8")
         elif block.kind == "python":
             run_python(block, names, where)
-        elif block.kind == "console" and (block.name != "long" or count(0, 1)):
+        elif block.kind == "console" and block.name != "cluster" and (block.name != "long" or count(0, 1)):
             run_console(block, where)
 
 
@@ -86,30 +66,6 @@ def run_console(block: Block, where: str) -> None:
         same = doctest.OutputChecker().check_output(expected, printed, OPTIONS)
         assert same, f"{where}: $ {command}\nexpected:\n{expected}\nprinted:\n{printed}"
     assert code == 0, f"{where}: the last command ended with {code}"
-
-
-def commands(text: str) -> Iterator[tuple[str, str]]:
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, expected = part.replace("\\\n", " ").partition("\n")
-        yield command.strip(), expected
-
-
-def run_command(command: str) -> tuple[int, str]:
-    from blindcal.cli import console, run
-
-    program, *arguments = shlex.split(command)
-    if program in READERS:
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
-    assert program == "blindcal", f"examples run blindcal only, found {program}"
-    # How long something takes is no part of a page.
-    with (
-        mock.patch.object(console, "_LONG_SECONDS", math.inf),
-        contextlib.redirect_stdout(io.StringIO()) as printed,
-        contextlib.redirect_stderr(printed),
-    ):
-        code = run(arguments)
-    return code, printed.getvalue()
 
 
 def test_an_example_that_prints_something_else_is_noticed(

@@ -125,7 +125,7 @@ def test_a_stored_result_that_is_not_this_sweeps_is_refused(tmp_path):
     [
         ({"trials": 0}, "trials must be at least 1, found 0"),
         ({"seed": -1}, "seed must be at least 0, found -1"),
-        ({"workers": 0}, "workers must be at least 1, found 0"),
+        ({"workers": 0}, "`workers` must be at least 1, found 0"),
         ({"methods": ["raw", "cooked"]}, "methods must be among raw, .*; found 'cooked'"),
         ({"methods": ["raw", "raw"]}, "named once each"),
         ({"settings": []}, "settings must be at least 1, found 0"),
@@ -144,44 +144,22 @@ def test_a_folder_that_cannot_be_one_is_refused(tmp_path):
         small_sweep(folder=tmp_path / "file")
 
 
-def test_missing_extras_are_named(monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr(sweeps, "import_module", missing)
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(sweeps, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"more than one worker needs joblib: pip install 'blindcal\[cli\]'"):
         small_sweep(workers=2)
-    with pytest.raises(InputError, match=r"a scheduler needs distributed: pip install 'blindcal\[cluster\]'"):
-        small_sweep(scheduler="tcp://127.0.0.1:1")
 
 
 @pytest.mark.edge
-def test_one_worker_two_workers_and_a_dask_cluster_give_identical_numbers():
+def test_one_worker_and_two_give_identical_numbers():
+    """So does a Dask cluster: tests/line/test_clusters.py."""
     pytest.importorskip("joblib")
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     # The short run leaves out `hierarchical`, which is the chain of `offsets` with more to sample.
     settings, trials = count(SETTINGS[:1], SETTINGS), count(60, 300)
     methods = count([*CHEAP, "offsets"], list(METHODS))
     one = sweep(settings, methods, trials=trials, seed=9)
     two = sweep(settings, methods, trials=trials, seed=9, workers=2)
     assert (one.errors == two.errors).all()
-    patient = {"distributed.comm.timeouts.connect": "120s", "distributed.comm.timeouts.tcp": "120s"}
-    with (
-        dask.config.set(patient),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-    ):
-        address = cluster.scheduler_address
-        clustered = sweep(settings, methods, trials=trials, seed=9, scheduler=address)
-    assert (one.errors == clustered.errors).all()
-
-
-@pytest.mark.edge
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    client = distributed.Client
-    monkeypatch.setattr(distributed, "Client", lambda address, timeout: client(address, timeout="1s"))
-    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        small_sweep(scheduler="tcp://127.0.0.1:9")
 
 
 SCRIPT = """

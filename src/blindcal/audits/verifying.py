@@ -19,7 +19,7 @@ from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folde
 from blindcal.errors import InputError, VerificationError
 from blindcal.orientations import as_given
 from blindcal.plans.papers import plan_conference
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def verify(
     out: str | os.PathLike[str] | None = None,
     *,
     conference: str = "conference",
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
     """Derive everything again with the key: input, commitment, coins, tables, claims and public files.

@@ -31,7 +31,7 @@ from blindcal.beliefs.weighing import UNWEIGHABLE, Sites, known_sites, normalize
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.protocol import Booleans
-from blindcal.workers import each
+from blindcal.workers import Workers, each
 
 # More tuples than that are sampled.
 MOST_LISTED, DRAWS = 20_000, 4_000
@@ -52,7 +52,7 @@ def bar_of(
     accept_rate: float | None,
     bar: float | None,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[float, float]:
     """The bar, given or chosen, and the share requested or that full calibration accepts on average over the

@@ -33,6 +33,7 @@ from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
 from blindcal.fitting.rosters import FIELDS
 from blindcal.reviews import Reviews
+from blindcal.workers import Workers
 
 __all__ = [
     "FIELDS",
@@ -96,7 +97,7 @@ def prepare(
     accept_rate: Level | None = None,
     bar: Level | None = None,
     sources: Sources | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
@@ -127,7 +128,7 @@ def assemble(
     accept_rate: Level | None,
     bar: Level | None,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """Cases with their bar, given or chosen for the accept rate, and the raw decisions; track by track where
@@ -144,7 +145,7 @@ def _track_by_track(
     accept_rate: Level | None,
     bar: Level | None,
     *,
-    workers: int,
+    workers: Workers,
     advance: Callable[[int], None] | None,
 ) -> Conference:
     """Every track as a conference of its own, and the papers of all of them in their order."""

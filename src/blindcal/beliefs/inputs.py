@@ -27,7 +27,7 @@ from blindcal.errors import InputError
 from blindcal.fitting.footprints import refuse_own
 from blindcal.orientations import upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Inputs:
         accept_rate: Level | None = None,
         bar: Level | None = None,
         better: str = "high",
-        workers: int = 1,
+        workers: Workers = 1,
         progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
         """The public side, with a bar (or one for each track) that is given or accepts that share; and the

@@ -62,9 +62,9 @@ def standardized_quality(batch: Batch) -> tuple[Array, Array]:
     array([-1.,  1.])
     """
     mean, deviation = reviewer_moments(batch)
-    flat = deviation[batch.reviewer] == 0
-    standard = (batch.score - mean[batch.reviewer]) / np.where(flat, 1.0, deviation[batch.reviewer])
-    return _means(batch, np.where(flat, 0.0, standard))
+    flat = deviation == 0
+    standard = (batch.score - mean[batch.reviewer]) / np.where(flat, 1.0, deviation)[batch.reviewer]
+    return _means(batch, np.where(flat[batch.reviewer], 0.0, standard) if flat.any() else standard)
 
 
 def reviewer_moments(batch: Batch) -> tuple[Array, Array]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, NamedTuple
 
 import typer
 
 from blindcal.cells import Column, cell_problem, count, number_text
 from blindcal.checks import between
+from blindcal.clusters import connected
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.curves import Logistic, Power
 from blindcal.reviewers.protocol import Reviewer
+from blindcal.workers import Workers, cores
 
 
 def decimal(text: str | float) -> float:
@@ -84,6 +87,41 @@ def by_option(message: str, names: Sequence[str]) -> str:
         if message.startswith(f"{name} "):
             return f"--{re.sub('[ _]', '-', name)}{message.removeprefix(name)}"
     return message
+
+
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        parser=whole,
+        metavar="NUMBER",
+        help="Processes on this machine.  [default: all cores]",
+    ),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Dask scheduler whose workers compute instead: tls://host:port, with the certificates of Dask's "
+        "configuration, or tcp://127.0.0.1:port.",
+    ),
+]
+
+
+@contextmanager
+def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
+    """Who does the work, as `--workers` and `--cluster` say."""
+    if processes is not None and cluster is not None:
+        raise InputError("give one of --workers and --cluster")
+    if cluster is None:
+        found = cores() if processes is None else processes
+        if found < 1:
+            raise InputError(f"--workers must be at least 1, found {found}")
+        yield found
+        return
+    with connected(cluster) as workers:
+        yield workers
 
 
 Reviewers = Annotated[

@@ -44,6 +44,7 @@ _ARGUMENTS = [
     "bar",
     "best_first",
     "better",
+    "cluster",
     "columns",
     "conference",
     "despite_misfit",
@@ -65,6 +66,7 @@ _ARGUMENTS = [
     "score_field",
     "unit",
     "wait_list",
+    "workers",
     "yes_leak",
 ]
 # With --json: what was noted so far.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count, number_text
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.inputs import (
     Accept,
@@ -38,7 +39,6 @@ from blindcal.decisions.drafts import Changes
 from blindcal.decisions.records import sealed_folder
 from blindcal.decisions.releases import Outcome
 from blindcal.plans.requests import Request
-from blindcal.workers import cores
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -78,6 +78,8 @@ def decide(
     ] = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
@@ -95,7 +97,7 @@ def decide(
     )
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
-    with loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
+    with hired(processes, cluster) as workers, loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
         outcome = decide_conference(
             inputs,
             request,
@@ -106,7 +108,7 @@ def decide(
             reason=reason,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
-            workers=cores(),
+            workers=workers,
             progress=progress,
         )
     facts = _facts(outcome, key, out)

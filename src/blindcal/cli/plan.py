@@ -10,6 +10,7 @@ import typer
 
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import (
     Json,
     budget_line,
@@ -54,7 +55,6 @@ from blindcal.plans.plans import Plan, plan_prepared
 from blindcal.plans.quotas import Quota
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from blindcal.workers import cores
 
 _WORDS = {
     "public": "public: decisions reveal nothing new",
@@ -95,6 +95,8 @@ def plan(
     ] = False,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Show what each guarantee would cost this conference, without tossing a coin.
@@ -111,13 +113,14 @@ def plan(
     )
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
-    with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
-        prepared, truth = request.prepared(inputs, workers=cores(), progress=progress)
-    planned = plan_prepared(
-        inputs, prepared, request, despite_misfit=despite_misfit, workers=cores(), progress=progress
-    )
-    promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
-    choices = None if only else planned.menu(workers=cores(), progress=progress)
+    with hired(processes, cluster) as workers:
+        with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
+            prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
+        planned = plan_prepared(
+            inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
+        )
+        promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
+        choices = None if only else planned.menu(workers=workers, progress=progress)
     figures = planned.summary
     facts: dict[str, Any] = {
         **figures,

@@ -10,14 +10,14 @@ import typer
 
 from blindcal.cells import count
 from blindcal.checks import Array
-from blindcal.cli.arguments import by_option, whole
+from blindcal.cli.arguments import ClusterAddress, Processes, by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 
 _METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
-_OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods", "workers")
+_OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods")
 _READINGS = {
     "text": "noise is a variance, offsets have variance 0.5",
     "script": "noise is a standard deviation, offsets have standard deviation 0.5",
@@ -52,13 +52,8 @@ def simulate(
     methods: Annotated[
         str, typer.Option(help=f"One or more of {', '.join(METHODS)}, separated by commas.")
     ] = _METHODS,
-    workers: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="NUMBER", help="Processes on this machine.  [default: all cores]"),
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to run on instead.")
-    ] = None,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
     folder: Annotated[
         Path | None,
         typer.Option(help="Keep finished parts here; the same command then resumes."),
@@ -80,14 +75,13 @@ def simulate(
         settings = [
             Setting(paper_population(level, reading), papers, reviewers, per_paper) for level in levels
         ]
-        with progress(work, tasks_in(settings, trials)) as advance:
+        with hired(processes, cluster) as workers, progress(work, tasks_in(settings, trials)) as advance:
             result = sweep(
                 settings,
                 names,
                 trials=trials,
                 seed=seed,
                 workers=workers,
-                scheduler=scheduler,
                 folder=folder,
                 progress=advance,
             )

@@ -10,10 +10,10 @@ import typer
 from blindcal.audits.verifying import grid_of, latest
 from blindcal.audits.verifying import verify as verify_conference
 from blindcal.cells import number_text
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
 from blindcal.cli.plan import quota_line
-from blindcal.workers import cores
 
 
 def verify(
@@ -23,6 +23,8 @@ def verify(
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     conference: ConferenceName = "conference",
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
@@ -34,8 +36,8 @@ def verify(
     """
     _, record = latest(key, conference)
     grid = grid_of(record)
-    with loaded(reviews, reviewers, pools, grid, out) as inputs:
-        found = verify_conference(inputs, key, out, conference=conference, workers=cores(), progress=progress)
+    with hired(processes, cluster) as workers, loaded(reviews, reviewers, pools, grid, out) as inputs:
+        found = verify_conference(inputs, key, out, conference=conference, workers=workers, progress=progress)
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if found.agrees else facts)

@@ -32,7 +32,7 @@ from blindcal.plans.agreements import agreement, refuse_misfit
 from blindcal.plans.papers import plan_conference
 from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.plans.requests import Request, check_types
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 
 def decide(
@@ -46,7 +46,7 @@ def decide(
     reason: str = "",
     yes_leak: bool = False,
     despite_misfit: bool = False,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Outcome:
     """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the

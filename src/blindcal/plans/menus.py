@@ -18,7 +18,7 @@ from blindcal.plans.figures import evidence, expected_figures, success_by_slot
 from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
-from blindcal.workers import each, stepping
+from blindcal.workers import Workers, each, stepping
 
 MENU = (
     Guarantee("public", epsilon=None),
@@ -88,7 +88,7 @@ def menu(
     conference: Conference,
     guarantees: Sequence[Guarantee] = MENU,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
     """Solve every paper under every guarantee; `advance` is called once for each of them."""

@@ -24,7 +24,7 @@ from blindcal.plans.promises import at_most, within_budget, worst
 from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
-from blindcal.workers import each, stepping
+from blindcal.workers import Workers, each, stepping
 
 _LEAST_MIX = 2.0**-40
 
@@ -61,7 +61,7 @@ def plan_conference(
     guarantee: Guarantee,
     price: float | None = None,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[list[PaperPlan], float | None]:
     """Solve and certify every paper; also the price of an average budget, to be frozen.

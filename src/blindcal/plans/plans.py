@@ -20,7 +20,7 @@ from blindcal.plans.passing import both_ranks, listed_figures
 from blindcal.plans.promises import summary
 from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.plans.requests import Request, check_types
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Plan:
         """What the decisions do on average, paper by paper: the final ones, where so many are accepted."""
         return planned_figures(self.conference, self.request, self.papers)
 
-    def menu(self, *, workers: int = 1, progress: Progress = silent) -> Menu:
+    def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
         """What each guarantee of the menu would cost and protect, for this conference."""
         papers = len(self.conference.cases)
         with progress(f"comparing guarantees for {count(papers, 'paper')}", papers * len(MENU)) as advance:
@@ -61,7 +61,7 @@ def plan(
     request: Request,
     *,
     despite_misfit: bool = False,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Plan:
     """Plan a conference. Nothing is written, and no coin is tossed.
@@ -82,7 +82,7 @@ def plan_prepared(
     request: Request,
     *,
     despite_misfit: bool = False,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = silent,
 ) -> Plan:
     """The plan of a conference that these inputs were prepared to."""

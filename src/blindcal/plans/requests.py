@@ -14,7 +14,7 @@ from blindcal.errors import InputError
 from blindcal.orientations import known_end
 from blindcal.plans.quotas import WHOLE, Number, Quota, shares
 from blindcal.policies.guarantees import Guarantee
-from blindcal.workers import Progress, silent
+from blindcal.workers import Progress, Workers, silent
 
 # The names of settings in coins and records never change, whatever they are called here.
 _WIRE = {
@@ -82,7 +82,12 @@ class Request:
         return self
 
     def prepared(
-        self, inputs: Inputs, frozen: Level | None = None, *, workers: int = 1, progress: Progress = silent
+        self,
+        inputs: Inputs,
+        frozen: Level | None = None,
+        *,
+        workers: Workers = 1,
+        progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
         """The public side of these inputs with the bar that was requested, or that an earlier release has
         `frozen`; and the true reviewers."""

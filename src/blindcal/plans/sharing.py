@@ -18,7 +18,7 @@ from blindcal.checks import Array
 from blindcal.policies.budgets import allocate, at_price
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import program
-from blindcal.workers import each
+from blindcal.workers import Workers, each
 
 _SAME_VERTEX = 1e-9
 # Prices at which every frontier is looked at first: wrong decisions per correct guess about a review.
@@ -65,7 +65,7 @@ def shares_of(
     guarantee: Guarantee,
     *,
     price: float | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[Sequence[float | None], float | None]:
     """What each paper's success may add up to where a budget is shared, and its price; else no limits.
@@ -96,7 +96,7 @@ def _spend(
     cases: Sequence[PaperCase],
     guarantee: Guarantee,
     frozen: float | None,
-    workers: int,
+    workers: Workers,
     advance: Callable[[int], None] | None,
 ) -> tuple[Array, float]:
     """Each paper's success at the price that spends the budget, and that price.

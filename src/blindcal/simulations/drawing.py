@@ -194,8 +194,9 @@ def simulate(
         reviewer = uniform_assignments(rng, count, papers, reviewers, per_paper)
     quality = rng.standard_normal((count, papers))
     parameters = population.parameters(rng, (count, reviewers))
-    row = np.arange(count)[:, None, None]
-    score = population.scores(rng, quality[..., None], *(value[row, reviewer] for value in parameters))
+    person = reviewer + reviewers * np.arange(count)[:, None, None]
+    theirs = (value.ravel().take(person) for value in parameters)
+    score = population.scores(rng, quality[..., None], *theirs)
     return Simulation(quality, *parameters, reviewer, score)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.checks import Array, numbers
+from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 
 _LAGS = 127  # the largest sum of signs that fits 8 bits
@@ -24,14 +26,37 @@ def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
     papers = true.shape[-1]
     # Papers first: each comparison then runs over one unbroken stretch of memory.
     t, e = (np.ascontiguousarray(np.moveaxis(value, -1, 0)) for value in (true, estimated))
+    pairs = papers * (papers - 1) // 2
+    # Where nothing ties, signs agree or they do not: one comparison tells, and not two.
+    strict = not (_ties(true) or _ties(estimated))
+    total = pairs - 2 * _summed(_apart, t, e) if strict else _summed(_agreement, t, e)
+    return np.asarray((1 - total / pairs) / 2)
+
+
+def _summed(compare: Callable[[Array, Array, int], NDArray[np.int8]], t: Array, e: Array) -> Integers:
+    """What a comparison of the papers `lag` places apart gives, summed over all lags."""
     shape = np.broadcast_shapes(t.shape, e.shape)
     total = np.zeros(shape[1:], dtype=np.int64)
-    for first in range(1, papers, _LAGS):
-        agreement = np.zeros(shape, dtype=np.int8)
-        for lag in range(first, min(first + _LAGS, papers)):
-            agreement[lag:] += _sign_ahead(t, lag) * _sign_ahead(e, lag)
-        total += agreement.sum(axis=0, dtype=np.int64)
-    return np.asarray((1 - total / (papers * (papers - 1) / 2)) / 2)
+    for first in range(1, shape[0], _LAGS):
+        part = np.zeros(shape, dtype=np.int8)
+        for lag in range(first, min(first + _LAGS, shape[0])):
+            part[lag:] += compare(t, e, lag)
+        total += part.sum(axis=0, dtype=np.int64)
+    return total
+
+
+def _agreement(t: Array, e: Array, lag: int) -> NDArray[np.int8]:
+    return _sign_ahead(t, lag) * _sign_ahead(e, lag)
+
+
+def _apart(t: Array, e: Array, lag: int) -> NDArray[np.int8]:
+    wrong: NDArray[np.bool_] = (t[lag:] > t[:-lag]) ^ (e[lag:] > e[:-lag])
+    return wrong.view(np.int8)
+
+
+def _ties(value: Array) -> bool:
+    ordered = np.sort(value, axis=-1)
+    return bool((ordered[..., 1:] == ordered[..., :-1]).any())
 
 
 def top_k_error(truth: ArrayLike, estimate: ArrayLike, k: int) -> Array:

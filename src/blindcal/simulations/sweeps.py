@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from blindcal.errors import InputError
 from blindcal.files.disk import canonical, digest, read_json, write_json
 from blindcal.simulations.drawing import Population, Simulation, simulate
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.workers import cores, shared
+from blindcal.workers import Workers, cores, shared
 
 # Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
 _PAPERS_A_TASK = 2_500
@@ -128,16 +127,15 @@ def sweep(
     *,
     trials: int,
     seed: int,
-    workers: int | None = 1,
-    scheduler: str | None = None,
+    workers: Workers | None = 1,
     folder: str | Path | None = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Sweep:
     """`trials` conferences of every setting through every method.
 
-    `workers` processes on this machine (joblib; `None`: one a core), or those of the Dask cluster at
-    `scheduler`. With a `folder`, finished tasks are kept there and never computed again: the same call goes
-    on where a killed one stopped. The first trials of a longer sweep are those of a shorter one.
+    `workers` processes on this machine (joblib; `None`: one a core), or a Dask cluster (`clusters`). With a
+    `folder`, finished tasks are kept there and never computed again: the same call goes on where a killed one
+    stopped. The first trials of a longer sweep are those of a shorter one.
     `progress` is called with each number of tasks done, out of `tasks_in(settings, trials)`.
 
     >>> one = sweep([Setting(Population(noise=0.1), papers=8, reviewers=8)], ["raw"], trials=2, seed=1)
@@ -149,7 +147,7 @@ def sweep(
     found = {} if store is None else store.read(tasks)
     missing = [task for task in tasks if task not in found]
     progress(len(found))
-    with closing(_computed(missing, workers, scheduler)) as results:
+    with closing(_computed(missing, cores() if workers is None else workers)) as results:
         for task, errors in results:
             if store is not None:
                 store.write(task, errors)
@@ -192,48 +190,20 @@ def _tasks(settings: Sequence[Setting], methods: Sequence[str], trials: int, see
     ]
 
 
-def _run(number: int, task: Task) -> tuple[int, Array]:
-    return number, task.run()
-
-
-def _computed(tasks: list[Task], workers: int | None, scheduler: str | None) -> Generator[tuple[Task, Array]]:
+def _computed(tasks: list[Task], workers: Workers) -> Generator[tuple[Task, Array]]:
     """Every task's errors, in whatever order they finish."""
-    if workers is not None and workers < 1:
-        raise InputError(f"workers must be at least 1, found {workers}")
+    if isinstance(workers, int) and workers < 1:
+        raise InputError(f"`workers` must be at least 1, found {workers}")
     if not tasks:
         return
-    if scheduler is not None:
-        yield from _on_cluster(tasks, scheduler)
-    elif workers == 1:
+    if workers == 1:
         yield from ((task, task.run()) for task in tasks)
-    else:
-        yield from _on_processes(tasks, workers)
-
-
-def _on_processes(tasks: list[Task], workers: int | None) -> Generator[tuple[Task, Array]]:
-    _optional("joblib", "cli", "more than one worker")
-    with closing(shared(Task.run, tasks, workers or cores())) as results:
+        return
+    if isinstance(workers, int) and find_spec("joblib") is None:
+        raise InputError("more than one worker needs joblib: pip install 'blindcal[cli]'")
+    with closing(shared(Task.run, tasks, workers)) as results:
         for number, errors in results:
             yield tasks[number], errors
-
-
-def _on_cluster(tasks: list[Task], scheduler: str) -> Generator[tuple[Task, Array]]:
-    distributed = _optional("distributed", "cluster", "a scheduler")
-    try:
-        client = distributed.Client(scheduler, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-    with client:
-        futures = client.map(_run, range(len(tasks)), tasks, pure=False)
-        for _, (number, errors) in distributed.as_completed(futures, with_results=True):
-            yield tasks[number], errors
-
-
-def _optional(module: str, extra: str, purpose: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise InputError(f"{purpose} needs {module}: pip install 'blindcal[{extra}]'") from None
 
 
 class _Store:
