@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.audits.verifying import grid_of, latest
-from blindcal.audits.verifying import verify as verify_conference
+from blindcal.audits.verifying import grid_of, latest, verify_latest
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
@@ -31,10 +30,10 @@ def verify(
 
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """
-    _, record = latest(key, conference)
+    past, record = latest(key, conference)
     grid = grid_of(record)
     with loaded(reviews, reviewers, pools, grid, out) as inputs:
-        found = verify_conference(inputs, key, out, conference=conference, workers=cores(), progress=progress)
+        found = verify_latest(inputs, past, record, out, workers=cores(), progress=progress)
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if found.agrees else facts)
