@@ -176,6 +176,7 @@ def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
     kinds = (
         ("new", changes.new),
+        ("late reviews", changes.late),
         ("scores changed", changes.scores),
         ("pools or calibration changed", changes.pools),
         ("the grid of scores changed", changes.grid),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -32,7 +33,7 @@ from blindcal.policies.guarantees import Guarantee
 # what their tables promise and cost.
 PLANNER = 2
 
-_KINDS = ("new", "scores", "pools", "grid", "reviewers", "returned")
+_KINDS = ("new", "late", "scores", "pools", "grid", "reviewers", "returned")
 
 Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
 """Certified tables for a conference and their price; the price is given where it is frozen."""
@@ -40,10 +41,11 @@ Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPl
 
 @dataclass(frozen=True)
 class Changes:
-    """Which papers differ from the release before, and how; `alike` have the scores of a paper that was
-    decided under another name."""
+    """Which papers differ from the release before, and how; `late` have all their scores and more, `alike`
+    the scores of a paper that was decided under another name."""
 
     new: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     grid: tuple[str, ...] = ()
@@ -55,7 +57,7 @@ class Changes:
     @property
     def decided(self) -> frozenset[str]:
         """The papers that get a coin."""
-        return frozenset((*self.new, *self.scores, *self.pools, *self.grid, *self.reviewers))
+        return frozenset((*self.new, *self.late, *self.scores, *self.pools, *self.grid, *self.reviewers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +148,15 @@ def _kind_of_change(
     public = plain(public_facts(case))
     for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid")):
         if public[fact] != old.public[fact]:
-            return kind
+            return "late" if kind == "scores" and _only_more(public[fact], old.public[fact]) else kind
     if reviewers != old.reviewers:
         return "reviewers"
     return "returned" if case.paper not in last else None
+
+
+def _only_more(now: Sequence[float], then: Sequence[float]) -> bool:
+    """Whether scores came in and none was changed."""
+    return Counter(now) > Counter(then)
 
 
 def _to_decide(
