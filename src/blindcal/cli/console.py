@@ -45,6 +45,7 @@ _ARGUMENTS = [
     "better",
     "columns",
     "conference",
+    "conflicts",
     "despite_misfit",
     "epsilon",
     "format",
