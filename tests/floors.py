@@ -21,5 +21,7 @@ FLOORS = [
     "simulations",
     "paper",
     "importers",
+    "exporters",
+    "folders",
     "cli",
 ]

@@ -38,6 +38,7 @@ _NOTICEABLE = 5e-4
 # Arguments that messages of the core name, and that are options here.
 _ARGUMENTS = [
     "accept_rate",
+    "accepted",
     "added_success",
     "amend",
     "bar",
@@ -56,14 +57,18 @@ _ARGUMENTS = [
     "multiplier",
     "never_against",
     "out",
+    "overridden",
     "past_better",
     "pools",
     "posterior_cap",
     "published",
     "reason",
+    "rejected",
     "same",
     "score_field",
+    "to",
     "unit",
+    "what",
     "yes_leak",
 ]
 # With --json: what was noted so far.

@@ -22,17 +22,19 @@ from blindcal.cli.inputs import (
     Multiplier,
     Name,
     Never,
+    Numbered,
     PoolsFile,
     Rate,
     ReviewersFile,
     ReviewsFile,
+    Withdrawn,
     guarantee_of,
     levels,
     loaded,
 )
 from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
-from blindcal.decisions.records import sealed_folder
+from blindcal.decisions.records import release_folder, sealed_folder
 from blindcal.decisions.releases import Outcome
 from blindcal.plans.requests import Request
 from blindcal.workers import cores
@@ -61,6 +63,8 @@ def decide(
     posterior_cap: Cap = None,
     never_against: Never = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
+    numbered: Numbered = False,
     amend: Annotated[bool, typer.Option("--amend", help="Decide only the changed papers again.")] = False,
     reason: Annotated[
         str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
@@ -88,12 +92,13 @@ def decide(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
     request = Request(requested, conference, accept_rate, bar, better).checked()
-    with loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
+    with loaded(reviews, reviewers, pools, levels(grid), out, withdrawn) as inputs:
         outcome = decide_conference(
             inputs,
             request,
             key,
             out,
+            numbered=numbered,
             published=published or (),
             amend=amend,
             reason=reason,
@@ -102,7 +107,7 @@ def decide(
             workers=cores(),
             progress=progress,
         )
-    facts = _facts(outcome, key, out)
+    facts = _facts(outcome, key, release_folder(out, outcome.record.release) if numbered else out)
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:

@@ -36,6 +36,7 @@ from blindcal.cli.inputs import (
     Rate,
     ReviewersFile,
     ReviewsFile,
+    Withdrawn,
     guarantee_of,
     levels,
     loaded,
@@ -78,6 +79,7 @@ def plan(
     posterior_cap: Cap = None,
     never_against: Never = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
     key: Annotated[
         Path | None,
         typer.Option(help="Also print the commitment under this key, to publish before the draw."),
@@ -102,7 +104,7 @@ def plan(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
     request = Request(requested, conference, accept_rate, bar, better).checked()
-    with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
+    with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
         prepared, truth = inputs.prepared(
             accept_rate=accept_rate, bar=bar, better=better, workers=cores(), progress=progress
         )

@@ -10,7 +10,16 @@ import typer
 from blindcal.audits.verifying import grid_of, latest, verify_latest
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
+from blindcal.cli.inputs import (
+    ConferenceName,
+    Numbered,
+    PoolsFile,
+    ReviewersFile,
+    ReviewsFile,
+    Withdrawn,
+    loaded,
+)
+from blindcal.decisions.records import release_folder
 from blindcal.workers import cores
 
 
@@ -21,6 +30,8 @@ def verify(
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
+    numbered: Numbered = False,
     as_json: Json = False,
 ) -> None:
     """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
@@ -32,7 +43,9 @@ def verify(
     """
     past, record = latest(key, conference)
     grid = grid_of(record)
-    with loaded(reviews, reviewers, pools, grid, out) as inputs:
+    if numbered and out is not None:
+        out = release_folder(out, record.release)
+    with loaded(reviews, reviewers, pools, grid, out, withdrawn) as inputs:
         found = verify_latest(inputs, past, record, out, workers=cores(), progress=progress)
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:

@@ -1,0 +1,82 @@
+"""The public table of decisions -> one row per paper as it goes out: its title, and whether overridden."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blindcal.cells import Column
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_table
+from blindcal.files.tables import refuse
+
+DECISIONS = ("accept", "reject")
+_RAW = (*DECISIONS, "tie")
+_ADVICE = ("raise", "leave", "lower", *DECISIONS)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One paper as it goes out; `overridden` if its decision is the chair's and not blindcal's."""
+
+    paper: str
+    decision: str
+    raw_decision: str
+    advice: str
+    title: str = ""
+    overridden: bool = False
+
+
+def read_decided(
+    release: str | os.PathLike[str],
+    titles: str | os.PathLike[str] | None = None,
+    overridden: Mapping[str, str] | None = None,
+) -> tuple[Decided, ...]:
+    """The papers of a release's folder, in its order; `overridden` has decisions made by hand."""
+    folder = Path(release)
+    table = read_table(
+        folder / "decisions.csv" if folder.is_dir() else folder,
+        [
+            Column("paper", "id"),
+            Column("decision", choices=DECISIONS),
+            Column("raw_decision", choices=_RAW),
+            Column("advice", choices=_ADVICE),
+        ],
+    )
+    papers = table.text("paper")
+    twice = [row for place, row in enumerate(table.rows) if papers[place] in papers[:place]]
+    if twice:
+        raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
+    by_hand = dict(overridden or {})
+    if unknown := sorted(by_hand.keys() - {*papers}):
+        raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
+    names = {} if titles is None else read_titles(titles)
+    rows = zip(papers, *(table.text(name) for name in ("decision", "raw_decision", "advice")), strict=True)
+    return tuple(
+        Decided(paper, by_hand.get(paper, decision), raw, advice, names.get(paper, ""), paper in by_hand)
+        for paper, decision, raw, advice in rows
+    )
+
+
+def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Titles by paper: columns `paper,title`."""
+    table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
+    return dict(zip(table.text("paper"), table.text("title"), strict=True))
+
+
+def overrides_of(given: Iterable[str]) -> dict[str, str]:
+    """Decisions made by hand, from texts `paper=decision`.
+
+    >>> overrides_of(["17=accept", "a=b=reject"])
+    {'17': 'accept', 'a=b': 'reject'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        paper, _, decision = text.rpartition("=")
+        if not paper or decision not in DECISIONS:
+            raise InputError(f"`overridden` must be like 17=accept or 17=reject, found {text!r}")
+        if found.setdefault(paper, decision) != decision:
+            raise InputError(f"`overridden` must give one decision for paper {paper!r}")
+    return found
