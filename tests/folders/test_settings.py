@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.folders import read_folder
+from blindcal.folders import conference_text, read_folder
 from blindcal.folders.settings import FILE
+from sizes import count
 
 
 def folder(path: Path, text: str) -> Path:
@@ -119,6 +123,34 @@ def test_what_is_no_toml_is_refused_by_its_line(text: str, row: int, tmp_path: P
     with pytest.raises(InputError, match="must be TOML: lines like name = value") as caught:
         read_folder(folder(tmp_path / "f", text))
     assert caught.value.problems[0].row == row
+
+
+def test_any_change_of_bytes_is_read_or_refused(tmp_path: Path) -> None:
+    """Never another error: the file is edited by hand."""
+    base = {"conference": "icx", "key": "../icx.key", "out": "public", "grid": "1..5", "past": ["a.csv"]}
+    text = re.sub(r'^# ((?:[a-z-]+|"[0-9]+") = )', r"\1", conference_text(base), flags=re.M).encode()
+    good = re.sub(rb"^#.*\n", b"", text, flags=re.M)
+    path, rng, read = folder(tmp_path / "f", "") / FILE, Random(3), 0
+    for _ in range(count(300, 20_000)):
+        changed = bytearray(good)
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(changed))
+            changed[place : place + rng.randint(0, 2)] = rng.choice(
+                [b"", b'"', b"[", b"=", b"\xff", b"9", b"\n"]
+            )
+        path.write_bytes(bytes(changed))
+        with contextlib.suppress(InputError):
+            read_folder(tmp_path / "f")
+            read += 1
+    assert read, "some changes are harmless"
+
+
+@pytest.mark.parametrize(
+    "text", ["bar = 1" + "0" * 400, "bar = " + "9" * 5000, "bar = inf", "bar = nan", "past = " + "[" * 5000]
+)
+def test_numbers_and_lists_beyond_reason_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        read_folder(folder(tmp_path / "f", text + "\n"))
 
 
 def test_notes_must_be_tables(tmp_path: Path) -> None:

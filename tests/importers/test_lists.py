@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from random import Random
+
 import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
+from sizes import count
 
 PEOPLE = {
     "own": b"reviewer,name\nbo@example.org,Bo Chen\nada@example.edu,Ada Byron\n",
@@ -66,6 +70,20 @@ def test_bad_lists_are_refused_by_place_and_quote_nobody(case: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         read(data, "list.csv")
     assert "ada" not in str(caught.value)
+
+
+def test_any_change_of_bytes_is_read_or_refused() -> None:
+    rng, lists = Random(5), [*((read_people, data) for data in PEOPLE.values()), (read_conflicts, BULK)]
+    for _ in range(count(300, 20_000)):
+        read, data = rng.choice(lists)
+        changed = bytearray(data)
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(changed))
+            changed[place : place + rng.randint(0, 3)] = rng.choice(
+                [b"", b'"', b",", b"\0", b"\xff", b"\r\n", b";"]
+            )
+        with contextlib.suppress(InputError):
+            read(bytes(changed), "list.csv")
 
 
 def test_a_bulk_assignment_is_no_reviews_and_it_is_said_what_it_is() -> None:

@@ -60,6 +60,7 @@ _RULES: Mapping[Kind, str] = {
     "grid": 'must be text in quotes, like "1..10", or a list of numbers, like [1, 3, 5]',
     "flag": "must be true or false",
 }
+_LARGEST = 10**15
 _LINE = re.compile(r"(.*?) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
 _DECISION = re.compile(r"(accept|reject)(?:$|: *\S)")
 
@@ -104,9 +105,10 @@ def read_folder(path: str | os.PathLike[str]) -> Folder:
 def _parsed(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _LINE.fullmatch(str(error))
-        said, row = (match[1], int(match[2])) if match else (str(error), None)
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits and lists within lists are errors of other kinds.
+        match = _LINE.fullmatch(str(error)) if isinstance(error, tomllib.TOMLDecodeError) else None
+        said, row = (match[1], int(match[2])) if match else ("something else", None)
         rule = "must be TOML: lines like name = value, text in quotes"
         raise refuse([Problem(file, row, None, rule, said[:1].lower() + said[1:])]) from None
 
@@ -123,7 +125,7 @@ def _problems(file: str, name: str, value: object) -> list[Problem]:
 
 
 def _fits(kind: Kind, value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
     match kind:
         case "flag":
             return isinstance(value, bool)
