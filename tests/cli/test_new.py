@@ -16,7 +16,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli.new import _imported_past, grid_text
 from blindcal.decisions.coins import make_key
-from blindcal.folders import read_folder
+from blindcal.folders import making, read_folder
 from blindcal.importers import Choices
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
@@ -183,6 +183,29 @@ def test_an_existing_folder_is_refused(exports: Path) -> None:
     Path("icx").mkdir()
     code, _, err = call("new", "icx", *options(exports, "reviews"))
     assert (code, err) == (3, "blindcal: icx exists already and is never overwritten\n")
+
+
+def test_the_record_of_a_lost_key_is_not_taken_over(exports: Path, tmp_path: Path) -> None:
+    (tmp_path / "icx.key.sealed").mkdir()
+    code, _, err = call("new", "icx", *options(exports, "reviews"))
+    assert code == 3
+    assert "icx.key.sealed holds decisions of a key that is missing" in err
+    assert not (tmp_path / "icx").exists()
+
+
+def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is made just before the folder has its name; it is then used, and no second one made."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(making.os, "rename", interrupt)
+        assert call("new", "icx", *options(exports, "reviews"))[0] == 130
+    assert sorted(path.name for path in Path().iterdir()) == ["downloads", "icx.key"]
+    before = Path("icx.key").read_bytes()
+    assert call("new", "icx", *options(exports, "reviews"))[0] == 0
+    assert Path("icx.key").read_bytes() == before
 
 
 LEVELS: list[tuple[list[float], str | None]] = [

@@ -19,7 +19,7 @@ from blindcal.cli.console import Json, as_options, emit_json, note, progress, sa
 from blindcal.cli.fit import similar_listed
 from blindcal.cli.imports import best_to_worst, known_unit
 from blindcal.cli.inputs import Grid, Rate, levels
-from blindcal.cli.key import ADVICE, new_key
+from blindcal.cli.key import ADVICE, new_key, refuse_lost
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
@@ -188,8 +188,11 @@ def _check_key(key: Path, folder: Path) -> None:
     place, inside = Path(os.path.realpath(key)), Path(os.path.realpath(folder))
     if inside in place.parents:
         raise InputError("--key must not lie in the folder: whoever packs the folder would pack the key")
+    refuse_lost(key)
     if key.exists():
         read_key(key)
+    elif not key.parent.is_dir():
+        raise InputError(f"{key.parent} must be a folder that exists")
 
 
 def _read(
