@@ -20,6 +20,7 @@ from blindcal.folders import making, read_folder
 from blindcal.importers import Choices
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
+from exports import Export, every_export
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
@@ -149,6 +150,24 @@ def test_a_past_table_of_ours_needs_no_choices(exports: Path) -> None:
     assert _imported_past(Path("own.csv"), choices).reviews.score.tolist() == [3.0, 2.0]
     past = _imported_past(exports / "2025.csv", Choices(score_field="RevExp"))
     assert past.score_field == "RevExp"
+
+
+@every_export
+def test_a_folder_can_be_made_of_every_export(
+    export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the options of `import`, and with what `import` would write."""
+    monkeypatch.chdir(tmp_path)
+    _, path, *words = export.arguments
+    code, _, err = call("new", "icx", "--reviews", path, *words)
+    assert (code, err) == (0, ""), err
+    assert call("import", path, *words, "--out", "reviews.csv")[0] == 0
+    assert Path("icx/inputs/reviews.csv").read_bytes() == Path("reviews.csv").read_bytes()
+    for name in ("titles", "tracks", "conflicts"):
+        table = Path(f"reviews.{name}.csv")
+        assert Path(f"icx/inputs/{name}.csv").exists() == table.exists()
+        assert not table.exists() or Path(f"icx/inputs/{name}.csv").read_bytes() == table.read_bytes()
+    assert call("check", "icx")[0] == 0
 
 
 BAD = {
