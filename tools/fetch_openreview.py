@@ -6,7 +6,7 @@
 For a program chair, with the account that may see reviewers. This script is no part of the package, which
 never reaches for the network: it stands alone, uses nothing but Python's standard library, only reads (the
 one POST is the login), and talks to one server. Name and password are taken from OPENREVIEW_USERNAME and
-OPENREVIEW_PASSWORD, or asked for; they are sent to /login alone and never written down.
+OPENREVIEW_PASSWORD, or prompted for; they are sent to /login alone and never written down.
 
 Writes into a new folder that only you can enter:
 

@@ -138,7 +138,8 @@ class Reviews:
         >>> reviews.without(["1"])
         Reviews(1 review of 1 paper by 1 reviewer)
         """
-        gone = [place for place, name in enumerate(self.papers) if name in papers]
+        names = {*papers}
+        gone = [place for place, name in enumerate(self.papers) if name in names]
         if not gone:
             return self
         kept = np.flatnonzero(~np.isin(self.paper, gone))

@@ -46,7 +46,8 @@ def read_decided(
         ],
     )
     papers = table.text("paper")
-    twice = [row for place, row in enumerate(table.rows) if papers[place] in papers[:place]]
+    first = {paper: place for place, paper in reversed([*enumerate(papers)])}
+    twice = [row for place, row in enumerate(table.rows) if first[papers[place]] != place]
     if twice:
         raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
     by_hand = dict(overridden or {})

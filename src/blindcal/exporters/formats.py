@@ -34,8 +34,8 @@ def export(
 ) -> bytes:
     """The file for a system: `hotcrp`, `openreview`, `csv` or `xlsx`; of the `decisions` or the `advice`.
 
-    `accepted` and `rejected` are what the conference calls its decisions, where it is not what the system
-    calls them unless told otherwise.
+    `accepted` and `rejected` are what the conference calls its decisions, where these are not the system's
+    usual words.
 
     >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
     >>> export([paper], "hotcrp").decode().split()

@@ -24,7 +24,7 @@ def match_columns(
 ) -> tuple[dict[str, int], list[Problem]]:
     """Where each column stands in the header, and what is wrong with it.
 
-    The header is not quoted: in a file without one it is data. Columns that were not asked for are a problem
+    The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
     unless `extra`.
 
     >>> match_columns(["Score", "paper"], "x.csv", [Column("paper"), Column("score")])

@@ -1,4 +1,4 @@
-"""A folder for each conference: `conference.toml` -> what every command would otherwise be told by options.
+"""A folder for each conference: `conference.toml` -> what every command would otherwise be given by options.
 
 In: a folder that `blindcal new` made. Out: `Folder`, whose settings have the names of options; the text of a
 new `conference.toml`; folders that are there whole or not at all. Imports: files and below.
