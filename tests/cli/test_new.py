@@ -9,15 +9,12 @@ import shutil
 import stat
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cli.new import _imported_past, grid_text
 from blindcal.decisions.coins import make_key
 from blindcal.folders import making, read_folder
-from blindcal.importers import Choices
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
 from exports import Export, every_export
@@ -59,7 +56,10 @@ def test_three_commands_from_downloads_to_certified_decisions(
     made: tuple[int, str, str], tmp_path: Path
 ) -> None:
     code, out, err = made
-    assert (code, err) == (0, "")
+    what = "a HotCRP bulk assignment: 1 row that is no conflict left out"
+    assert code == 0
+    # How long a fit takes may be said after it.
+    assert err.startswith(f"blindcal: downloads/bulk.csv was read as {what}\n")
     assert "next: blindcal plan icx\n" in out
     assert not any(name in out for name in PEOPLE)
     assert {path.name for path in tmp_path.iterdir()} == {"downloads", "icx", "icx.key"}
@@ -143,15 +143,6 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
-def test_a_past_table_of_ours_needs_no_choices(exports: Path) -> None:
-    """What `blindcal import` wrote last year is read, whatever this year's export is called."""
-    choices = Choices(score_field="OveMer", best_first=("A", "B"))
-    Path("own.csv").write_text("Paper,reviewer,score\n1,a,3\n2,a,2\n")
-    assert _imported_past(Path("own.csv"), choices).reviews.score.tolist() == [3.0, 2.0]
-    past = _imported_past(exports / "2025.csv", Choices(score_field="RevExp"))
-    assert past.score_field == "RevExp"
-
-
 @every_export
 def test_a_folder_can_be_made_of_every_export(
     export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -225,18 +216,3 @@ def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch
     before = Path("icx.key").read_bytes()
     assert call("new", "icx", *options(exports, "reviews"))[0] == 0
     assert Path("icx.key").read_bytes() == before
-
-
-LEVELS: list[tuple[list[float], str | None]] = [
-    ([1, 2, 5, 2], "1..5"),
-    ([-3, 3, 0], "-3..3"),
-    ([1] * 100 + [3] * 100 + [10] * 100, "1,3,10"),
-    ([0.5, 1], None),
-    ([3, 3], None),
-    ([0, 100], None),
-]
-
-
-@pytest.mark.parametrize(("score", "expected"), LEVELS)
-def test_the_grid_is_taken_from_whole_scores(score: list[float], expected: str | None) -> None:
-    assert grid_text(np.array(score, dtype=float)) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +13,7 @@ import typer
 
 from blindcal.assignments.pools import pools_of
 from blindcal.beliefs.conferences import read_reviewers
-from blindcal.cells import count, number_text
-from blindcal.checks import Array
+from blindcal.cells import count
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
 from blindcal.cli.imports import best_to_worst, known_unit
@@ -23,11 +22,11 @@ from blindcal.cli.key import ADVICE, new_key, refuse_lost
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
-from blindcal.files.disk import make_folder, read_bytes, write_bytes, write_table
+from blindcal.files.disk import read_bytes, write_bytes
 from blindcal.fitting.estimates import Fitted
 from blindcal.fitting.estimates import fit as fit_reviews
-from blindcal.fitting.footprints import beside
 from blindcal.fitting.rosters import read_same
+from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
 from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
 from blindcal.folders.templates import Value, conference_text
@@ -35,7 +34,6 @@ from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,
     Choices,
-    Imported,
     import_reviews,
     read_conflicts,
     read_map,
@@ -45,22 +43,7 @@ from blindcal.importers.panels import columns_of
 from blindcal.orientations import known_end
 from blindcal.workers import cores
 
-_INPUTS, _PUBLIC = "inputs", "public"
-# A grid of so many whole scores or fewer is taken as what reviewers could give.
-_MOST_SCORES = 21
-# With so many reviews for each score on average, one that nobody gave could not be given.
-_EACH_SCORE = 20
-
-
-@dataclass(frozen=True)
-class _Read:
-    """What the files given hold. CONFIDENTIAL."""
-
-    imported: Imported
-    past: Mapping[str, Imported]
-    committee: Mapping[str, str]
-    conflicts: Sequence[tuple[str, str]]
-    conflicts_are: str
+_PUBLIC = "public"
 
 
 def new(
@@ -146,19 +129,21 @@ def new(
     )
     key = folder.with_name(f"{folder.name}.key") if key is None else key
     _check_key(key, folder)
-    found = _read(reviews, committee, conflicts, past or (), choices)
-    scores = grid or grid_text(found.imported.reviews.score)
-    _check_given(found, known_end(better), scores, pools, reviewers)
-    merged = {} if same is None else read_same(same)
-    fitted = _fitted(found, folder, better, merged)
-    settings = _settings(folder, key, found, pools, reviewers or fitted, same, scores, better, accept_rate)
+    given = {"pools": pools, "reviewers": reviewers, "same": same}
+    files = {name: path for name, path in given.items() if path is not None}
+    contents = _read(reviews, committee, conflicts, past or (), files, choices)
+    scores = grid or grid_text(contents.imported.reviews.score)
+    _check_given(contents, known_end(better), scores)
+    contents = replace(contents, fitted=_fitted(contents, folder, better))
+    settings = _settings(folder, key, contents, scores, better, accept_rate)
     with new_folder(folder) as filled:
-        _write(filled, found, fitted, {"pools": pools, "reviewers": reviewers, "same": same}, settings)
+        write_inputs(filled, contents)
+        write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
         made = read_key(key) if key.exists() else new_key(key)
-    remarks = [*_unlisted(found, reviews), *([] if fitted is None else _similar(folder, found, merged))]
-    facts = _facts(folder, key, made, found, fitted, settings)
+    remarks = [*_unlisted(contents, reviews), *_similar(folder, contents)]
+    facts = _facts(folder, key, made, contents, settings)
     if not as_json:
-        _print(found, facts, fitted, scores if grid is None else None)
+        _print(contents, facts, scores if grid is None else None)
     for remark in remarks:
         note(remark)
     if as_json:
@@ -196,68 +181,52 @@ def _check_key(key: Path, folder: Path) -> None:
 
 
 def _read(
-    reviews: Path, committee: Path | None, conflicts: Path | None, past: Sequence[Path], choices: Choices
-) -> _Read:
+    reviews: Path,
+    committee: Path | None,
+    conflicts: Path | None,
+    past: Sequence[Path],
+    files: Mapping[str, Path],
+    choices: Choices,
+) -> Contents:
+    """Everything that was given, read and checked."""
     imported = import_reviews(read_bytes(reviews, MAX_EXPORT), str(reviews), choices)
     if len({path.stem for path in past}) < len(past):
         raise InputError("files of --past must have different names")
-    older = {path.stem: _imported_past(path, choices) for path in past}
+    older = {path.stem: import_past(read_bytes(path, MAX_EXPORT), str(path), choices) for path in past}
     people = {} if committee is None else read_people(read_bytes(committee), str(committee), choices.people)
-    if conflicts is None:
-        return _Read(imported, older, people, imported.conflicts, "the export")
-    pairs, what = read_conflicts(read_bytes(conflicts, MAX_EXPORT), str(conflicts), choices.people)
-    return _Read(imported, older, people, pairs, what)
+    pairs = imported.conflicts
+    if conflicts is not None:
+        pairs, what = read_conflicts(read_bytes(conflicts, MAX_EXPORT), str(conflicts), choices.people)
+        note(f"{conflicts} was read as {what}")
+    return Contents(imported, older, people, pairs, files)
 
 
-def _imported_past(path: Path, choices: Choices) -> Imported:
-    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices."""
-    data = read_bytes(path, MAX_EXPORT)
-    names = {
-        name.strip().casefold() for name in data[:1_000].split(b"\n")[0].decode(errors="replace").split(",")
-    }
-    own = {"paper", "reviewer", "score"} <= names
-    return import_reviews(data, str(path), Choices(people=choices.people) if own else choices)
-
-
-def _check_given(
-    found: _Read, better: str, grid: str | None, pools: Path | None, reviewers: Path | None
-) -> None:
+def _check_given(contents: Contents, better: str, grid: str | None) -> None:
     """Refuse files that no later command could use."""
-    known = () if reviewers is None else read_reviewers(reviewers)
-    if pools is not None:
-        pools_of(pools, found.imported.reviews.papers, known or found.committee)
+    files, reviews = contents.files, contents.imported.reviews
+    known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
+    if "pools" in files:
+        pools_of(files["pools"], reviews.papers, known)
     allowed = levels(grid)
-    off = 0 if allowed is None else int((~np.isin(found.imported.reviews.score, allowed)).sum())
+    off = 0 if allowed is None else int((~np.isin(reviews.score, allowed)).sum())
     if off:
         raise InputError(
             f"--grid {grid} must hold every score: {count(off, 'score')} of this year are not in it"
         )
 
 
-def grid_text(score: Array) -> str | None:
-    """The scores that reviewers could give, as far as whole ones show: from the lowest to the highest given.
-
-    Without those between that nobody gave, if there are enough reviews to see that.
-
-    >>> grid_text(np.array([1.0, 4.0, 3.0])), grid_text(np.array([1.0, 2.5])), grid_text(np.array([0.0, 99]))
-    ('1..4', None, None)
-    >>> grid_text(np.repeat([1.0, 3.0, 6.0], 40))
-    '1,3,6'
-    """
-    given, low, high = np.unique(score), score.min(), score.max()
-    if not bool((given == np.floor(given)).all()) or not 0 < high - low < _MOST_SCORES:
-        return None
-    gaps = len(given) <= high - low and len(score) >= _EACH_SCORE * (high - low + 1)
-    return ",".join(map(number_text, given)) if gaps else f"{number_text(low)}..{number_text(high)}"
+def _same(contents: Contents) -> dict[str, str]:
+    return read_same(contents.files["same"]) if "same" in contents.files else {}
 
 
-def _fitted(found: _Read, folder: Path, better: str, same: Mapping[str, str]) -> Fitted | None:
-    if not found.past:
+def _fitted(contents: Contents, folder: Path, better: str) -> Fitted | None:
+    same = _same(contents)
+    if not contents.past:
         return None
     return fit_reviews(
-        {str(folder / _INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in found.past.items()},
-        committee=found.committee,
-        this_year=found.imported.reviews,
+        {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
+        committee=contents.committee,
+        this_year=contents.imported.reviews,
         better=better,
         same=same,
         workers=cores(),
@@ -266,28 +235,12 @@ def _fitted(found: _Read, folder: Path, better: str, same: Mapping[str, str]) ->
 
 
 def _settings(
-    folder: Path,
-    key: Path,
-    found: _Read,
-    pools: Path | None,
-    calibration: object,
-    same: Path | None,
-    grid: str | None,
-    better: str,
-    accept_rate: float | None,
+    folder: Path, key: Path, contents: Contents, grid: str | None, better: str, accept_rate: float | None
 ) -> dict[str, Value]:
     """The lines of conference.toml."""
-    who = "pools" if pools is not None else "conflicts" if found.conflicts else None
-    lines: dict[str, Value | None] = {
+    chosen: dict[str, Value | None] = {
         "conference": folder.name,
-        "reviews": f"{_INPUTS}/reviews.csv",
-        "committee": f"{_INPUTS}/committee.csv" if found.committee else None,
-        "pools": "everyone" if who is None else f"{_INPUTS}/{who}.csv",
-        "titles": f"{_INPUTS}/titles.csv" if found.imported.titles else None,
-        "tracks": f"{_INPUTS}/tracks.csv" if found.imported.tracks else None,
-        "past": [f"{_INPUTS}/past/{name}.csv" for name in found.past] or None,
-        "same": None if same is None else f"{_INPUTS}/same.csv",
-        "reviewers": f"{_INPUTS}/reviewers.csv",
+        **contents.settings,
         "grid": grid,
         "better": better,
         "accept-rate": accept_rate,
@@ -297,79 +250,46 @@ def _settings(
         "out": _PUBLIC,
         "numbered": True,
     }
-    return {name: value for name, value in lines.items() if value is not None}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _write(
-    folder: Path,
-    found: _Read,
-    fitted: Fitted | None,
-    copied: Mapping[str, Path | None],
-    settings: Mapping[str, Value],
-) -> None:
-    inputs, imported = folder / _INPUTS, found.imported
-    make_folder(inputs)
-    tables: dict[str, Mapping[str, Sequence[object]]] = {
-        "reviews": imported.columns(),
-        "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
-        "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
-        "committee": {"reviewer": list(found.committee)},
-        "conflicts": {
-            "paper": [paper for paper, _ in found.conflicts],
-            "conflict": [who for _, who in found.conflicts],
-        },
-    }
-    for name, table in tables.items():
-        if next(iter(table.values())):
-            write_table(inputs / f"{name}.csv", table, confidential=True)
-    if found.past:
-        make_folder(inputs / "past")
-    for name, one in found.past.items():
-        write_table(inputs / "past" / f"{name}.csv", one.columns(), confidential=True)
-    for name, path in copied.items():
-        if path is not None:
-            write_bytes(inputs / f"{name}.csv", read_bytes(path), confidential=True)
-    # What a calibration was fitted on is written beside it, and must stay there.
-    given = copied["reviewers"]
-    if given is not None and os.path.exists(beside(given)):
-        write_bytes(beside(inputs / "reviewers.csv"), read_bytes(beside(given)), confidential=True)
-    if fitted is not None:
-        fitted.write(inputs / "reviewers.csv")
-    write_bytes(folder / FILE, conference_text(settings).encode(), confidential=True)
-
-
-def _unlisted(found: _Read, reviews: Path) -> list[str]:
+def _unlisted(contents: Contents, reviews: Path) -> list[str]:
     """How many reviewers are not on the committee: their papers could not be decided."""
-    missing = len({*found.imported.reviews.reviewers} - {*found.committee}) if found.committee else 0
-    whom = "a reviewer" if missing == 1 else f"{missing:,} reviewers"
+    missing = len({*contents.imported.reviews.reviewers} - {*contents.committee})
+    if not contents.committee or not missing:
+        return []
+    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
     return [
-        f"{reviews} has {whom} who {'is' if missing == 1 else 'are'} not on the committee: is an id spelled "
-        "differently, or is the list not complete? `blindcal plan` says who, in a file for you alone"
-    ][: bool(missing)]
+        f"{reviews} has {whom} not on the committee: is an id spelled differently, or is the list not "
+        "complete? `blindcal plan` says who, in a file for you alone"
+    ]
 
 
-def _similar(folder: Path, found: _Read, same: Mapping[str, str]) -> list[str]:
-    named = {same.get(name, name) for one in found.past.values() for name in one.reviews.reviewers}
-    return similar_listed(folder / _INPUTS / "reviewers.csv", named | {*found.committee})
+def _similar(folder: Path, contents: Contents) -> list[str]:
+    if contents.fitted is None:
+        return []
+    same = _same(contents)
+    named = {same.get(name, name) for one in contents.past.values() for name in one.reviews.reviewers}
+    return similar_listed(folder / INPUTS / "reviewers.csv", named | {*contents.committee})
 
 
 def _facts(
-    folder: Path, key: Path, made: Key, found: _Read, fitted: Fitted | None, settings: Mapping[str, Value]
+    folder: Path, key: Path, made: Key, contents: Contents, settings: Mapping[str, Value]
 ) -> dict[str, Any]:
-    reviews = found.imported.reviews
+    imported, fitted = contents.imported, contents.fitted
     return {
         "folder": folder,
         "settings": settings,
-        "recognized": list(found.imported.recognized),
-        "score_field": found.imported.score_field,
-        "reviews": len(reviews),
-        "papers": len(reviews.papers),
-        "reviewers": len(reviews.reviewers),
-        "dropped": [{"what": item.what, "why": item.why} for item in found.imported.dropped],
-        "warnings": list(found.imported.warnings),
-        "committee": len(found.committee),
-        "conflicts": len(found.conflicts),
-        "past": {name: len(one.reviews) for name, one in found.past.items()},
+        "recognized": list(imported.recognized),
+        "score_field": imported.score_field,
+        "reviews": len(imported.reviews),
+        "papers": len(imported.reviews.papers),
+        "reviewers": len(imported.reviews.reviewers),
+        "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+        "warnings": list(imported.warnings),
+        "committee": len(contents.committee),
+        "conflicts": len(contents.conflicts),
+        "past": {name: len(one.reviews) for name, one in contents.past.items()},
         "calibrated": None if fitted is None else fitted.checks.reviewers,
         "key": key,
         "fingerprint": made.fingerprint,
@@ -378,8 +298,8 @@ def _facts(
     }
 
 
-def _print(found: _Read, facts: dict[str, Any], fitted: Fitted | None, guessed: str | None) -> None:
-    imported, settings = found.imported, facts["settings"]
+def _print(contents: Contents, facts: dict[str, Any], guessed: str | None) -> None:
+    imported = contents.imported
     say(as_options(f"reviews: {'; '.join(imported.recognized)}"))
     say(f"score: {imported.score_field}, with the values {imported.scale}")
     papers, people = count(facts["papers"], "paper"), count(facts["reviewers"], "reviewer")
@@ -388,26 +308,32 @@ def _print(found: _Read, facts: dict[str, Any], fitted: Fitted | None, guessed: 
         say(as_options(f"dropped: {item}"))
     for line in imported.warnings:
         say(as_options(f"note: {line}"))
-    if found.committee:
+    if contents.committee:
         say(f"committee: {count(facts['committee'], 'member')}")
-    if found.conflicts:
-        say(f"conflicts: {facts['conflicts']:,}, from {found.conflicts_are}")
+    if contents.conflicts:
+        say(f"conflicts: {facts['conflicts']:,}")
     for name, reviews in facts["past"].items():
         say(f"past: {name}, {count(reviews, 'review')}")
-    if fitted is not None:
-        say(f"calibrated: {count(fitted.checks.reviewers, 'reviewer')}, and a row * for anyone else")
+    if facts["calibrated"] is not None:
+        say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
     say()
+    _print_open(contents, facts, guessed)
     folder = facts["folder"]
+    say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
+    say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
+    for line in ADVICE:
+        say(line.format(sealed=facts["sealed"]))
+    say(f"next: blindcal plan {folder}")
+
+
+def _print_open(contents: Contents, facts: dict[str, Any], guessed: str | None) -> None:
+    """What the chair should look at in the settings."""
+    folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: read it, and change what is not so")
     if guessed is not None:
         say(f"  grid = {guessed}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
     if "accept-rate" not in settings:
         say("  accept-rate: not set; say how many papers to accept")
-    if fitted is None and not (folder / _INPUTS / "reviewers.csv").exists():
+    if contents.fitted is None and "reviewers" not in contents.files:
         say(f"  past: not set; `blindcal fit {folder}` calibrates reviewers once it is")
-    say(f"CONFIDENTIAL, never share: {folder / _INPUTS}")
-    say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
-    for line in ADVICE:
-        say(line.format(sealed=facts["sealed"]))
-    say(f"next: blindcal plan {folder}")
