@@ -46,6 +46,8 @@ def test_options_that_belong_together_give_way_together(folder: Path) -> None:
     assert "epsilon" not in defaults(found, "decide", {"guarantee"})
     assert "epsilon" in defaults(found, "decide", {"multiplier"})
     assert "key" not in defaults(found, "plan", set()), "who only plans needs no key"
+    assert "numbered" in defaults(found, "decide", {"key"})
+    assert "numbered" not in defaults(found, "decide", {"out"})
     assert defaults(found, "fit", set())["out"] == "icx/inputs/reviewers.csv"
 
 

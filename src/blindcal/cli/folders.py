@@ -75,17 +75,17 @@ def _made(path: str) -> bool:
 def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting]:
     """The settings that a command takes from a folder, where these options are given.
 
-    One way to say what to accept replaces the others, and another guarantee comes without the file's limits.
+    One way to say what to accept replaces the others, another guarantee comes without the file's limits, and
+    another folder for results is taken as it is.
     """
     instead, options = _INSTEAD.get(command, {}), folder.options
     found = {name: value for name, value in options.items() if name not in instead}
     found |= {
         name: options[other] for name, other in instead.items() if other is not None and other in options
     }
-    if given & {*_ACCEPT}:
-        found = {name: value for name, value in found.items() if name not in _ACCEPT}
-    if "guarantee" in given:
-        found = {name: value for name, value in found.items() if name not in _LIMITS}
+    for these, others in ((_ACCEPT, _ACCEPT), (("guarantee",), _LIMITS), (("out",), ("numbered",))):
+        if given & {*these}:
+            found = {name: value for name, value in found.items() if name not in others}
     if command in ("plan", "decide", "verify") and "reviewers" not in given:
         _check_calibrated(folder)
     return found

@@ -133,7 +133,8 @@ def new(
     files = {name: path for name, path in given.items() if path is not None}
     contents = _read(reviews, committee, conflicts, past or (), files, choices)
     scores = grid or grid_text(contents.imported.reviews.score)
-    _check_given(contents, known_end(better), scores)
+    known_end(better)
+    _check_given(contents, scores)
     contents = replace(contents, fitted=_fitted(contents, folder, better))
     settings = _settings(folder, key, contents, scores, better, accept_rate)
     with new_folder(folder) as filled:
@@ -201,7 +202,7 @@ def _read(
     return Contents(imported, older, people, pairs, files)
 
 
-def _check_given(contents: Contents, better: str, grid: str | None) -> None:
+def _check_given(contents: Contents, grid: str | None) -> None:
     """Refuse files that no later command could use."""
     files, reviews = contents.files, contents.imported.reviews
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
