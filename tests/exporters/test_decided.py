@@ -33,6 +33,17 @@ def test_papers_have_titles_where_known_and_overridden_decisions(tmp_path: Path)
     assert read_decided(tmp_path / "out" / "decisions.csv")[0] == Decided("1", "accept", "reject", "raise")
 
 
+def test_tracks_and_the_wait_list_are_read_where_there_are_any(tmp_path: Path) -> None:
+    table = """paper,decision,raw_decision,advice,track,wait_list
+1,accept,reject,raise,main,
+2,wait list,accept,lower,main,1
+"""
+    found = read_decided(release(tmp_path / "out", table), None, {"2": "accept"})
+    assert found[0] == Decided("1", "accept", "reject", "raise", track="main")
+    assert found[1] == Decided("2", "accept", "accept", "lower", overridden=True, track="main")
+    assert read_decided(tmp_path / "out")[1].wait_list == "1"
+
+
 BAD = {
     "no folder": (None, {}, r"there is no such file"),
     "other words": (TABLE.replace("raise", "lift"), {}, "row 2, column advice: must be one of raise, leave"),

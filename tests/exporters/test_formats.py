@@ -42,7 +42,7 @@ def test_advice_for_hotcrp_is_seen_by_chairs_alone_and_replaces_what_was_there()
     assert all(tag.startswith("~~") for _, _, tag in found[1:])
     tags = [(paper, tag) for paper, action, tag in found[1:] if action == "tag"]
     assert tags == [("2", "~~blindcal-raise"), ("10", "~~blindcal-lower"), ("12", "~~blindcal-accept")]
-    assert len(found) == 1 + 4 * len(PAPERS), "every other tag is cleared"
+    assert len(found) == 1 + 5 * len(PAPERS), "every other tag is cleared"
     assert {action for _, action, _ in found[1:]} == {"tag", "cleartag"}
 
 
@@ -87,13 +87,28 @@ def test_no_cell_of_a_text_file_can_be_run(to: str) -> None:
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
 
 
+def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -> None:
+    papers = [
+        PAPERS[0],
+        Decided("7", "wait list", "accept", "lower", track="short", wait_list="1"),
+        Decided("8", "wait list", "tie", "wait list", track="main", wait_list="2"),
+    ]
+    assert [row[0] for row in rows(export(papers, "hotcrp"))] == ["paper", "2"], "they are not decided"
+    assert rows(export(papers, "openreview", waiting="Wait"))[1] == ["7", "Wait", ""]
+    table = rows(export(papers, "csv"))
+    assert table[0] == ["paper", "title", "track", "decision", "wait_list"]
+    assert table[2] == ["7", "", "short", "wait list", "1"]
+    assert ["8", "tag", "~~blindcal-wait-list"] in rows(export(papers, "hotcrp", "advice"))
+
+
 BAD = {
     "to": ({"to": "cmt"}, "`to` must be one of hotcrp, openreview, csv, xlsx, found 'cmt'"),
     "what": ({"what": "scores"}, "`what` must be one of decisions, advice"),
     "formula": ({"accepted": "=1"}, "`accepted` must be words"),
     "line": ({"rejected": "a\nb"}, "`rejected` must be words"),
     "same": ({"accepted": "Reject"}, "must be different words"),
-    "advice": ({"what": "advice", "accepted": "Yes"}, "leave them out with advice"),
+    "advice": ({"what": "advice", "accepted": "Yes"}, "leave them out here"),
+    "waiting": ({"waiting": "Accepted"}, "must be different words"),
 }
 
 

@@ -68,6 +68,7 @@ _ARGUMENTS = [
     "score_field",
     "to",
     "unit",
+    "waiting",
     "what",
     "yes_leak",
 ]

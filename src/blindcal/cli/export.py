@@ -11,6 +11,7 @@ from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
 from blindcal.exporters import export as exported
+from blindcal.exporters.decided import WAITING
 from blindcal.files.disk import write_bytes
 
 ADVICE_WARNING = (
@@ -34,6 +35,10 @@ def export(
         str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")
     ] = None,
     rejected: Annotated[str | None, typer.Option(help="What it calls a rejected one.")] = None,
+    waiting: Annotated[
+        str | None,
+        typer.Option(help="What it calls the wait list; without it, its papers are not sent to a system."),
+    ] = None,
     overridden: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,7 +58,7 @@ def export(
     Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
     """
     papers = read_decided(release, titles, overrides_of(overridden or ()))
-    write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected))
+    write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
     by_hand = sum(one.overridden for one in papers)
     accept = sum(one.decision == "accept" for one in papers)
     if by_hand and what == "decisions":
@@ -61,6 +66,9 @@ def export(
             f"{count(by_hand, 'decision')} overridden by hand: the certificate is about blindcal's own "
             "decisions, and does not say what these reveal"
         )
+    left = sum(one.decision == WAITING for one in papers)
+    if left and waiting is None and (to, what) in (("hotcrp", "decisions"), ("openreview", "decisions")):
+        note(f"{count(left, 'paper')} on the wait list left out: `waiting` says what you call it")
     if as_json:
         facts = {"papers": len(papers), "accepted": accept, "overridden": by_hand, "out": out, "notes": []}
         emit_json({**facts, "release": release, "to": to, "what": what})

@@ -13,13 +13,16 @@ from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
 
 DECISIONS = ("accept", "reject")
+WAITING = "wait list"
+_FOUND = (*DECISIONS, WAITING)
 _RAW = (*DECISIONS, "tie")
-_ADVICE = ("raise", "leave", "lower", *DECISIONS)
+_ADVICE = ("raise", "leave", "lower", *_FOUND)
 
 
 @dataclass(frozen=True)
 class Decided:
-    """One paper as it goes out; `overridden` if its decision is the chair's and not blindcal's."""
+    """One paper as it goes out; `overridden` if its decision is the chair's and not blindcal's; `wait_list`
+    is its place there, where it has one."""
 
     paper: str
     decision: str
@@ -27,6 +30,8 @@ class Decided:
     advice: str
     title: str = ""
     overridden: bool = False
+    track: str = ""
+    wait_list: str = ""
 
 
 def read_decided(
@@ -40,9 +45,11 @@ def read_decided(
         folder / "decisions.csv" if folder.is_dir() else folder,
         [
             Column("paper", "id"),
-            Column("decision", choices=DECISIONS),
+            Column("decision", choices=_FOUND),
             Column("raw_decision", choices=_RAW),
             Column("advice", choices=_ADVICE),
+            Column("track", "id", required=False, empty=True),
+            Column("wait_list", required=False, empty=True),
         ],
     )
     papers = table.text("paper")
@@ -54,10 +61,13 @@ def read_decided(
     if unknown := sorted(by_hand.keys() - {*papers}):
         raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
     names = {} if titles is None else read_titles(titles)
-    rows = zip(papers, *(table.text(name) for name in ("decision", "raw_decision", "advice")), strict=True)
+    columns = ("decision", "raw_decision", "advice", "track", "wait_list")
+    cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
     return tuple(
-        Decided(paper, by_hand.get(paper, decision), raw, advice, names.get(paper, ""), paper in by_hand)
-        for paper, decision, raw, advice in rows
+        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=place)
+        if paper not in by_hand
+        else Decided(paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track)
+        for paper, decision, raw, advice, track, place in zip(papers, *cells, strict=True)
     )
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from blindcal.cells import escape
 from blindcal.errors import InputError, Problem
-from blindcal.exporters.decided import DECISIONS, Decided
+from blindcal.exporters.decided import DECISIONS, WAITING, Decided
 from blindcal.exporters.workbooks import workbook
 from blindcal.files.tables import encoded, format_table, refuse
 
 WHAT = ("decisions", "advice")
-_TAGS = ("raise", "lower", "accept", "reject")
+_TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
 # Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
 _CHAIR_TAG = "~~blindcal-"
 _WORDS: Mapping[str, tuple[str, str]] = {
@@ -22,6 +22,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "xlsx": DECISIONS,
 }
 FORMATS = tuple(_WORDS)
+_FOR_PEOPLE = ("csv", "xlsx")
 
 
 def export(
@@ -31,11 +32,13 @@ def export(
     *,
     accepted: str | None = None,
     rejected: str | None = None,
+    waiting: str | None = None,
 ) -> bytes:
     """The file for a system: `hotcrp`, `openreview`, `csv` or `xlsx`; of the `decisions` or the `advice`.
 
     `accepted` and `rejected` are what the conference calls its decisions, where these are not the system's
-    usual words.
+    usual words; `waiting` what it calls the wait list: without it, papers there are not in the file of a
+    system, as they are not decided.
 
     >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
     >>> export([paper], "hotcrp").decode().split()
@@ -49,21 +52,25 @@ def export(
         raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
     if what not in WHAT:
         raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
-    words = dict(zip(DECISIONS, _checked_words(to, what, accepted, rejected), strict=True))
-    return _WRITERS[to](papers, what, words)
+    usual = _WORDS[to]
+    words = {"accept": accepted or usual[0], "reject": rejected or usual[1]}
+    if waiting is not None or to in _FOR_PEOPLE:
+        words[WAITING] = waiting or WAITING
+    _check_words(words)
+    if what == "advice" and any(word is not None for word in (accepted, rejected, waiting)):
+        raise InputError("`accepted`, `rejected` and `waiting` are words for decisions: leave them out here")
+    kept = papers if what == "advice" else [one for one in papers if one.decision in words]
+    return _WRITERS[to](kept, what, words)
 
 
-def _checked_words(to: str, what: str, accepted: str | None, rejected: str | None) -> tuple[str, str]:
-    """What decisions are called; a word that a spreadsheet might run is refused, as it cannot be escaped."""
-    if what == "advice" and (accepted is not None or rejected is not None):
-        raise InputError("`accepted` and `rejected` are words for decisions: leave them out with advice")
-    words = accepted or _WORDS[to][0], rejected or _WORDS[to][1]
-    for name, word in zip(("accepted", "rejected"), words, strict=True):
+def _check_words(words: Mapping[str, str]) -> None:
+    """Refuse words that a spreadsheet might run, which cannot be escaped, and one word for two decisions."""
+    names = {"accept": "accepted", "reject": "rejected", WAITING: "waiting"}
+    for decision, word in words.items():
         if not word.strip() or not word.isprintable() or escape(word) != word:
-            raise InputError(f"`{name}` must be words such as Accept (Poster), found {word!a}")
-    if words[0] == words[1]:
-        raise InputError("`accepted` and `rejected` must be different words")
-    return words
+            raise InputError(f"`{names[decision]}` must be words such as Accept (Poster), found {word!a}")
+    if len({*words.values()}) < len(words):
+        raise InputError("`accepted`, `rejected` and `waiting` must be different words")
 
 
 def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
@@ -75,9 +82,9 @@ def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> b
     else:
         header = "paper,action,tag"
         rows = [
-            (paper, "tag" if one.advice == tag else "cleartag", f"{_CHAIR_TAG}{tag}")
+            (paper, "tag" if one.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
             for paper, one in zip(numbers, papers, strict=True)
-            for tag in _TAGS
+            for advice, tag in _TAGS.items()
         ]
     return encoded("".join(f"{','.join(map(_quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
 
@@ -114,16 +121,16 @@ _WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], byt
 def _table(
     papers: Sequence[Decided], what: str, words: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Header and rows for people: titles where there are any, and who decided where the chair did."""
-    columns = {"paper": [one.paper for one in papers]}
-    if any(one.title for one in papers):
-        columns["title"] = [one.title for one in papers]
+    """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
+    columns = {"paper": [one.paper for one in papers], "title": [one.title for one in papers]}
+    columns["track"] = [one.track for one in papers]
     if what == "advice":
         columns["advice"] = [one.advice for one in papers]
     else:
         columns["decision"] = [words[one.decision] for one in papers]
-        if any(one.overridden for one in papers):
-            columns["overridden"] = ["by hand" if one.overridden else "" for one in papers]
+        columns["wait_list"] = [one.wait_list for one in papers]
+        columns["overridden"] = ["by hand" if one.overridden else "" for one in papers]
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
     return list(columns), list(zip(*columns.values(), strict=True))
 
 
