@@ -22,5 +22,7 @@ FLOORS = [
     "simulations",
     "paper",
     "importers",
+    "exporters",
+    "folders",
     "cli",
 ]

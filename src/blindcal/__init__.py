@@ -97,6 +97,8 @@ _FLOORS = (
     "simulations",
     "paper",
     "importers",
+    "exporters",
+    "folders",
 )
 
 __all__ = ["__version__", *_ROOMS, *_FLOORS]

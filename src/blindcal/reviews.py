@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,22 @@ class Reviews:
         columns = {name: [value[i] for i in np.flatnonzero(rows)] for name, value in self.columns().items()}
         del columns["conference"]
         return Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
+
+    def without(self, papers: Collection[str]) -> Reviews:
+        """The reviews of all papers but these, such as those withdrawn; rows keep their numbers.
+
+        >>> reviews = Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]})
+        >>> reviews.without(["1"])
+        Reviews(1 review of 1 paper by 1 reviewer)
+        """
+        names = {*papers}
+        gone = [place for place, name in enumerate(self.papers) if name in names]
+        if not gone:
+            return self
+        kept = np.flatnonzero(~np.isin(self.paper, gone))
+        columns = {name: [values[i] for i in kept] for name, values in self.columns().items()}
+        left = Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
+        return replace(left, row=self.row[kept])
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""

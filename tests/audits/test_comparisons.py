@@ -42,7 +42,7 @@ def honest() -> tuple[Conference, Truth]:
 
 
 def checked(ledger: Ledger, conference: Conference, truth: Truth, request: Request) -> list[Check]:
-    return checks_of(conference, truth, request, ledger, plan_conference, assemble)
+    return checks_of(conference, truth, request, Past(ledger), plan_conference, assemble)
 
 
 def forged(

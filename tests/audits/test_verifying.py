@@ -109,7 +109,7 @@ def test_the_latest_release_of_each_conference_is_found(
         "conference": ("conference", 2),
         "other": ("other", 1),
     }
-    assert latest(key_path)[0].counter == 3
+    assert latest(key_path)[0].ledger.counter == 3
     assert verify(others, key_path, conference="other").agrees
 
 

@@ -16,6 +16,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import true_secret
+from blindcal.decisions.histories import Past
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_of
@@ -186,7 +187,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         again = release(conference, truth, request, ledger, plan_conference)
-        checks = checks_of(conference, truth, request, ledger, plan_conference, assemble)
+        checks = checks_of(conference, truth, request, Past(ledger), plan_conference, assemble)
     report(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -229,7 +230,7 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            report(checks_of(conference, truth, request, ledger, plan_conference, assemble))
+            report(checks_of(conference, truth, request, Past(ledger), plan_conference, assemble))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -41,6 +41,14 @@ def test_what_is_in_the_files_is_in_the_inputs(tmp_path: Path) -> None:
     assert not found.reviews.grid_declared
 
 
+def test_withdrawn_papers_are_left_out(tmp_path: Path) -> None:
+    read(tmp_path)
+    files = [tmp_path / f"{name}.csv" for name in ("reviews", "reviewers", "pools")]
+    found = read_inputs(*files, withdrawn=["p1", "p99"])
+    assert found.reviews.papers == ("p2",)
+    assert found.reviews.row.tolist() == [row for row in read(tmp_path).reviews.row if row > 3]
+
+
 ABC = {"a": 1.0, "b": 1.0, "c": 1.0}
 FORMS = {
     "probabilities": (

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
+from blindcal.decisions import records
 from small_conferences import SmallConference, decided, files_of, small_conference, swapped, with_key
 
 pytestmark = pytest.mark.edge
@@ -30,6 +31,18 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     changed = swapped(small).write(tmp_path / "in2")
     assert run(["verify", *files_of(changed), "--key", str(key)]) == 4
     assert "reviews, calibration, pools or grid are not those that were decided" in capsys.readouterr().err
+
+
+def test_verify_reads_the_ledger_once(
+    small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    listed: list[Path] = []
+    sealed_files = records._sealed_files
+    monkeypatch.setattr(records, "_sealed_files", lambda path: listed.append(path) or sealed_files(path))
+    assert run(["verify", *files_of(folder), "--key", str(key)]) == 0
+    assert len(listed) == 1
 
 
 def test_verify_says_which_release_it_checked(

@@ -12,6 +12,7 @@ import pytest
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
+from blindcal.decisions.records import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
@@ -217,3 +218,33 @@ def test_nothing_is_published_beside_the_reviews(key_path: Path, tmp_path: Path)
             decide(inputs, Request(Guarantee(), accept_rate=0.4), key_path, out)
     assert sorted(path.name for path in folder.iterdir()) == ["pools.csv", "reviewers.csv", "reviews.csv"]
     decide(inputs, Request(Guarantee(), accept_rate=0.4), key_path, folder / "out")
+
+
+def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "public"
+    first = decide(inputs, REQUEST, key_path, out, numbered=True)
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    with pytest.raises(RefusedError, match=r"1 with other scores"):
+        decide(changed, REQUEST, key_path, out, numbered=True)
+    second = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+    for _ in range(2):
+        assert {path.name for path in out.iterdir()} == {"release-1", "release-2"}
+        for number, outcome in enumerate((first, second), start=1):
+            public = everything(release_folder(out, number))
+            assert public["decisions.csv"].decode() == outcome.record.decisions
+            assert public["certificate.json"].decode() == outcome.record.certificate
+        assert latest_release(out) == out / "release-2"
+        again = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="nothing changed")
+        assert again.how == "stored"
+
+
+def test_a_numbered_release_shows_that_the_ledger_is_older(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "public"
+    decide(inputs, REQUEST, key_path, out, numbered=True)
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+    (tmp_path / "key.bin.sealed" / "0002.sealed").unlink()
+    with pytest.raises(RefusedError, match="holds only 1: it is older than what was published"):
+        decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")

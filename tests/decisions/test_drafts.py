@@ -89,6 +89,7 @@ def changed(given: Given, kind: str) -> Given:
         given,
         **{
             "scores": {"scores": (case.scores[0], case.scores[1] + 3.0)},
+            "late": {"scores": (*case.scores, case.scores[-1] + 1.0)},
             "pools": {"parameters": ((slope + 0.125, *rest), *case.parameters[1:])},
             "chances": {"inclusion": case.inclusion[::-1]},
             "grid": {"grid": (*case.scores, 9.0)},
@@ -97,7 +98,7 @@ def changed(given: Given, kind: str) -> Given:
 
 
 @pytest.mark.parametrize(
-    "kind", ["new", "scores", "pools", "chances", "grid", "reviewers", "withdrawn", "nothing"]
+    "kind", ["new", "scores", "late", "pools", "chances", "grid", "reviewers", "withdrawn", "nothing"]
 )
 def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, given: Given) -> None:
     """And nothing else is: the other five papers are as they were."""

@@ -15,7 +15,7 @@ from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
-from blindcal.decisions.histories import FEWEST, same_reviews, same_scores
+from blindcal.decisions.histories import FEWEST, Past, same_reviews, same_scores
 from blindcal.decisions.records import PaperRecord, open_ledger
 from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
@@ -172,7 +172,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             assert best <= first.setdefault(case.paper, best) + 1e-12
             assert best <= float(claim_of(paper).success) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
-        report(checks_of(*copy, request, ledger, plan_conference, assemble))
+        report(checks_of(*copy, request, Past(ledger), plan_conference, assemble))
 
 
 def test_other_reviewers_ids_for_the_same_scores_are_refused(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def key(tmp_path: Path) -> Path:
 
 
 def verified(conference: Conference, truth: Truth, request: Request, key: Path) -> list[Check]:
-    return checks_of(conference, truth, request, ledger_of(key), plan_conference, assemble)
+    return checks_of(conference, truth, request, Past(ledger_of(key)), plan_conference, assemble)
 
 
 def ledger_of(key: Path) -> Ledger:

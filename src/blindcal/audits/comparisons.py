@@ -123,14 +123,14 @@ def checks_of(
     conference: Conference,
     truth: Truth,
     request: Request,
-    ledger: Ledger,
+    past: Past,
     planner: Planner,
     prepare: Prepare,
     out: Path | None = None,
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest one from the input given; `report` raises if
     one failed."""
-    past = Past(ledger)
+    ledger = past.ledger
     places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
     if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")

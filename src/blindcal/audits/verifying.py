@@ -14,6 +14,7 @@ from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.histories import Past
 from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
@@ -46,16 +47,16 @@ class Verification:
             raise VerificationError(f"release {number}: {error}{older}") from None
 
 
-def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Ledger, Record]:
-    """The ledger of a key, and the latest release of a conference in it."""
-    ledger = read_ledger(key, read_key(key))
-    releases = ledger.of(conference)
-    if not releases:
+def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Past, Record]:
+    """What was decided with a key, read once, and the latest release of a conference in it."""
+    past = Past(read_ledger(key, read_key(key)))
+    records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
+    if not records:
         raise InputError(
             f"conference {conference!r} was never decided with this key, or its record is not in "
             f"{sealed_folder(key)}"
         )
-    return ledger, ledger.record(releases[-1])
+    return past, past.record(records[-1])
 
 
 def grid_of(record: Record) -> list[float] | None:
@@ -80,9 +81,21 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
+    return verify_latest(inputs, *latest(key, conference), out, workers=workers, progress=progress)
+
+
+def verify_latest(
+    inputs: Inputs,
+    past: Past,
+    record: Record,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Verification:
+    """`verify`, for whoever has read what `latest` returns already."""
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
-    ledger, record = latest(key, conference)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(
@@ -94,12 +107,12 @@ def verify(
             loaded,
             truth,
             request,
-            ledger,
+            past,
             planner,
             partial(assemble, workers=workers),
             None if out is None else Path(out),
         )
-    return Verification(record, tuple(checks), _earlier(ledger, record, loaded, truth))
+    return Verification(record, tuple(checks), _earlier(past.ledger, record, loaded, truth))
 
 
 def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from which everything is planned, and the true reviewers, who are for the coin a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from blindcal.assignments.pools import EVERYONE, OUTSIDER, Pools, pools_of
@@ -73,16 +73,17 @@ def read_inputs(
     pools: str | os.PathLike[str],
     *,
     grid: Sequence[float] | None = None,
+    withdrawn: Collection[str] = (),
 ) -> Inputs:
     """Read the three files, or raise an `InputError` with every problem of the first bad one.
 
     `reviews`: paper, reviewer, score. `reviewers`: their calibration. `pools`: who may have reviewed each
-    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded. A
-    calibration that was fitted on these very reviews is refused.
+    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded. Papers that
+    were `withdrawn` are left out. A calibration that was fitted on these very reviews is refused.
     """
     if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
-    given, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    given, parameters = Reviews.read(reviews, grid=grid).without(withdrawn), read_reviewers(reviewers)
     refuse_own(reviewers, parameters, given)
     named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
     return Inputs(

@@ -14,9 +14,12 @@ from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.export import export
 from blindcal.cli.fit import fit
+from blindcal.cli.folders import InFolder
 from blindcal.cli.imports import import_
 from blindcal.cli.key import key
+from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
 from blindcal.cli.select import select
@@ -55,19 +58,22 @@ def blindcal(
         say(context.get_help())
 
 
-# One line a command, in the order of the help: app.command("name", cls=Once)(module.function).
+# One line a command, in the order of the help: app.command("name", cls=Once)(module.function); InFolder where
+# the first argument may be a folder that `blindcal new` made.
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
+app.command("new", cls=Once)(new)
 app.command("import", cls=Once)(import_)
-app.command("check", cls=Once)(check)
+app.command("check", cls=InFolder)(check)
 app.command("pair", cls=Once)(pair)
 app.command("average", cls=Once)(average)
 app.command("calibrate", cls=Once)(calibrate)
 app.command("assess", cls=Once)(assess)
 app.command("simulate", cls=Once)(simulate)
-app.command("fit", cls=Once)(fit)
+app.command("fit", cls=InFolder)(fit)
 app.command("key", cls=Once)(key)
-app.command("plan", cls=Once)(plan)
-app.command("decide", cls=Once)(decide)
+app.command("plan", cls=InFolder)(plan)
+app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)
-app.command("verify", cls=Once)(verify)
+app.command("verify", cls=InFolder)(verify)
+app.command("export", cls=InFolder)(export)
 app.command("demo", cls=Once)(demo)

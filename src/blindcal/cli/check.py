@@ -6,7 +6,7 @@ import numpy as np
 
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, note, table
-from blindcal.cli.inputs import Better, Grid, ReviewsFile, levels
+from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn, levels
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews, twin_remarks
 
@@ -19,14 +19,20 @@ _BETTER = {
 }
 
 
-def check(reviews: ReviewsFile, grid: Grid = None, better: Better = "high", as_json: Json = False) -> None:
+def check(
+    reviews: ReviewsFile,
+    grid: Grid = None,
+    better: Better = "high",
+    withdrawn: Withdrawn = None,
+    as_json: Json = False,
+) -> None:
     """Read a table of reviews and report what it holds, or all that is wrong with it.
 
     Prints counts only: no paper or reviewer is named.
 
     Example: blindcal check reviews.csv --grid 1..10
     """
-    read = Reviews.read(reviews, grid=levels(grid))
+    read = Reviews.read(reviews, grid=levels(grid)).without(withdrawn or ())
     facts = {**_facts(read), "better": known_end(better)}
     for remark in twin_remarks(read, str(reviews)):
         note(remark)

@@ -24,11 +24,13 @@ from blindcal.cli.inputs import (
     Multiplier,
     Name,
     Never,
+    Numbered,
     PoolsFile,
     Rate,
     ReviewersFile,
     ReviewsFile,
     WaitList,
+    Withdrawn,
     guarantee_of,
     levels,
     loaded,
@@ -36,7 +38,7 @@ from blindcal.cli.inputs import (
 )
 from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
-from blindcal.decisions.records import sealed_folder
+from blindcal.decisions.records import release_folder, sealed_folder
 from blindcal.decisions.releases import Outcome
 from blindcal.plans.requests import Request
 
@@ -66,6 +68,8 @@ def decide(
     posterior_cap: Cap = None,
     never_against: Never = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
+    numbered: Numbered = False,
     amend: Annotated[bool, typer.Option("--amend", help="Decide only the changed papers again.")] = False,
     reason: Annotated[
         str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
@@ -97,12 +101,14 @@ def decide(
     )
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
-    with hired(processes, cluster) as workers, loaded(reviews, reviewers, pools, levels(grid), out) as inputs:
+    given = loaded(reviews, reviewers, pools, levels(grid), out, withdrawn)
+    with hired(processes, cluster) as workers, given as inputs:
         outcome = decide_conference(
             inputs,
             request,
             key,
             out,
+            numbered=numbered,
             published=published or (),
             amend=amend,
             reason=reason,
@@ -111,7 +117,7 @@ def decide(
             workers=workers,
             progress=progress,
         )
-    facts = _facts(outcome, key, out)
+    facts = _facts(outcome, key, release_folder(out, outcome.record.release) if numbered else out)
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:
@@ -191,6 +197,7 @@ def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
     kinds = (
         ("new", changes.new),
+        ("late reviews", changes.late),
         ("scores changed", changes.scores),
         ("pools or calibration changed", changes.pools),
         ("the grid of scores changed", changes.grid),

@@ -34,7 +34,8 @@ def fit(
         list[Path],
         typer.Argument(
             help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
-            "conference and confidence."
+            "conference and confidence. Or a folder that `blindcal new` made, which has all options that are "
+            "not given."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
@@ -94,7 +95,7 @@ def fit(
     )
     fitted.write(out)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
-    similar = _similar(out, named | set(people or ()))
+    similar = similar_listed(out, named | set(people or ()))
     facts = _facts(fitted, out, this_year is not None)
     if not as_json:
         _print(fitted, facts)
@@ -123,7 +124,7 @@ def _ends(given: Sequence[str]) -> dict[str, str]:
     return {name: end for name, _, end in pairs}
 
 
-def _similar(out: Path, names: set[str]) -> list[str]:
+def similar_listed(out: Path, names: set[str]) -> list[str]:
     """Names that may be one person's, in a file for the chair alone; what is said of it."""
     pairs = similar_names(names)
     if not pairs:

@@ -88,9 +88,9 @@ def import_(
         format=system,
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
-        best_first=() if best_first is None else _order(best_first),
+        best_first=() if best_first is None else best_to_worst(best_first),
         people=None if people is None else read_map(read_bytes(people), str(people)),
-        unit=_unit(unit),
+        unit=known_unit(unit),
     )
     if known_codes is not None and codes is None:
         raise InputError("--known-codes needs --codes, the file for the codes of this import")
@@ -112,14 +112,16 @@ def import_(
         _print(imported, tables, codes)
 
 
-def _order(text: str) -> tuple[str, ...]:
+def best_to_worst(text: str) -> tuple[str, ...]:
+    """The order that `--best-first` gives."""
     order = tuple(name.strip() for name in text.split(","))
     if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
         raise InputError(f"--best-first must be different scores, like A,B,C,D, found {text!r}")
     return order
 
 
-def _unit(text: str) -> Unit:
+def known_unit(text: str) -> Unit:
+    """The unit that `--unit` names."""
     if text not in _UNITS:
         raise InputError(f"--unit must be one of {', '.join(_UNITS)}, found {text!r}")
     return _UNITS[text]

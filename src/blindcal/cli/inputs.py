@@ -23,7 +23,13 @@ _EPSILON = "2"
 _UNLIMITED = ("none", "public")
 _LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap", "never-against")
 
-ReviewsFile = Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")]
+ReviewsFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Table with columns paper, reviewer, score; or a folder that `blindcal new` made, which has all "
+        "options that are not given."
+    ),
+]
 ReviewersFile = Annotated[
     Path,
     typer.Option(
@@ -117,6 +123,16 @@ Never = Annotated[
 ConferenceName = Annotated[
     str, typer.Option(help="This conference's name in the ledger, if one key serves several.")
 ]
+Withdrawn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PAPER", help="A paper that was withdrawn: left out, whatever the files say; repeatable."
+    ),
+]
+Numbered = Annotated[
+    bool,
+    typer.Option("--numbered", help="Each release has a folder of its own in OUT: release-1, release-2."),
+]
 Misfit = Annotated[
     bool,
     typer.Option("--despite-misfit", help="Continue even if the calibration does not fit the scores at all."),
@@ -133,12 +149,17 @@ Leak = Annotated[
 
 @contextmanager
 def loaded(
-    reviews: Path, reviewers: Path, pools: Path, grid: Sequence[float] | None, out: Path | None = None
+    reviews: Path,
+    reviewers: Path,
+    pools: Path,
+    grid: Sequence[float] | None,
+    out: Path | None = None,
+    withdrawn: Sequence[str] | None = None,
 ) -> Iterator[Inputs]:
-    """The conference in these files; reviewers whom no pool turns out to hold are listed beside `reviews`,
-    never in `out`."""
+    """The conference in these files, without papers withdrawn; reviewers whom no pool turns out to hold are
+    listed beside `reviews`, never in `out`."""
     with strangers_listed(reviews, out):
-        yield read_inputs(reviews, reviewers, pools, grid=grid)
+        yield read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=withdrawn or ())
 
 
 def guarantee_of(

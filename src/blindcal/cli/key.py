@@ -41,11 +41,16 @@ def key(
 
 
 def new_key(path: Path) -> Key:
-    """A key where no key was: a sealed folder beside it would be that of a key that was lost."""
+    """A key where no key was, and none was lost."""
+    refuse_lost(path)
+    return make_key(path)
+
+
+def refuse_lost(path: Path) -> None:
+    """A `RefusedError` if there is no key here but a sealed folder beside it: that of a key that was lost."""
     sealed = sealed_folder(path)
     if os.path.lexists(sealed) and not os.path.lexists(path):
         raise RefusedError(
             f"{sealed} holds decisions of a key that is missing: restore that key from its backup, or "
             "use another name for a new key for other conferences"
         )
-    return make_key(path)

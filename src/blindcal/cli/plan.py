@@ -41,6 +41,7 @@ from blindcal.cli.inputs import (
     ReviewersFile,
     ReviewsFile,
     WaitList,
+    Withdrawn,
     guarantee_of,
     levels,
     loaded,
@@ -86,6 +87,7 @@ def plan(
     posterior_cap: Cap = None,
     never_against: Never = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
     key: Annotated[
         Path | None,
         typer.Option(help="Also print the commitment under this key, to publish before the draw."),
@@ -114,7 +116,7 @@ def plan(
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
-        with loaded(reviews, reviewers, pools, levels(grid)) as inputs:
+        with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
         planned = plan_prepared(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress

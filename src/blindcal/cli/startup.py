@@ -50,7 +50,7 @@ def loading(arguments: Sequence[str], original: Sequence[str]) -> bool:
     return os.path.basename(program) in ("blindcal", "blindcal.exe") and program in original
 
 
-def told(as_json: bool) -> str:
+def interruption(as_json: bool) -> str:
     """What an interrupted command says."""
     report = {"error": {"code": INTERRUPTED, "message": "interrupted", "problems": []}}
     return json.dumps(report, indent=1, sort_keys=True) if as_json else "blindcal: interrupted"
@@ -62,7 +62,7 @@ _voice, _said = Lock(), Event()
 def tell_interrupted(as_json: bool) -> None:
     """Say so on standard error, unless the process is being ended already."""
     with _voice:
-        print(told(as_json), file=sys.stderr, flush=True)
+        print(interruption(as_json), file=sys.stderr, flush=True)
         _said.set()
 
 
@@ -81,7 +81,7 @@ def _end() -> NoReturn:
         with suppress(OSError):
             os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     if not _said.is_set():
-        os.write(2, f"{told('--json' in sys.argv)}\n".encode())
+        os.write(2, f"{interruption('--json' in sys.argv)}\n".encode())
     os._exit(INTERRUPTED)
 
 

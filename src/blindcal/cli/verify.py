@@ -7,13 +7,21 @@ from typing import Annotated
 
 import typer
 
-from blindcal.audits.verifying import grid_of, latest
-from blindcal.audits.verifying import verify as verify_conference
+from blindcal.audits.verifying import grid_of, latest, verify_latest
 from blindcal.cells import number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.cli.inputs import ConferenceName, PoolsFile, ReviewersFile, ReviewsFile, loaded
+from blindcal.cli.inputs import (
+    ConferenceName,
+    Numbered,
+    PoolsFile,
+    ReviewersFile,
+    ReviewsFile,
+    Withdrawn,
+    loaded,
+)
 from blindcal.cli.plan import quota_line
+from blindcal.decisions.records import release_folder
 
 
 def verify(
@@ -23,6 +31,8 @@ def verify(
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     conference: ConferenceName = "conference",
+    withdrawn: Withdrawn = None,
+    numbered: Numbered = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
@@ -34,10 +44,13 @@ def verify(
 
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """
-    _, record = latest(key, conference)
+    past, record = latest(key, conference)
     grid = grid_of(record)
-    with hired(processes, cluster) as workers, loaded(reviews, reviewers, pools, grid, out) as inputs:
-        found = verify_conference(inputs, key, out, conference=conference, workers=workers, progress=progress)
+    if numbered and out is not None:
+        out = release_folder(out, record.release)
+    given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
+    with hired(processes, cluster) as workers, given as inputs:
+        found = verify_latest(inputs, past, record, out, workers=workers, progress=progress)
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if found.agrees else facts)

@@ -19,10 +19,12 @@ from blindcal.decisions.records import (
     Published,
     check_published,
     check_vacant,
+    latest_release,
     open_ledger,
     publish,
     read_ledger,
     read_published,
+    release_folder,
     sealed_folder,
 )
 from blindcal.decisions.releases import Outcome, release
@@ -41,6 +43,7 @@ def decide(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
+    numbered: bool = False,
     published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     amend: bool = False,
     reason: str = "",
@@ -51,6 +54,8 @@ def decide(
 ) -> Outcome:
     """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
     sealed record beside the file `key`, which `make_key` makes.
+
+    With `numbered` each release has a folder of its own in `out`: `release-1`, `release-2`.
 
     The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
     `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` is
@@ -65,7 +70,7 @@ def decide(
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
-    seen = [*_seen(published), read_published(out)]
+    seen = [*_seen(published), read_published((latest_release(out) if numbered else None) or out)]
     ledger = read_ledger(key, secret)
     for certificate in filter(None, seen):
         check_published(ledger, certificate)
@@ -78,12 +83,12 @@ def decide(
     with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
         if (amend or not past) and all(earlier.input != stamp for earlier in past):
-            check_vacant(out, None)
+            check_vacant(release_folder(out, len(past) + 1) if numbered else out, None)
         planner = partial(plan_conference, workers=workers, advance=advance)
         outcome = release(
             conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
         )
-        publish(outcome.record, out)
+        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
     return replace(outcome, remarks=(*_superseded(outcome, len(past)), *remarks))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,7 +41,7 @@ from blindcal.policies.guarantees import Guarantee
 # what their tables promise and cost.
 PLANNER = 3
 
-_KINDS = ("new", "scores", "pools", "grid", "tracks", "reviewers", "returned")
+_KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
 Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
 """Certified tables for a conference and their price; the price is given where it is frozen."""
@@ -48,10 +49,11 @@ Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPl
 
 @dataclass(frozen=True)
 class Changes:
-    """Which papers differ from the release before, and how; `alike` have the scores of a paper that was
-    decided under another name."""
+    """Which papers differ from the release before, and how; `late` have all their scores and more, `alike`
+    the scores of a paper that was decided under another name."""
 
     new: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     grid: tuple[str, ...] = ()
@@ -64,7 +66,8 @@ class Changes:
     @property
     def decided(self) -> frozenset[str]:
         """The papers that get a coin."""
-        return frozenset((*self.new, *self.scores, *self.pools, *self.grid, *self.tracks, *self.reviewers))
+        given = (self.new, self.late, self.scores, self.pools, self.grid, self.tracks, self.reviewers)
+        return frozenset(paper for kind in given for paper in kind)
 
     @property
     def none(self) -> bool:
@@ -172,10 +175,15 @@ def _kind_of_change(
     public = plain(public_facts(case))
     for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track")):
         if public.get(fact) != old.public.get(fact):
-            return kind
+            return "late" if kind == "scores" and _only_more(public[fact], old.public[fact]) else kind
     if reviewers != old.reviewers:
         return "reviewers"
     return "returned" if case.paper not in last else None
+
+
+def _only_more(now: Sequence[float], then: Sequence[float]) -> bool:
+    """Whether scores came in and none was changed."""
+    return Counter(now) > Counter(then)
 
 
 def _to_decide(

@@ -37,6 +37,7 @@ from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.requests import Request, recorded_request
 
 _SEALED = re.compile(r"[0-9]{4,}\.sealed")
+_NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
 _T = TypeVar("_T")
 Reference = tuple[str, int, str]
 """A decision: conference, release, paper id."""
@@ -277,6 +278,22 @@ def check_vacant(out: str | os.PathLike[str], record: Record | None) -> None:
             raise RefusedError(
                 f"{path} holds another result and is never overwritten: give a new `out` folder"
             )
+
+
+def release_folder(out: str | os.PathLike[str], number: int) -> Path:
+    """Where a release is published if each has a folder of its own in `out`.
+
+    >>> release_folder("public", 2).as_posix()
+    'public/release-2'
+    """
+    return Path(out) / f"release-{number}"
+
+
+def latest_release(out: str | os.PathLike[str]) -> Path | None:
+    """The folder of the highest number that `release_folder` can have made in `out`, if there is one."""
+    names = os.listdir(out) if os.path.isdir(out) else []
+    numbers = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    return release_folder(out, max(numbers)) if numbers else None
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,12 @@ def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
 
 
 def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
-    words = {"new": "new", "scores": "with other scores", "pools": "with other pools or calibration"}
+    words = {
+        "new": "new",
+        "late": "with late reviews",
+        "scores": "with other scores",
+        "pools": "with other pools or calibration",
+    }
     words |= {"grid": "with another grid", "tracks": "in another track", "reviewers": "with other reviewers"}
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]

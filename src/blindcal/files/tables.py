@@ -14,6 +14,7 @@ import numpy as np
 from blindcal.cells import Broken, Column, cell_problem, cell_value, count, escape, natural, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
+from blindcal.files.headers import SEPARATORS, match_columns
 
 MAX_BYTES = 64 * 2**20
 MAX_LINES = 2_000_000
@@ -23,7 +24,6 @@ _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 _SHOWN_ALIKE = 3
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
 
-_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _MARK = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16"),
@@ -31,14 +31,6 @@ _FOREIGN = (
     (b"PK\x03\x04", "a zip or Excel file"),
     (b"\x1f\x8b", "a gzip file"),
 )
-
-# The tables of a conference by the columns that they must have, and may have (None: any).
-_KINDS: dict[str, tuple[set[str], set[str] | None]] = {
-    "the reviewers' calibration": ({"slope", "offset", "noise"}, None),
-    "the reviews": ({"paper", "reviewer", "score"}, None),
-    "the conflicts": ({"paper", "conflict"}, set()),
-    "the pools": ({"paper", "reviewer"}, {"probability", "draw"}),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +80,9 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     log.finish()
     if header is None or header == [""]:
         raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
-    place = _match(header, file, columns, extra)
+    place, wrong = match_columns(header, file, columns, extra=extra)
+    log.extend(wrong)
+    log.finish()
     secret = any(column.secret for column in columns)
     fields = [_Field(column, place[column.name], secret) for column in columns if column.name in place]
     end = 2
@@ -105,17 +99,17 @@ def _take(
     rows: list[list[str]], first: int, width: int, fields: Sequence[_Field], file: str
 ) -> list[Problem]:
     """Hand a stretch of rows to the columns; what is wrong with it in the order of the file."""
-    rule = f"must have {width} cells like the header"
+    ragged = f"must have {width} cells like the header"
     number = [first + i for i, cells in enumerate(rows) if len(cells) == width]
     problems = [
-        (first + i, -1, Problem(file, first + i, None, rule, f"{len(cells)}"))
+        (first + i, -1, Problem(file, first + i, None, ragged, f"{len(cells)}"))
         for i, cells in enumerate(rows)
         if len(cells) != width
     ]
     columns = list(zip(*(cells for cells in rows if len(cells) == width), strict=True))
     for order, field in enumerate(fields if columns else ()):
-        for row, told, found in field.take(columns[field.index], number):
-            problems.append((row, order, Problem(file, row, field.column.name, told, found)))
+        for row, rule, found in field.take(columns[field.index], number):
+            problems.append((row, order, Problem(file, row, field.column.name, rule, found)))
     return [problem for *_, problem in sorted(problems, key=lambda item: item[:2])]
 
 
@@ -136,12 +130,12 @@ def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = No
     for problem in problems:
         alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
     first = list(problems[:_SHOWN_PROBLEMS])
-    told = [group for group in alike.values() if group[0] in first]
+    listed = [group for group in alike.values() if group[0] in first]
     least = "at least " * (len(problems) >= _MAX_PROBLEMS)
-    lines = [line for group in told for line in _shown(group, least)]
+    lines = [line for group in listed for line in _shown(group, least)]
     if torn is not None:
         lines.append(str(torn))
-    if more := more + len(problems) - sum(map(len, told)):
+    if more := more + len(problems) - sum(map(len, listed)):
         lines.append(f"and {least}{count(more, 'more problem')}")
     return InputError("\n".join(lines), first if torn is None else [*first, torn])
 
@@ -210,60 +204,6 @@ class _Field:
 
 def _quoted(cell: str) -> str:
     return ascii(cell if len(cell) <= 40 else cell[:40] + "...")
-
-
-def _match(header: list[str], file: str, columns: Sequence[Column], extra: bool) -> dict[str, int]:
-    """Where each column stands in the header. The header is not quoted: in a file without one it is data."""
-    names = [cell.strip().casefold() for cell in header]
-    log, place, used = Problems(file), dict[str, int](), set[int]()
-    if (separator := _other_separator(header)) is not None and len(columns) > 1:
-        log.add(
-            1,
-            None,
-            "must have cells separated by commas (`blindcal import` reads such files of reviews)",
-            separator,
-        )
-        log.finish()
-    if (likely := _likely(set(names), columns, extra)) is not None:
-        log.add(1, None, "must be the header of this table", likely)
-    for column in columns:
-        spellings = {name.casefold() for name in (column.name, *column.synonyms)}
-        found = [index for index, name in enumerate(names) if name in spellings]
-        used.update(found)
-        if len(found) == 1:
-            place[column.name] = found[0]
-        elif found:
-            log.add(1, column.name, "must appear once", f"{len(found)} columns that mean it")
-        elif column.required:
-            also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
-            log.add(1, column.name, f"must be in the header{also}")
-    if not extra and likely is None:
-        known = ", ".join(column.name for column in columns)
-        for index in sorted(set(range(len(header))) - used):
-            log.add(1, f"{index + 1}", f"must be one of the known columns ({known})")
-    log.finish()
-    return place
-
-
-def _likely(names: set[str], columns: Sequence[Column], extra: bool) -> str | None:
-    """What a header that does not fit these columns looks like instead, if that can be told."""
-    spellings = {
-        column.name: {name.casefold() for name in (column.name, *column.synonyms)} for column in columns
-    }
-    missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
-    if missing and names.isdisjoint(set().union(*spellings.values())):
-        return "none of its names: is there no header, or a line before it?"
-    for kind, (these, others) in _KINDS.items():
-        fits = these <= names and (others is None or names <= these | others)
-        if fits and (missing or not (extra or these <= spellings.keys())):
-            return f"that of {kind}: is it the wrong file, or are two swapped?"
-    return None
-
-
-def _other_separator(header: list[str]) -> str | None:
-    """What separates the cells of a header that commas leave in one piece, if anything does."""
-    names = [name for separator, name in _SEPARATORS.items() if separator in header[0]]
-    return f"{names[0]}s" if len(header) == 1 and names else None
 
 
 def decode(data: bytes, file: str) -> str:
@@ -368,7 +308,7 @@ def _quote_problem(text: str, position: int, separator: str) -> str:
         return f"must have no {what} inside a cell that is not quoted"
     if re.compile(r'"(?:[^"]++|(?:"")++)*+"').match(text, position) is None:
         return "must close its quote"
-    return f"must have a {_SEPARATORS[separator]} or a line end after the closing quote"
+    return f"must have a {SEPARATORS[separator]} or a line end after the closing quote"
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:

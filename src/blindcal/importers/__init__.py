@@ -9,6 +9,7 @@ new system is a module of its own here, listed in `recognizing`. Imports: the co
 from blindcal.importers.findings import Choices, Dropped
 from blindcal.importers.gathering import Imported, coded
 from blindcal.importers.identities import read_codes, read_map
+from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.opening import MAX_EXPORT
 from blindcal.importers.recognizing import FORMATS, import_reviews
 from blindcal.importers.scores import Scale
@@ -23,5 +24,7 @@ __all__ = [
     "coded",
     "import_reviews",
     "read_codes",
+    "read_conflicts",
     "read_map",
+    "read_people",
 ]

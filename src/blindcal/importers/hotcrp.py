@@ -92,6 +92,8 @@ def read(opened: Opened, choices: Choices) -> Found:
 
 
 def _wanted(names: frozenset[str]) -> bool:
+    if "action" in names:  # a bulk assignment
+        return False
     if {"pid", "review", "email"} <= names:
         return True
     known = names & {"reviewername", "email"} or ("review" in names and "reviewer" not in names)

@@ -37,6 +37,10 @@ _AGGREGATES = (
 )
 _SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the reviews instead"
 _PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"
+_ASSIGNMENT = (
+    "must hold reviews: this is a bulk assignment. Export the reviews; conflicts among its rows can be given "
+    "to `blindcal new` with `conflicts`"
+)
 _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
     "names, or name the column with `columns` reviewer=..."
@@ -64,6 +68,7 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
         ),
         _AGGREGATES,
     ),
+    (lambda names: {"paper", "action"} <= names, _ASSIGNMENT),
     (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
     (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
     (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),

@@ -1,0 +1,79 @@
+"""`blindcal export`: decisions as other systems read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cells import count
+from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
+from blindcal.exporters import export as exported
+from blindcal.exporters.decided import WAITING
+from blindcal.files.disk import write_bytes
+
+ADVICE_WARNING = (
+    "Advice is for area chairs who decide by it: it reveals what the decisions reveal, to whoever sees it."
+)
+
+
+def export(
+    release: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
+            "latest release."
+        ),
+    ],
+    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")],
+    out: Annotated[Path, typer.Option(help="The file to write; an existing file is never overwritten.")],
+    what: Annotated[str, typer.Option(help=f"One of {', '.join(WHAT)}.")] = "decisions",
+    titles: Annotated[Path | None, typer.Option(help="Titles of papers: columns paper, title.")] = None,
+    accepted: Annotated[
+        str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")
+    ] = None,
+    rejected: Annotated[str | None, typer.Option(help="What it calls a rejected one.")] = None,
+    waiting: Annotated[
+        str | None,
+        typer.Option(help="What it calls the wait list; without it, its papers are not sent to a system."),
+    ] = None,
+    overridden: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PAPER=DECISION",
+            help="A decision that you made by hand, like 17=accept: written in place of blindcal's, and "
+            "marked as overridden; repeatable.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the decisions of a release for HotCRP (bulk assignment), OpenReview, or as a CSV or XLSX table.
+
+    HotCRP: upload under Assignments > Bulk update; advice becomes tags that only chairs see. OpenReview: rows
+    of number, decision and comment without a header. csv and xlsx have titles where they are known. A cell
+    that a spreadsheet might run as a formula is written as text.
+
+    Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
+    """
+    papers = read_decided(release, titles, overrides_of(overridden or ()))
+    write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
+    by_hand = sum(one.overridden for one in papers)
+    accept = sum(one.decision == "accept" for one in papers)
+    if by_hand and what == "decisions":
+        note(
+            f"{count(by_hand, 'decision')} overridden by hand: the certificate is about blindcal's own "
+            "decisions, and does not say what these reveal"
+        )
+    left = sum(one.decision == WAITING for one in papers)
+    if left and waiting is None and (to, what) in (("hotcrp", "decisions"), ("openreview", "decisions")):
+        note(f"{count(left, 'paper')} on the wait list left out: `waiting` says what you call it")
+    if as_json:
+        facts = {"papers": len(papers), "accepted": accept, "overridden": by_hand, "out": out, "notes": []}
+        emit_json({**facts, "release": release, "to": to, "what": what})
+        return
+    say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
+    say(f"wrote {out} ({what} for {to})")
+    if what == "advice":
+        say(ADVICE_WARNING)

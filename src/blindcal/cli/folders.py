@@ -1,0 +1,131 @@
+"""Commands whose first argument may be a conference's folder: what the command line does not say is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperOption
+
+from blindcal.cli.console import Once
+from blindcal.decisions.records import latest_release
+from blindcal.errors import InputError
+from blindcal.folders.settings import FILE, Folder, Setting, read_folder
+
+# Of these only one can be meant: whichever is on the command line.
+_ACCEPT = ("accept-rate", "bar")
+# Limits in the file belong to the guarantee in the file.
+_LIMITS = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
+# Where a command's option is another setting of the file than its name says, or none.
+_INSTEAD: Mapping[str, Mapping[str, str | None]] = {
+    "fit": {"out": "reviewers", "for": "reviews", "grid": None},
+    "plan": {"key": None},
+    "export": {"out": None},
+}
+
+
+class InFolder(Once):
+    """A command that takes from conference.toml what the command line leaves open."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        argument = next(one for one in self.params if isinstance(one, TyperArgument))
+        value = values.get(argument.name)
+        folder = folder_in(value, plain=argument.name == "release")
+        if folder is None:
+            self._check_there(value, values)
+            return super().parse_args(ctx, args)
+        names = {one.name: _option(one) for one in self.params if isinstance(one, TyperOption)}
+        given = {names[name] for name in values if name in names}
+        found = defaults(folder, self.name or "", given)
+        ctx.default_map = {name: found[option] for name, option in names.items() if option in found}
+        try:
+            rest = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            raise _located(error, folder, ctx.default_map, given) from None
+        ctx.params[argument.name] = _argument(argument.name, folder)
+        return rest
+
+    def _check_there(self, value: object, values: Mapping[str, object]) -> None:
+        """Say that a folder does not exist, where a folder must be meant, as options are missing."""
+        missing = any(one.required and one.name not in values for one in self.params)
+        if missing and isinstance(value, str) and not os.path.lexists(value):
+            raise InputError(f"{value}: there is no such file or folder")
+
+
+def folder_in(value: object, *, plain: bool = False) -> Folder | None:
+    """The folder that an argument names; None where it names a file, nothing that is there, or a `plain`
+    folder that `blindcal new` did not make."""
+    values = value if isinstance(value, list | tuple) else (value,)
+    folders = [one for one in values if isinstance(one, str) and os.path.isdir(one)]
+    if not folders or (plain and not _made(folders[0])):
+        return None
+    if len(values) > 1:
+        raise InputError(f"{folders[0]} is a folder: give it alone, or give files")
+    return read_folder(folders[0])
+
+
+def _made(path: str) -> bool:
+    return os.path.lexists(Path(path) / FILE)
+
+
+def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting]:
+    """The settings that a command takes from a folder, where these options are given.
+
+    One way to say what to accept replaces the others, another guarantee comes without the file's limits, and
+    another folder for results is taken as it is.
+    """
+    instead, options = _INSTEAD.get(command, {}), folder.options
+    found = {name: value for name, value in options.items() if name not in instead}
+    found |= {
+        name: options[other] for name, other in instead.items() if other is not None and other in options
+    }
+    for these, others in ((_ACCEPT, _ACCEPT), (("guarantee",), _LIMITS), (("out",), ("numbered",))):
+        if given & {*these}:
+            found = {name: value for name, value in found.items() if name not in others}
+    if command in ("plan", "decide", "verify") and "reviewers" not in given:
+        _check_calibrated(folder)
+    return found
+
+
+def _check_calibrated(folder: Folder) -> None:
+    path = folder.settings.get("reviewers")
+    if isinstance(path, str) and not os.path.lexists(path):
+        past = "" if folder.settings.get("past") else f" (name past reviews as past = [...] in {FILE} first)"
+        raise InputError(
+            f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
+            f"reviews{past}"
+        )
+
+
+def _argument(name: str | None, folder: Folder) -> object:
+    """What stands for the folder itself: its reviews, past reviews, or latest release."""
+    if name == "release":
+        out = Path(str(_set(folder, "out")))
+        return (latest_release(out) if folder.settings.get("numbered") else None) or out
+    value = _set(folder, str(name))
+    return [Path(one) for one in value] if isinstance(value, tuple) else Path(str(value))
+
+
+def _set(folder: Folder, name: str) -> Setting:
+    if not folder.settings.get(name):
+        raise InputError(f"{folder.path / FILE}: must set {name}")
+    return folder.settings[name]
+
+
+def _option(parameter: TyperOption) -> str:
+    """The name of an option as it is typed, without its dashes."""
+    return max(parameter.opts, key=len).lstrip("-")
+
+
+def _located(
+    error: typer.BadParameter, folder: Folder, found: Mapping[str, object], given: set[str]
+) -> Exception:
+    """A problem with an option that came from the file, and where to mend it."""
+    parameter = error.param
+    if isinstance(parameter, TyperOption) and parameter.name in found and _option(parameter) not in given:
+        return InputError(f"{folder.path / FILE}: {_option(parameter)}: {error.message}")
+    return error

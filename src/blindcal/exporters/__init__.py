@@ -1,0 +1,10 @@
+"""Exporters: decisions -> what conference systems and spreadsheets read. An edge of the core.
+
+In: the public table of decisions, titles, decisions overridden by hand. Out: bytes of a file, for HotCRP,
+OpenReview, or as a table (`formats`); workbooks are written in `workbooks`. Imports: files and below.
+"""
+
+from blindcal.exporters.decided import Decided, overrides_of, read_decided
+from blindcal.exporters.formats import FORMATS, WHAT, export
+
+__all__ = ["FORMATS", "WHAT", "Decided", "export", "overrides_of", "read_decided"]

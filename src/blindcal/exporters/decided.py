@@ -1,0 +1,93 @@
+"""The public table of decisions -> one row per paper as it goes out: its title, and whether overridden."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blindcal.cells import Column
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_table
+from blindcal.files.tables import refuse
+
+DECISIONS = ("accept", "reject")
+WAITING = "wait list"
+_FOUND = (*DECISIONS, WAITING)
+_RAW = (*DECISIONS, "tie")
+_ADVICE = ("raise", "leave", "lower", *_FOUND)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One paper as it goes out; `overridden` if its decision is the chair's and not blindcal's; `wait_list`
+    is its place there, where it has one."""
+
+    paper: str
+    decision: str
+    raw_decision: str
+    advice: str
+    title: str = ""
+    overridden: bool = False
+    track: str = ""
+    wait_list: str = ""
+
+
+def read_decided(
+    release: str | os.PathLike[str],
+    titles: str | os.PathLike[str] | None = None,
+    overridden: Mapping[str, str] | None = None,
+) -> tuple[Decided, ...]:
+    """The papers of a release's folder, in its order; `overridden` has decisions made by hand."""
+    folder = Path(release)
+    table = read_table(
+        folder / "decisions.csv" if folder.is_dir() else folder,
+        [
+            Column("paper", "id"),
+            Column("decision", choices=_FOUND),
+            Column("raw_decision", choices=_RAW),
+            Column("advice", choices=_ADVICE),
+            Column("track", "id", required=False, empty=True),
+            Column("wait_list", required=False, empty=True),
+        ],
+    )
+    papers = table.text("paper")
+    first = {paper: place for place, paper in reversed([*enumerate(papers)])}
+    twice = [row for place, row in enumerate(table.rows) if first[papers[place]] != place]
+    if twice:
+        raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
+    by_hand = dict(overridden or {})
+    if unknown := sorted(by_hand.keys() - {*papers}):
+        raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
+    names = {} if titles is None else read_titles(titles)
+    columns = ("decision", "raw_decision", "advice", "track", "wait_list")
+    cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
+    return tuple(
+        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=place)
+        if paper not in by_hand
+        else Decided(paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track)
+        for paper, decision, raw, advice, track, place in zip(papers, *cells, strict=True)
+    )
+
+
+def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Titles by paper: columns `paper,title`."""
+    table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
+    return dict(zip(table.text("paper"), table.text("title"), strict=True))
+
+
+def overrides_of(given: Iterable[str]) -> dict[str, str]:
+    """Decisions made by hand, from texts `paper=decision`.
+
+    >>> overrides_of(["17=accept", "a=b=reject"])
+    {'17': 'accept', 'a=b': 'reject'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        paper, _, decision = text.rpartition("=")
+        if not paper or decision not in DECISIONS:
+            raise InputError(f"`overridden` must be like 17=accept or 17=reject, found {text!r}")
+        if found.setdefault(paper, decision) != decision:
+            raise InputError(f"`overridden` must give one decision for paper {paper!r}")
+    return found

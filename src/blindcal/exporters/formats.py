@@ -1,0 +1,149 @@
+"""Decisions -> the bytes of a file that another system reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from blindcal.cells import escape
+from blindcal.errors import InputError, Problem
+from blindcal.exporters.decided import DECISIONS, WAITING, Decided
+from blindcal.exporters.workbooks import workbook
+from blindcal.files.tables import encoded, format_table, refuse
+
+WHAT = ("decisions", "advice")
+_TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
+# Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
+_CHAIR_TAG = "~~blindcal-"
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "hotcrp": ("Accepted", "Rejected"),
+    "openreview": ("Accept (Poster)", "Reject"),
+    "csv": DECISIONS,
+    "xlsx": DECISIONS,
+}
+FORMATS = tuple(_WORDS)
+_FOR_PEOPLE = ("csv", "xlsx")
+
+
+def export(
+    papers: Sequence[Decided],
+    to: str,
+    what: str = "decisions",
+    *,
+    accepted: str | None = None,
+    rejected: str | None = None,
+    waiting: str | None = None,
+) -> bytes:
+    """The file for a system: `hotcrp`, `openreview`, `csv` or `xlsx`; of the `decisions` or the `advice`.
+
+    `accepted` and `rejected` are what the conference calls its decisions, where these are not the system's
+    usual words; `waiting` what it calls the wait list: without it, papers there are not in the file of a
+    system, as they are not decided.
+
+    >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
+    >>> export([paper], "hotcrp").decode().split()
+    ['paper,action,decision', '12,decision,Accepted']
+    >>> export([paper], "openreview", accepted="Accept").decode()
+    '12,Accept,\\n'
+    >>> export([paper], "csv", "advice").decode().split("\\n")[:2]
+    ['paper,title,advice', '12,On Widgets,raise']
+    """
+    if to not in FORMATS:
+        raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
+    if what not in WHAT:
+        raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
+    usual = _WORDS[to]
+    words = {"accept": accepted or usual[0], "reject": rejected or usual[1]}
+    if waiting is not None or to in _FOR_PEOPLE:
+        words[WAITING] = waiting or WAITING
+    _check_words(words)
+    if what == "advice" and any(word is not None for word in (accepted, rejected, waiting)):
+        raise InputError("`accepted`, `rejected` and `waiting` are words for decisions: leave them out here")
+    kept = papers if what == "advice" else [one for one in papers if one.decision in words]
+    return _WRITERS[to](kept, what, words)
+
+
+def _check_words(words: Mapping[str, str]) -> None:
+    """Refuse words that a spreadsheet might run, which cannot be escaped, and one word for two decisions."""
+    names = {"accept": "accepted", "reject": "rejected", WAITING: "waiting"}
+    for decision, word in words.items():
+        if not word.strip() or not word.isprintable() or escape(word) != word:
+            raise InputError(f"`{names[decision]}` must be words such as Accept (Poster), found {word!a}")
+    if len({*words.values()}) < len(words):
+        raise InputError("`accepted`, `rejected` and `waiting` must be different words")
+
+
+def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
+    numbers = _numbers(papers, "HotCRP")
+    if what == "decisions":
+        header = "paper,action,decision"
+        rows = [(paper, "decision", words[one.decision]) for paper, one in zip(numbers, papers, strict=True)]
+    else:
+        header = "paper,action,tag"
+        rows = [
+            (paper, "tag" if one.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
+            for paper, one in zip(numbers, papers, strict=True)
+            for advice, tag in _TAGS.items()
+        ]
+    return encoded("".join(f"{','.join(map(_quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
+
+
+def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """Rows of number, decision and comment, without a header, which would be taken for a paper."""
+    if what == "advice":
+        raise InputError(
+            "OpenReview reads decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
+        )
+    numbers = _numbers(papers, "OpenReview")
+    rows = zip(numbers, papers, strict=True)
+    return encoded("".join(f"{paper},{_quoted(words[one.decision])},\n" for paper, one in rows))
+
+
+def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    header, rows = _table(papers, what, words)
+    return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
+
+
+def _xlsx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    header, rows = _table(papers, what, words)
+    return workbook(header, rows, what)
+
+
+_WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], bytes]] = {
+    "hotcrp": _hotcrp,
+    "openreview": _openreview,
+    "csv": _csv,
+    "xlsx": _xlsx,
+}
+
+
+def _table(
+    papers: Sequence[Decided], what: str, words: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
+    columns = {"paper": [one.paper for one in papers], "title": [one.title for one in papers]}
+    columns["track"] = [one.track for one in papers]
+    if what == "advice":
+        columns["advice"] = [one.advice for one in papers]
+    else:
+        columns["decision"] = [words[one.decision] for one in papers]
+        columns["wait_list"] = [one.wait_list for one in papers]
+        columns["overridden"] = ["by hand" if one.overridden else "" for one in papers]
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    return list(columns), list(zip(*columns.values(), strict=True))
+
+
+def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
+    """The papers' ids, which these systems know by number."""
+    bad = [
+        place for place, one in enumerate(papers, start=2) if not re.fullmatch(r"[1-9][0-9]{0,8}", one.paper)
+    ]
+    if bad:
+        rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
+        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])
+    return [one.paper for one in papers]
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if re.search('[",]', cell) else cell

@@ -1,0 +1,120 @@
+"""What a chair has -> the inputs of a new folder: tables for its owner alone, and settings that name them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from blindcal.cells import number_text
+from blindcal.checks import Array
+from blindcal.files.disk import make_folder, read_bytes, write_bytes, write_table
+from blindcal.fitting.estimates import Fitted
+from blindcal.fitting.footprints import beside
+from blindcal.folders.templates import Value
+from blindcal.importers import Choices, Imported, import_reviews
+
+INPUTS = "inputs"
+# A grid of so many whole scores or fewer is taken as what reviewers could give.
+_MOST_SCORES = 21
+# With so many reviews for each score on average, one that nobody gave could not be given.
+_EACH_SCORE = 20
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a new folder is made of. CONFIDENTIAL.
+
+    `past` are imported reviews by name, oldest first; `files` are taken over as they are: `pools`,
+    `reviewers` or `same`.
+    """
+
+    imported: Imported
+    past: Mapping[str, Imported] = field(default_factory=dict)
+    committee: Mapping[str, str] = field(default_factory=dict)
+    conflicts: Sequence[tuple[str, str]] = ()
+    files: Mapping[str, Path] = field(default_factory=dict)
+    fitted: Fitted | None = None
+
+    @property
+    def tables(self) -> dict[str, Mapping[str, Sequence[object]]]:
+        """The tables to write, by name; without those that would be empty."""
+        imported = self.imported
+        found: dict[str, Mapping[str, Sequence[object]]] = {
+            "reviews": imported.columns(),
+            "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
+            "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
+            "committee": {"reviewer": list(self.committee)},
+            "conflicts": {
+                "paper": [paper for paper, _ in self.conflicts],
+                "conflict": [who for _, who in self.conflicts],
+            },
+            **{f"past/{name}": one.columns() for name, one in self.past.items()},
+        }
+        return {name: table for name, table in found.items() if next(iter(table.values()))}
+
+    @property
+    def settings(self) -> dict[str, Value]:
+        """The settings that name the inputs; everyone may have reviewed where nothing else is known."""
+        there = {*self.tables, *self.files}
+        pools = next((_file(name) for name in ("pools", "conflicts") if name in there), "everyone")
+        named: dict[str, Value] = {
+            name: _file(name)
+            for name in ("reviews", "committee", "titles", "tracks", "same")
+            if name in there
+        }
+        if self.past:
+            named["past"] = [_file(f"past/{name}") for name in self.past]
+        return {**named, "pools": pools, "reviewers": _file("reviewers")}
+
+
+def _file(name: str) -> str:
+    return f"{INPUTS}/{name}.csv"
+
+
+def write_inputs(folder: Path, contents: Contents) -> None:
+    """Write all inputs into a folder, for its owner alone."""
+    for place in (INPUTS, *([f"{INPUTS}/past"] if contents.past else [])):
+        make_folder(folder / place)
+    for name, table in contents.tables.items():
+        write_table(folder / _file(name), table, confidential=True)
+    for name, path in contents.files.items():
+        write_bytes(folder / _file(name), read_bytes(path), confidential=True)
+    # What a calibration was fitted on is written beside it, and must stay there.
+    given = contents.files.get("reviewers")
+    if given is not None and os.path.exists(beside(given)):
+        write_bytes(beside(folder / _file("reviewers")), read_bytes(beside(given)), confidential=True)
+    if contents.fitted is not None:
+        contents.fitted.write(folder / _file("reviewers"))
+
+
+def import_past(data: bytes, file: str, choices: Choices) -> Imported:
+    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices.
+
+    >>> ours = b"paper,reviewer,score\\n1,a,3\\n2,a,2\\n"
+    >>> import_past(ours, "2025.csv", Choices(score_field="OveMer")).reviews
+    Reviews(2 reviews of 2 papers by 1 reviewer)
+    """
+    header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
+    own = {"paper", "reviewer", "score"} <= {name.strip().casefold() for name in header.split(",")}
+    return import_reviews(data, file, Choices(people=choices.people) if own else choices)
+
+
+def grid_text(score: Array) -> str | None:
+    """The scores that reviewers could give, as far as whole ones show: from the lowest to the highest given.
+
+    Without those between that nobody gave, if there are enough reviews to see that.
+
+    >>> grid_text(np.array([1.0, 4.0, 3.0])), grid_text(np.array([1.0, 2.5])), grid_text(np.array([0.0, 99]))
+    ('1..4', None, None)
+    >>> grid_text(np.repeat([1.0, 3.0, 6.0], 40))
+    '1,3,6'
+    """
+    given, low, high = np.unique(score), score.min(), score.max()
+    if not bool((given == np.floor(given)).all()) or not 0 < high - low < _MOST_SCORES:
+        return None
+    gaps = len(given) <= high - low and len(score) >= _EACH_SCORE * (high - low + 1)
+    return ",".join(map(number_text, given)) if gaps else f"{number_text(low)}..{number_text(high)}"

@@ -1,0 +1,56 @@
+"""A new folder that is there whole or not at all, and that only its owner can enter."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import lock, make_folder
+
+_TEMPORARY = ".blindcal-new"
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to fill, under another name: it gets its own when the block ends, and is removed if it fails.
+
+    An existing folder is refused. What a killed run left is removed by the next one for the same name.
+    """
+    target = Path(path)
+    check_new(target)
+    with lock(target):
+        _remove_stale(target)
+        filled = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+        make_folder(filled)
+        try:
+            yield filled
+            check_new(target)
+            os.rename(filled, target)
+        except BaseException:
+            shutil.rmtree(filled, ignore_errors=True)
+            raise
+
+
+def check_new(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that is taken, or that has no folder to lie in."""
+    target = Path(path)
+    if target.name in ("", ".", ".."):
+        raise InputError(f"{target} must be the name of a new folder")
+    if os.path.lexists(target):
+        raise RefusedError(f"{target} exists already and is never overwritten")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} must be a folder that exists")
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what killed runs left of this folder: nobody fills it while we hold its lock."""
+    left = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
+    for name in os.listdir(target.parent):
+        if left.fullmatch(name) and (target.parent / name).is_dir():
+            shutil.rmtree(target.parent / name, ignore_errors=True)

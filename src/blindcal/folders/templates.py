@@ -1,0 +1,218 @@
+"""Settings -> the text of conference.toml, every line with what it means."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from blindcal.cells import number_text
+
+_WIDTH = 100
+Value = str | float | bool | Sequence[str]
+
+
+class Line(NamedTuple):
+    """One setting: its name, what it means, and how it looks where it is not set."""
+
+    name: str
+    meaning: str
+    example: Value
+
+
+_OPENING = """\
+{name}: what `blindcal check`, `fit`, `plan`, `decide`, `verify` and `export` read when they are given this \
+folder.
+
+Each name below is that of an option; an option on the command line wins over its line here. Files are \
+named relative to this folder. A line that starts with # does nothing: remove the # to use it.
+
+Once papers are decided, the share to accept, the guarantee with its limits and the better end of the \
+scale are frozen: with other values `decide` is refused.
+
+WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is. The key \
+({key}) and its sealed record (the same name with .sealed) lie beside this folder, so that whoever packs the \
+folder does not pack them: with the key and the decisions, much of who reviewed what can be worked out.
+
+WHO HOLDS THE KEY. The chair who decides, and at most one other person who may know all reviewers: a \
+co-chair, or an auditor. Hand a copy over in person or encrypted, never by plain email, and always with the \
+whole sealed record. Only one of them decides; the other brings the record up to date after each `decide`. \
+Next year's chairs need neither: they need the reviews, for their own calibration, and make their own key.
+
+HOW LONG. Keep key and record until nobody will ask for a correction or a check any more; then delete both, \
+with all backups. Keep inputs/ as long as your conference keeps reviews: they serve next year's calibration. \
+Keep {out}/ forever. Deleted files can survive in snapshots and on flash memory: keep the key on an \
+encrypted disk, so that destroying that disk's password deletes it.
+"""
+
+_SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
+    (
+        "The conference",
+        (
+            Line(
+                "conference",
+                "Its name in the record and the certificate. Do not change it after deciding.",
+                "icx2027",
+            ),
+        ),
+    ),
+    (
+        "Inputs",
+        (
+            Line(
+                "reviews",
+                "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, import "
+                "the new export under a new name, name it here, and run `decide` with --amend --reason.",
+                "inputs/reviews.csv",
+            ),
+            Line(
+                "committee",
+                "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
+                "inputs/committee.csv",
+            ),
+            Line(
+                "pools",
+                "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
+                '(everyone else is a candidate), or "everyone". Never list only those who did review.',
+                "everyone",
+            ),
+            Line("titles", "Titles of papers, for `export`.", "inputs/titles.csv"),
+            Line("tracks", "Tracks of papers, as the export had them.", "inputs/tracks.csv"),
+        ),
+    ),
+    (
+        "Calibration",
+        (
+            Line(
+                "past",
+                "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
+                ["inputs/past/2026.csv"],
+            ),
+            Line("past-better", "Past conferences whose better scores were at the other end.", ["2021=low"]),
+            Line("same", "People whose id changed since: a table old,new.", "inputs/same.csv"),
+            Line(
+                "reviewers",
+                "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on "
+                "the reviews that are decided.",
+                "inputs/reviewers.csv",
+            ),
+        ),
+    ),
+    (
+        "The scale",
+        (
+            Line("grid", "The scores that reviewers can give, also those that nobody gave.", "1..10"),
+            Line(
+                "better",
+                "Which scores are better: high or low. No data can show it: check this line.",
+                "high",
+            ),
+        ),
+    ),
+    (
+        "What to accept: one of these",
+        (
+            Line("accept-rate", "Share of papers to accept.", 0.25),
+            Line("bar", "Or the bar itself, as a quality (N(0,1) over papers).", 0.5),
+        ),
+    ),
+    (
+        "What decisions may reveal (docs/guarantees.md)",
+        (
+            Line(
+                "guarantee",
+                "steady, public or average. `blindcal plan` shows what each would cost.",
+                "steady",
+            ),
+            Line(
+                "epsilon",
+                'No decision changes anyone\'s odds by more than e^epsilon; "none" removes it.',
+                2.0,
+            ),
+            Line(
+                "added-success", "Extra chance of naming an author that you allow; with average only.", 0.01
+            ),
+            Line("multiplier", "Largest factor by which a correct guess may become more likely.", 1.5),
+            Line("posterior-cap", "No decision may leave one author of a review likelier than this.", 0.8),
+            Line("never-against", "Never decide against evidence at least this strong.", 0.95),
+        ),
+    ),
+    (
+        "Where results go",
+        (
+            Line("key", "SECRET forever; beside this folder, with its sealed record.", "../icx2027.key"),
+            Line("out", "The public folder: may be sent on as it is.", "public"),
+            Line(
+                "numbered",
+                "Each release in a folder of its own there: release-1, release-2 after an amendment.",
+                True,
+            ),
+        ),
+    ),
+)
+
+_NOTES = """
+# ---- Withdrawn papers ----
+# Left out by every command, whatever the tables say. If they are decided already, run `decide` with
+# --amend --reason: the sealed record then says that they were withdrawn. One line for each:
+[withdrawn]
+# "17" = "by its authors, May 3"
+
+# ---- Decisions overridden by hand ----
+# `export` writes them in place of blindcal's and marks them as overridden. The certificate is about
+# blindcal's decisions: what an override reveals is not in it. One line for each:
+[overridden]
+# "23" = "accept: the committee found an error in a review"
+"""
+
+
+def conference_text(settings: Mapping[str, Value]) -> str:
+    """The text of a new conference.toml. What is not set stands there as an example behind a `#`.
+
+    >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
+    >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
+    ['conference = "icx2027"', '# accept-rate = 0.25']
+    """
+    opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
+    paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
+    sections = (f"\n# ---- {title} ----\n" + "\n".join(_lines(lines, settings)) for title, lines in _SECTIONS)
+    return "\n".join([paragraphs, *sections, _NOTES.rstrip("\n"), ""])
+
+
+def _lines(lines: Sequence[Line], settings: Mapping[str, Value]) -> list[str]:
+    text = []
+    for line in lines:
+        value = settings.get(line.name, line.example)
+        text += [
+            _comment(line.meaning),
+            f"{'' if line.name in settings else '# '}{line.name} = {_value(value)}",
+        ]
+    return text
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent="# ",
+        subsequent_indent="# ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _value(value: Value) -> str:
+    """A value in TOML.
+
+    >>> _value(0.25), _value(2.0), _value(True), _value(["a b", "c"]), _value("1..10")
+    ('0.25', '2', 'true', '["a b", "c"]', '"1..10"')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return number_text(value)
+    if isinstance(value, str):
+        # JSON's texts are TOML's, but for one character that TOML wants escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"[{', '.join(map(_value, value))}]"

@@ -1,0 +1,102 @@
+"""Lists that come beside the reviews: who is on the committee, and who has a conflict with which paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blindcal.cells import id_problem, unescape
+from blindcal.errors import Problem
+from blindcal.files.tables import Problems
+from blindcal.importers.findings import counted, refusal
+from blindcal.importers.opening import open_export
+from blindcal.importers.sheets import Headed, one_table
+
+_IDS = ("reviewer", "email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
+_NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
+_PAPERS = ("paper", "paper id", "pid", "submission #", "submission")
+_PEOPLE = (
+    "must be a list of people: a table with a column reviewer or email, in which everyone has the id that "
+    "the reviews have"
+)
+_CONFLICTS = (
+    "must be a list of conflicts: a table with the columns paper and conflict, or HotCRP's bulk assignment "
+    "(paper, action, email)"
+)
+
+
+def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The name of everyone in a list of a committee, by id; empty where there is only the id.
+
+    Columns `reviewer[,name]`, or what HotCRP and EasyChair export of their committees, where ids are emails.
+    `people` maps an id to a person, as for reviews.
+
+    >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
+    {'ada@example.edu': 'Ada Byron'}
+    """
+    table = one_table(open_export(data, file).sheets, lambda names: bool(names & {*_IDS}))
+    if table is None:
+        raise refusal(file, _PEOPLE)
+    ids = _ids(table, table.first(*_IDS), people)
+    parts = next((group for group in _NAMES if all(name in table for name in group)), ())
+    names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)
+    found: dict[str, str] = {}
+    for who, name in zip(ids, names, strict=True):
+        found[who] = found.get(who) or " ".join(" ".join(name).split())
+    return dict(sorted(found.items()))
+
+
+def read_conflicts(
+    data: bytes, file: str, people: Mapping[str, str] | None = None
+) -> tuple[tuple[tuple[str, str], ...], str]:
+    """The conflicts `(paper, reviewer)` of a list, and what it was taken for.
+
+    Columns `paper,conflict`, or HotCRP's bulk assignment, of which only conflicts are taken: the later of
+    two rows on the same paper and person counts, as it does there.
+
+    >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
+    >>> read_conflicts(bulk, "assignments.csv")
+    ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
+    """
+    sheets = open_export(data, file).sheets
+    table = one_table(sheets, lambda names: bool(names & {*_PAPERS}) and "conflict" in names)
+    if table is not None:
+        pairs = zip(_ids(table, table.first(*_PAPERS)), _ids(table, "conflict", people), strict=True)
+        return tuple(sorted(set(pairs))), "a list of conflicts"
+    table = one_table(sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"}))
+    if table is None:
+        raise refusal(file, _CONFLICTS)
+    return _bulk(table, people)
+
+
+def _bulk(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+    actions = [action.strip().casefold() for action in table.column("action")]
+    turns = {"conflict": True, "clearconflict": False, "noconflict": False}
+    about = [place for place, action in enumerate(actions) if action in turns]
+    papers = _ids(table, "paper", rows=about)
+    persons = _ids(table, table.first("email", "user"), people, rows=about)
+    last = {
+        (paper, who): turns[actions[place]] for place, paper, who in zip(about, papers, persons, strict=True)
+    }
+    left = counted(len(actions) - len(about), "row")
+    what = f"a HotCRP bulk assignment: {left} that {'is' if left == '1 row' else 'are'} no conflict left out"
+    return tuple(sorted(pair for pair, there in last.items() if there)), what
+
+
+def _ids(
+    table: Headed,
+    column: str | None,
+    people: Mapping[str, str] | None = None,
+    rows: Sequence[int] | None = None,
+) -> list[str]:
+    """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
+    cells = [unescape(cell.strip()) for cell in table.column(column)]
+    places = range(len(cells)) if rows is None else rows
+    log = Problems(table.file)
+    log.extend([*table.problems, *table.repeated([column])])
+    for place in places:
+        if (broken := id_problem(cells[place])) is not None:
+            log.extend([Problem(table.file, table.rows[place][0], column, *broken)])
+    if not places:
+        log.add(None, column, "must have at least one row under the header", "none")
+    log.finish()
+    return [(people or {}).get(cells[place], cells[place]) for place in places]

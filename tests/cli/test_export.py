@@ -1,0 +1,111 @@
+"""`blindcal export`: from a plain release and from a conference's folder; import, export, import."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cells import unescape
+from blindcal.importers import import_reviews
+from chair_exports import options, write_exports
+from commands import call
+from small_conferences import SmallConference, decided
+
+pytestmark = pytest.mark.edge
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    target = tmp_path / "table.csv"
+    code, said, err = call("export", str(out), "--to", "csv", "--out", str(target))
+    assert (code, err) == (0, "")
+    assert said.endswith(f"wrote {target} (decisions for csv)\n")
+    expected = [row[:2] for row in rows(out / "decisions.csv")]
+    assert rows(target) == expected
+    before = target.read_bytes()
+    assert call("export", str(out), "--to", "csv", "--out", str(target))[0] == 3, "never overwritten"
+    assert target.read_bytes() == before
+    code, _, err = call("export", str(out), "--to", "hotcrp", "--out", str(tmp_path / "h.csv"))
+    assert code == 2
+    assert "must be a whole number: HotCRP knows papers by their numbers" in err
+    assert not (tmp_path / "h.csv").exists()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    assert call("decide", "icx")[0] == 0
+    return Path("icx")
+
+
+def test_import_export_import(folder: Path) -> None:
+    """Papers and titles of a download come out as they went in; scores too, with decisions beside them."""
+    assert call("export", "icx", "--to", "csv", "--out", "table.csv")[0] == 0
+    assert call("export", "icx", "--to", "hotcrp", "--out", "hotcrp.csv")[0] == 0
+    download = Path("downloads/scores.csv").read_bytes()
+    imported = import_reviews(download, "scores.csv")
+    table = rows(Path("table.csv"))
+    assert {unescape(row[0]): unescape(row[1]) for row in table[1:]} == imported.titles
+    bulk = {paper: decision for paper, _, decision in rows(Path("hotcrp.csv"))[1:]}
+    lines = rows(Path("downloads/scores.csv"))
+    place = lines[0].index("review")
+    decided = [[*row[:place], bulk.get(row[0], "decision"), *row[place:]] for row in lines]
+    with Path("again.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(decided)
+    again = import_reviews(Path("again.csv").read_bytes(), "again.csv")
+    assert again.reviews.columns() == imported.reviews.columns()
+    assert (again.titles, again.committee) == (imported.titles, imported.committee)
+
+
+def test_a_folder_has_titles_and_overridden_decisions(folder: Path) -> None:
+    toml = folder / "conference.toml"
+    first = rows(folder / "public" / "release-1" / "decisions.csv")[1]
+    other = {"accept": "reject", "reject": "accept"}[first[1]]
+    line = f'"{first[0]}" = "{other}: the committee said so"'
+    text = toml.read_text(encoding="utf-8")
+    toml.write_text(text.replace('# "23" = "accept: the committee found an error in a review"', line))
+    code, out, _ = call("export", "icx", "--to", "xlsx", "--out", "table.xlsx", "--json")
+    facts = json.loads(out)
+    assert (code, facts["overridden"], facts["release"]) == (0, 1, "icx/public/release-1")
+    assert "1 decision overridden by hand" in facts["notes"][0]
+    code, _, err = call("export", "icx", "--to", "csv", "--out", "table.csv")
+    assert "does not say what these reveal" in err
+    table = rows(Path("table.csv"))
+    assert table[0] == ["paper", "title", "decision", "overridden"]
+    assert table[1][2:] == [other, "by hand"]
+    assert call("verify", "icx")[0] == 0, "the release itself stays as it was"
+
+
+def test_the_latest_release_of_a_folder_is_exported(folder: Path) -> None:
+    (folder / "public" / "release-2").mkdir()
+    (folder / "public" / "release-2" / "decisions.csv").write_text(
+        "paper,decision,raw_decision,advice\n1,accept,accept,leave\n"
+    )
+    assert call("export", "icx", "--to", "openreview", "--out", "o.csv")[0] == 0
+    assert Path("o.csv").read_text() == "1,Accept (Poster),\n"
+
+
+def test_advice_says_whom_it_is_for(folder: Path) -> None:
+    code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")
+    assert (code, "Advice is for area chairs" in out) == (0, True)
+
+
+def test_what_was_not_decided_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    call("new", "icx", *options(exports, "reviews"))
+    code, _, err = call("export", "icx", "--to", "csv", "--out", "t.csv")
+    assert (code, err) == (2, "blindcal: icx/public: there is no such file\n")

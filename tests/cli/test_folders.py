@@ -1,0 +1,122 @@
+"""Commands on a folder: what the command line says wins, what was decided is frozen, notes are kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli.folders import defaults
+from blindcal.folders.settings import FILE, read_folder
+from chair_exports import options, write_exports
+from commands import call
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    return Path("icx")
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    text = (folder / FILE).read_text(encoding="utf-8")
+    assert old in text
+    (folder / FILE).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_command_line_wins(folder: Path) -> None:
+    assert "requested: steady, epsilon 2." in call("plan", "icx", "--only")[1]
+    assert "requested: steady, epsilon 1." in call("plan", "icx", "--only", "--epsilon", "1")[1]
+    assert "requested: public: decisions reveal" in call("plan", "icx", "--only", "--guarantee", "public")[1]
+    assert "bar: quality 0.75 " in call("plan", "icx", "--only", "--bar", "0.75")[1]
+    assert "low scores, as --better says" in call("check", "icx", "--better", "low")[1]
+
+
+def test_options_that_belong_together_give_way_together(folder: Path) -> None:
+    found = read_folder(folder)
+    assert {"accept-rate", "epsilon", "guarantee"} <= defaults(found, "decide", set()).keys()
+    assert "accept-rate" not in defaults(found, "decide", {"bar"})
+    assert "epsilon" not in defaults(found, "decide", {"guarantee"})
+    assert "epsilon" in defaults(found, "decide", {"multiplier"})
+    assert "key" not in defaults(found, "plan", set()), "who only plans needs no key"
+    assert "numbered" in defaults(found, "decide", {"key"})
+    assert "numbered" not in defaults(found, "decide", {"out"})
+    assert defaults(found, "fit", set())["out"] == "icx/inputs/reviewers.csv"
+
+
+def test_what_was_decided_is_frozen(folder: Path) -> None:
+    assert call("decide", "icx")[0] == 0
+    edit(folder, "accept-rate = 0.5", "accept-rate = 0.25")
+    code, _, err = call("decide", "icx")
+    assert code == 3
+    assert "--accept-rate was 0.5, now 0.25" in err
+    edit(folder, "accept-rate = 0.25", "accept-rate = 0.5")
+    code, out, _ = call("decide", "icx")
+    assert (code, "no coin was tossed" in out) == (0, True)
+
+
+def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(folder: Path) -> None:
+    assert call("decide", "icx")[0] == 0
+    edit(folder, '# "17" = "by its authors, May 3"', '"3" = "by its authors"')
+    assert "papers                     5" in call("check", "icx")[1]
+    code, _, err = call("decide", "icx")
+    assert (code, "(1 withdrawn)" in err) == (3, True)
+    code, out, _ = call("decide", "icx", "--amend", "--reason", "paper 3 was withdrawn")
+    assert (code, "  withdrawn: 3\n" in out) == (0, True)
+    assert "icx/public/release-2/decisions.csv" in out
+    table = (folder / "inputs" / "reviews.csv").read_text()
+    wrote = set(re.findall(r"^1,(.*?),", table, re.M))
+    other = next(name for name in (f"canary-{n}@example.org" for n in range(8)) if name not in wrote)
+    (folder / "inputs" / "late.csv").write_text(f"{table}1,{other},4,2\n")
+    edit(folder, "inputs/reviews.csv", "inputs/late.csv")
+    code, _, err = call("decide", "icx")
+    assert (code, "(1 with late reviews)" in err) == (3, True)
+    code, out, _ = call("decide", "icx", "--amend", "--reason", "a late review")
+    assert (code, "  late reviews: 1\n" in out) == (0, True)
+    assert call("verify", "icx")[0] == 0
+    assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{n}" for n in (1, 2, 3)]
+
+
+def test_a_bad_value_is_reported_by_the_file(folder: Path) -> None:
+    edit(folder, "accept-rate = 0.5", "accept-rate = 50")
+    code, _, err = call("plan", "icx")
+    assert code == 2
+    place, problem = (
+        "blindcal: icx/conference.toml: accept-rate",
+        "'50' must be between 0 and 1, ends excluded",
+    )
+    assert err == f"{place}: {problem}: for 50 % give 0.5\n"
+    assert call("plan", "icx", "--accept-rate", "0.5", "--only")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["fit", "icx"], "icx/conference.toml: must set past"),
+        (["fit", "icx", "x.csv", "--out", "y.csv"], "icx is a folder: give it alone, or give files"),
+        (["plan", "downloads"], "downloads must be a folder that `blindcal new` made"),
+        (["plan", "icy"], "icy: there is no such file or folder"),
+        (["plan", "icx/conference.toml"], "Missing option '--reviewers'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(command: list[str], message: str, folder: Path) -> None:
+    code, _, err = call(*command)
+    assert code == 2
+    assert message in err
+
+
+def test_plain_files_need_no_folder(folder: Path) -> None:
+    files = ["icx/inputs/reviews.csv", "--reviewers", "icx/inputs/reviewers.csv", "--pools", "everyone"]
+    grid = str(read_folder(folder).settings["grid"])
+    more = ["--grid", grid, "--accept-rate", "0.5", "--conference", "icx"]
+    assert call("decide", "icx")[0] == 0
+    code, out, _ = call("decide", *files, *more, "--key", "icx.key", "--out", "elsewhere")
+    assert (code, "no coin was tossed" in out) == (0, True), "the same conference, however it is given"
+    assert call("verify", *files, "--key", "icx.key", "--out", "elsewhere", "--conference", "icx")[0] == 0

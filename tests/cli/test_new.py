@@ -1,0 +1,218 @@
+"""`blindcal new`: from downloads to a folder, and from there to decisions without another option."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.decisions.coins import make_key
+from blindcal.folders import making, read_folder
+from chair_exports import PEOPLE, options, write_exports
+from commands import call
+from exports import Export, every_export
+from small_conferences import everything
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture
+def exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_exports(tmp_path / "downloads")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[int, str, str]]:
+    """A folder that was made with past reviews, once for all tests, and what was said."""
+    place = tmp_path_factory.mktemp("fitted")
+    with contextlib.chdir(place):
+        given = options(write_exports(Path("downloads")), "reviews", "committee", "past", "conflicts")
+        return place, call("new", "icx", *given, "--accept-rate", "0.3")
+
+
+@pytest.fixture
+def made(
+    fitted: tuple[Path, tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, str, str]:
+    """The same folder, copied to where a test may change it."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(fitted[0], tmp_path, dirs_exist_ok=True)
+    return fitted[1]
+
+
+def test_three_commands_from_downloads_to_certified_decisions(
+    made: tuple[int, str, str], tmp_path: Path
+) -> None:
+    code, out, err = made
+    what = "a HotCRP bulk assignment: 1 row that is no conflict left out"
+    assert code == 0
+    # How long a fit takes may be said after it.
+    assert err.startswith(f"blindcal: downloads/bulk.csv was read as {what}\n")
+    assert "next: blindcal plan icx\n" in out
+    assert not any(name in out for name in PEOPLE)
+    assert {path.name for path in tmp_path.iterdir()} == {"downloads", "icx", "icx.key"}
+    for path in (tmp_path / "icx").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert [row["reviewer"] for row in rows(Path("icx/inputs/committee.csv"))] == [
+        *PEOPLE,
+        "idle@example.org",
+    ]
+    assert rows(Path("icx/inputs/conflicts.csv")) == [{"paper": "1", "conflict": "idle@example.org"}]
+    assert len(rows(Path("icx/inputs/reviewers.csv"))) == 10, "everyone, and a row *"
+    found = read_folder("icx")
+    assert found.settings["grid"] == "1..5"
+    assert found.settings["past"] == ("icx/inputs/past/2025.csv", "icx/inputs/past/2026.csv")
+    code, out, _ = call("plan", "icx", "--only")
+    assert (code, out[:10]) == (0, "10 papers,")
+    code, out, _ = call("decide", "icx")
+    assert code == 0
+    assert "public: icx/public/release-1/decisions.csv" in out
+    assert "CONFIDENTIAL, never share: icx.key, icx.key.sealed" in out
+    assert json.loads(Path("icx/public/release-1/certificate.json").read_text())["conference"] == "icx"
+    shared = everything(Path("icx/public"))
+    assert sorted(Path(name).name for name in shared) == ["certificate.json", "decisions.csv"]
+    assert not any(name.encode() in data for name in PEOPLE for data in shared.values())
+    assert call("verify", "icx")[0] == 0
+    assert call("check", "icx")[0] == 0
+
+
+def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
+    table = Path("icx/inputs/reviewers.csv")
+    first, checks = table.read_bytes(), Path(f"{table}.fit.json").read_bytes()
+    assert call("fit", "icx")[0] == 3, "a calibration is never overwritten"
+    table.unlink()
+    Path(f"{table}.fit.json").unlink()
+    code, _, err = call("plan", "icx")
+    assert code == 2
+    assert (
+        "there is no calibration icx/inputs/reviewers.csv yet: `blindcal fit icx` makes it from past" in err
+    )
+    assert call("fit", "icx")[0] == 0
+    assert (table.read_bytes(), Path(f"{table}.fit.json").read_bytes()) == (first, checks)
+
+
+def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
+    again = ["--reviews", "downloads/2026.csv", "--reviewers", "icx/inputs/reviewers.csv"]
+    assert call("new", "two", *again)[0] == 0
+    code, _, err = call("plan", "two", "--accept-rate", "0.3")
+    assert code == 2
+    assert "fitted on" in err, "the reviews that are decided must not be those it was fitted on"
+
+
+def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> None:
+    (tmp_path / "safe").mkdir()
+    key = make_key(tmp_path / "safe" / "own.key")
+    given = [*options(exports, "reviews", "reviewers"), "--key", "safe/own.key"]
+    code, out, _ = call("new", "icx", *given, "--json")
+    facts = json.loads(out)
+    assert (code, facts["fingerprint"], facts["calibrated"]) == (0, key.fingerprint, None)
+    assert facts["settings"]["key"] == "../safe/own.key"
+    assert "accept-rate" not in facts["settings"]
+    assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
+    code, _, err = call("decide", "icx")
+    assert (code, err) == (2, "blindcal: give either --accept-rate or --bar\n")
+    assert call("decide", "icx", "--accept-rate", "0.3")[0] == 0
+    assert (tmp_path / "safe" / "own.key.sealed").exists()
+
+
+def test_someone_not_on_the_committee_is_counted_and_not_named(exports: Path) -> None:
+    (exports / "pc.csv").write_text("reviewer\n" + "\n".join(PEOPLE[1:]) + "\n")
+    code, out, err = call("new", "icx", *options(exports, "reviews", "committee", "reviewers"))
+    assert code == 0
+    assert "a reviewer who is not on the committee" in err
+    assert not any(name in out + err for name in PEOPLE)
+
+
+def test_scores_in_letters_and_own_columns(exports: Path) -> None:
+    marks = zip("1122", "abab", "ABCA", strict=True)
+    Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
+    words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
+    assert call("new", "icx", "--reviews", "own.csv", *words)[0] == 0
+    assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
+
+
+@every_export
+def test_a_folder_can_be_made_of_every_export(
+    export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the options of `import`, and with what `import` would write."""
+    monkeypatch.chdir(tmp_path)
+    _, path, *words = export.arguments
+    code, _, err = call("new", "icx", "--reviews", path, *words)
+    assert (code, err) == (0, ""), err
+    assert call("import", path, *words, "--out", "reviews.csv")[0] == 0
+    assert Path("icx/inputs/reviews.csv").read_bytes() == Path("reviews.csv").read_bytes()
+    for name in ("titles", "tracks", "conflicts"):
+        table = Path(f"reviews.{name}.csv")
+        assert Path(f"icx/inputs/{name}.csv").exists() == table.exists()
+        assert not table.exists() or Path(f"icx/inputs/{name}.csv").read_bytes() == table.read_bytes()
+    assert call("check", "icx")[0] == 0
+
+
+BAD = {
+    "no committee": (["reviews", "past"], [], "--past needs --committee"),
+    "two calibrations": (["reviews", "past", "reviewers"], [], "--past or --reviewers, not both"),
+    "two pools": (["reviews", "conflicts"], ["--pools", "x.csv"], "--conflicts or --pools, not both"),
+    "key inside": (["reviews"], ["--key", "icx/key.bin"], "must not lie in the folder"),
+    "no reviews": ([], ["--reviews", "none.csv"], "none.csv: there is no such file"),
+    "no export": ([], ["--reviews", "downloads/pc.csv"], "must hold reviews: this is a list of people"),
+    "bad grid": (["reviews"], ["--grid", "1..3"], "--grid 1..3 must hold every score"),
+    "bad end": (["reviews"], ["--better", "up"], "must be high or low, found 'up'"),
+    "bad rate": (["reviews"], ["--accept-rate", "25"], "for 25 % give 0.25"),
+    "bad pools": (["reviews"], ["--pools", "downloads/known.csv"], "known.csv, row 1: must be the header"),
+    "same past": (
+        ["reviews", "committee", "past"],
+        ["--past", "downloads/2025.csv"],
+        "must have different names",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_said_and_nothing_is_written(case: str, exports: Path, tmp_path: Path) -> None:
+    names, more, message = BAD[case]
+    code, _, err = call("new", "icx", *options(exports, *names), *more)
+    assert code == 2
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["downloads"]
+
+
+def test_an_existing_folder_is_refused(exports: Path) -> None:
+    Path("icx").mkdir()
+    code, _, err = call("new", "icx", *options(exports, "reviews"))
+    assert (code, err) == (3, "blindcal: icx exists already and is never overwritten\n")
+
+
+def test_the_record_of_a_lost_key_is_not_taken_over(exports: Path, tmp_path: Path) -> None:
+    (tmp_path / "icx.key.sealed").mkdir()
+    code, _, err = call("new", "icx", *options(exports, "reviews"))
+    assert code == 3
+    assert "icx.key.sealed holds decisions of a key that is missing" in err
+    assert not (tmp_path / "icx").exists()
+
+
+def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is made just before the folder has its name; it is then used, and no second one made."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(making.os, "rename", interrupt)
+        assert call("new", "icx", *options(exports, "reviews"))[0] == 130
+    assert sorted(path.name for path in Path().iterdir()) == ["downloads", "icx.key"]
+    before = Path("icx.key").read_bytes()
+    assert call("new", "icx", *options(exports, "reviews"))[0] == 0
+    assert Path("icx.key").read_bytes() == before

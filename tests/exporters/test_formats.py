@@ -1,0 +1,127 @@
+"""Files for other systems: their columns, their words, and what a spreadsheet makes of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from blindcal.cells import unescape
+from blindcal.errors import InputError
+from blindcal.exporters import FORMATS, Decided, export
+from blindcal.importers.opening import open_export
+
+PAPERS = (
+    Decided("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),
+    Decided("10", "reject", "accept", "lower", title="On Widgets\nand more"),
+    Decided("11", "reject", "reject", "leave"),
+    Decided("12", "accept", "tie", "accept", title="+1", overridden=True),
+)
+
+
+def rows(data: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(data.decode(), newline="")))
+
+
+def test_hotcrp_reads_a_bulk_assignment() -> None:
+    assert rows(export(PAPERS, "hotcrp")) == [
+        ["paper", "action", "decision"],
+        ["2", "decision", "Accepted"],
+        ["10", "decision", "Rejected"],
+        ["11", "decision", "Rejected"],
+        ["12", "decision", "Accepted"],
+    ]
+    words = export(PAPERS, "hotcrp", accepted="Accept, minor", rejected='No "thanks"')
+    assert rows(words)[1:3] == [["2", "decision", "Accept, minor"], ["10", "decision", 'No "thanks"']]
+
+
+def test_advice_for_hotcrp_is_seen_by_chairs_alone_and_replaces_what_was_there() -> None:
+    found = rows(export(PAPERS, "hotcrp", "advice"))
+    assert found[0] == ["paper", "action", "tag"]
+    assert all(tag.startswith("~~") for _, _, tag in found[1:])
+    tags = [(paper, tag) for paper, action, tag in found[1:] if action == "tag"]
+    assert tags == [("2", "~~blindcal-raise"), ("10", "~~blindcal-lower"), ("12", "~~blindcal-accept")]
+    assert len(found) == 1 + 5 * len(PAPERS), "every other tag is cleared"
+    assert {action for _, action, _ in found[1:]} == {"tag", "cleartag"}
+
+
+def test_openreview_reads_rows_without_a_header() -> None:
+    assert rows(export(PAPERS, "openreview")) == [
+        ["2", "Accept (Poster)", ""],
+        ["10", "Reject", ""],
+        ["11", "Reject", ""],
+        ["12", "Accept (Poster)", ""],
+    ]
+    with pytest.raises(InputError, match="OpenReview reads decisions and nothing else"):
+        export(PAPERS, "openreview", "advice")
+
+
+@pytest.mark.parametrize("what", ["decisions", "advice"])
+def test_tables_for_people_have_titles_and_round_trip(what: str) -> None:
+    """Through our own importers' readers: the same cells from both."""
+    (sheet,) = open_export(export(PAPERS, "xlsx", what), "x.xlsx").sheets
+    book = [list(cells) for _, cells in sheet.rows]
+    book = [[*row, *[""] * (len(book[0]) - len(row))] for row in book]
+    table = [[unescape(cell) for cell in row] for row in rows(export(PAPERS, "csv", what))]
+    assert book == table
+    assert [row[1] for row in table[1:]] == [one.title for one in PAPERS]
+    if what == "decisions":
+        assert table[0] == ["paper", "title", "decision", "overridden"]
+        assert [row[3] for row in table[1:]] == ["", "", "", "by hand"]
+    else:
+        assert table[0] == ["paper", "title", "advice"]
+
+
+def test_without_titles_and_overrides_there_are_no_columns_for_them() -> None:
+    plain = [Decided("a", "accept", "accept", "leave")]
+    assert export(plain, "csv") == b"paper,decision\na,accept\n"
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_no_cell_of_a_text_file_can_be_run(to: str) -> None:
+    """A cell that starts so is a formula to a spreadsheet."""
+    if to == "xlsx":
+        return
+    for row in rows(export(PAPERS, to)):
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
+
+
+def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -> None:
+    papers = [
+        PAPERS[0],
+        Decided("7", "wait list", "accept", "lower", track="short", wait_list="1"),
+        Decided("8", "wait list", "tie", "wait list", track="main", wait_list="2"),
+    ]
+    assert [row[0] for row in rows(export(papers, "hotcrp"))] == ["paper", "2"], "they are not decided"
+    assert rows(export(papers, "openreview", waiting="Wait"))[1] == ["7", "Wait", ""]
+    table = rows(export(papers, "csv"))
+    assert table[0] == ["paper", "title", "track", "decision", "wait_list"]
+    assert table[2] == ["7", "", "short", "wait list", "1"]
+    assert ["8", "tag", "~~blindcal-wait-list"] in rows(export(papers, "hotcrp", "advice"))
+
+
+BAD = {
+    "to": ({"to": "cmt"}, "`to` must be one of hotcrp, openreview, csv, xlsx, found 'cmt'"),
+    "what": ({"what": "scores"}, "`what` must be one of decisions, advice"),
+    "formula": ({"accepted": "=1"}, "`accepted` must be words"),
+    "line": ({"rejected": "a\nb"}, "`rejected` must be words"),
+    "same": ({"accepted": "Reject"}, "must be different words"),
+    "advice": ({"what": "advice", "accepted": "Yes"}, "leave them out here"),
+    "waiting": ({"waiting": "Accepted"}, "must be different words"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_requests_are_refused(case: str) -> None:
+    options, message = BAD[case]
+    with pytest.raises(InputError, match=message):
+        export(PAPERS, **{"to": "openreview" if case == "same" else "hotcrp", **options})
+
+
+@pytest.mark.parametrize("to", ["hotcrp", "openreview"])
+def test_papers_without_a_number_are_refused_by_row(to: str) -> None:
+    bad = [PAPERS[0], Decided("p7", "accept", "accept", "leave"), Decided("007", "accept", "accept", "leave")]
+    with pytest.raises(InputError, match=r"knows papers by their numbers\. Export as csv") as caught:
+        export(bad, to)
+    assert [problem.row for problem in caught.value.problems] == [3, 4]

@@ -1,0 +1,91 @@
+"""Lists of people and conflicts, in the shapes that chairs have them."""
+
+from __future__ import annotations
+
+import contextlib
+from random import Random
+
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
+from sizes import count
+
+PEOPLE = {
+    "own": b"reviewer,name\nbo@example.org,Bo Chen\nada@example.edu,Ada Byron\n",
+    "HotCRP": b"first,last,email,roles,tags\nAda,Byron,ada@example.edu,pc,\nBo,Chen, bo@example.org ,pc,x\n",
+    "newer HotCRP": b"given_name,family_name,email\nBo,Chen,bo@example.org\nAda,Byron,ada@example.edu\n",
+    "EasyChair": b"#,person #,first name,last name,email,role\n1,9,Ada,Byron,ada@example.edu,chair\n"
+    b"2,8,Bo,Chen,bo@example.org,member\n",
+    "semicolons": "Name;E-Mail\nAda Byron;ada@example.edu\nBo Chen;bo@example.org\n".encode("utf-16"),
+    "twice": b"reviewer,track,name\nada@example.edu,a,\nada@example.edu,b,Ada Byron\n"
+    b"bo@example.org,a,Bo Chen\n",
+}
+BULK = b"""paper,action,email,round,title
+1,primaryreview,bo@example.org,R1,On Widgets
+1,conflict,ada@example.edu,,On Widgets
+2,conflict,bo@example.org,,"Gadgets, Revisited"
+2,clearconflict,bo@example.org,,
+all,clearreview,,R1,
+"""
+
+
+@pytest.mark.parametrize("shape", PEOPLE)
+def test_people_are_found_in_every_shape(shape: str) -> None:
+    expected = {"ada@example.edu": "Ada Byron", "bo@example.org": "Bo Chen"}
+    assert read_people(PEOPLE[shape], "pc.csv") == expected
+
+
+def test_without_names_there_are_ids_and_a_map_joins_them() -> None:
+    people = {"old@example.org": "ada"}
+    assert read_people(b"reviewer\nada\nold@example.org\n", "pc.csv", people) == {"ada": ""}
+
+
+def test_conflicts_of_both_shapes() -> None:
+    assert read_conflicts(b"paper;conflict\n2;bo\n1;ada\n1;ada\n", "c.csv")[0] == (("1", "ada"), ("2", "bo"))
+    pairs, what = read_conflicts(BULK, "bulk.csv", {"ada@example.edu": "ada"})
+    assert pairs == (("1", "ada"),)
+    assert what == "a HotCRP bulk assignment: 2 rows that are no conflict left out"
+
+
+BAD = {
+    "no people": (read_people, b"country\nUK\n", "must be a list of people"),
+    "an empty id": (read_people, b"email,name\nada,A\n,B\n", "row 3, column email: must not be empty"),
+    "two columns": (read_people, b"email,email\nada,bo\n", "column email: must appear once"),
+    "nobody": (read_people, b"reviewer\n", "must have at least one row"),
+    "an assignment": (read_conflicts, b"paper,reviewer\n1,ada\n", "must be a list of conflicts"),
+    "no paper": (read_conflicts, b"paper,conflict\n,ada\n", "row 2, column paper: must not be empty"),
+    "no person": (
+        read_conflicts,
+        b"paper,action,email\n1,conflict,\n",
+        "row 2, column email: must not be empty",
+    ),
+    "no conflicts": (read_conflicts, b"paper,action,email\n1,review,ada\n", "must have at least one row"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_lists_are_refused_by_place_and_quote_nobody(case: str) -> None:
+    read, data, message = BAD[case]
+    with pytest.raises(InputError, match=message) as caught:
+        read(data, "list.csv")
+    assert "ada" not in str(caught.value)
+
+
+def test_any_change_of_bytes_is_read_or_refused() -> None:
+    rng, lists = Random(5), [*((read_people, data) for data in PEOPLE.values()), (read_conflicts, BULK)]
+    for _ in range(count(300, 20_000)):
+        read, data = rng.choice(lists)
+        changed = bytearray(data)
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(changed))
+            changed[place : place + rng.randint(0, 3)] = rng.choice(
+                [b"", b'"', b",", b"\0", b"\xff", b"\r\n", b";"]
+            )
+        with contextlib.suppress(InputError):
+            read(bytes(changed), "list.csv")
+
+
+def test_a_bulk_assignment_is_no_reviews_and_it_is_said_what_it_is() -> None:
+    with pytest.raises(InputError, match=r"this is a bulk assignment\. Export the reviews"):
+        import_reviews(BULK, "bulk.csv", Choices())

@@ -1,0 +1,206 @@
+"""tools/fetch_openreview.py against a local stand-in of the API: what it asks, saves and refuses."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from blindcal.importers import Choices, import_reviews, read_conflicts, read_map, read_people
+
+SCRIPT = Path(__file__).parents[2] / "tools" / "fetch_openreview.py"
+VENUE = "CONF.cc/2027/Conference"
+PEOPLE = {"Ab": "~Ada_Byron1", "Cd": "~Bo_Chen1", "Ef": "~Cy_Diaz2"}
+PAPERS = range(1, 5)
+PAGE = 3
+
+
+def review(paper: int, place: int, signature: str) -> dict[str, object]:
+    return {
+        "id": f"r{paper}{place}",
+        "forum": f"f{paper}",
+        "replyto": f"f{paper}",
+        "number": place,
+        "invitations": [f"{VENUE}/Submission{paper}/-/Official_Review", f"{VENUE}/-/Edit"],
+        "signatures": [f"{VENUE}/Submission{paper}/Reviewer_{signature}{paper}"],
+        "cdate": 1767225600000 + place,
+        "tmdate": 1767225600000,
+        "content": {
+            "summary": {"value": "A long text. " * 50},
+            "rating": {"value": f"{paper + place}: fine"},
+            "confidence": {"value": 3},
+        },
+    }
+
+
+def submission(paper: int) -> dict[str, object]:
+    pair = list(PEOPLE)[paper % 3 :] + list(PEOPLE)
+    replies = [review(paper, place, signature) for place, signature in enumerate(pair[:2], start=1)]
+    return {
+        "id": f"f{paper}",
+        "forum": f"f{paper}",
+        "number": paper,
+        "invitations": [f"{VENUE}/-/Submission"],
+        "cdate": 1767225600000,
+        "content": {"title": {"value": f"Paper {paper} " + "x" * 300}, "abstract": {"value": "y" * 999}},
+        "details": {"replies": replies},
+    }
+
+
+def groups(query: dict[str, str]) -> list[dict[str, object]]:
+    if query.get("id") == VENUE:
+        return [{"id": VENUE, "content": {"submission_name": {"value": "Submission"}}}]
+    if query.get("id") == f"{VENUE}/Reviewers":
+        return [{"id": f"{VENUE}/Reviewers", "members": [*PEOPLE.values(), "~Idle_Member1"]}]
+    known = [
+        (f"{VENUE}/Submission{p}/Reviewer_{who}{p}", name) for p in PAPERS for who, name in PEOPLE.items()
+    ]
+    return [{"id": key, "members": [name]} for key, name in sorted(known) if key.startswith(query["prefix"])]
+
+
+def edges(query: dict[str, str]) -> list[dict[str, object]]:
+    tails = {"Conflict": ["~Idle_Member1"], "Assignment": ["~Ada_Byron1", "~Bo_Chen1"]}
+    found = tails[query["invitation"].rpartition("/")[2]]
+    heads = ["f1", "gone"] if "~Idle_Member1" in found else [f"f{paper}" for paper in PAPERS]
+    return [{"id": {"head": head}, "values": [{"tail": tail} for tail in found]} for head in heads]
+
+
+class Handler(BaseHTTPRequestHandler):
+    asked: list[tuple[str, str]]
+    busy: int
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def answer(self, code: int, content: object, **headers: str) -> None:
+        data = json.dumps(content).encode()
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append(("POST", self.path))
+        good = self.path == "/login" and body == {"id": "chair", "password": "secret"}
+        self.answer(200 if good else 401, {"token": "t0ken"} if good else {"message": "no"})
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        self.asked.append(("GET", parts.path))
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if self.headers.get("Authorization") != "Bearer t0ken":
+            self.answer(403, {})
+        elif type(self).busy:
+            type(self).busy -= 1
+            self.answer(429, {}, Retry_After="0")
+        elif parts.path == "/edges":
+            self.answer(200, {"groupedEdges": edges(query)})
+        elif parts.path == "/groups":
+            self.answer(200, {"groups": self.page(groups(query), query)})
+        else:
+            assert query["details"] == "replies"
+            self.answer(200, {"notes": self.page([submission(paper) for paper in PAPERS], query)})
+
+    def page(self, items: list[dict[str, object]], query: dict[str, str]) -> list[dict[str, object]]:
+        later = [item for item in items if str(item["id"]) > query.get("after", "")]
+        return later[: int(query.get("limit", 1000))]
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, type[Handler]]]:
+    fresh = type("Fresh", (Handler,), {"asked": [], "busy": 1})
+    with ThreadingHTTPServer(("127.0.0.1", 0), fresh) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}", fresh
+        running.shutdown()
+        thread.join()
+
+
+def run(*arguments: str, password: str = "secret", page: int = PAGE) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "OPENREVIEW_USERNAME": "chair",
+        "OPENREVIEW_PASSWORD": password,
+        "no_proxy": "127.0.0.1",
+    }
+    steps = ["import runpy, sys", "sys.argv = sys.argv[1:]", "script = runpy.run_path(sys.argv[0])"]
+    steps += [f"script['fetch'].__globals__['PAGE'] = {page}", "script['main']()"]
+    command = [sys.executable, "-c", "; ".join(steps), str(SCRIPT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_what_is_fetched_can_be_imported(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
+    url, handler = server
+    out = tmp_path / "fetched"
+    done = run(VENUE, "--out", str(out), "--server", url)
+    assert done.returncode == 0, done.stderr
+    assert "secret" not in done.stdout + done.stderr
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+    assert len(people) == len(PEOPLE) * len(PAPERS)
+    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
+    assert imported.reviews.papers == ("1", "2", "3", "4"), "all pages"
+    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+    assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
+    assert imported.titles["1"].startswith("Paper 1 xxx")
+    committee = read_people((out / "committee.csv").read_bytes(), "committee.csv")
+    assert committee.keys() == {*PEOPLE.values(), "~Idle_Member1"}
+    conflicts, _ = read_conflicts((out / "conflicts.csv").read_bytes(), "conflicts.csv")
+    assert conflicts == (("1", "~Idle_Member1"),), "one of a submission that is gone is left out"
+    assert rows(out / "assignments.csv")[:2] == [["paper", "reviewer"], ["1", "~Ada_Byron1"]]
+    assert len(rows(out / "assignments.csv")) == 1 + 2 * len(PAPERS)
+    assert [path for kind, path in handler.asked if kind == "POST"] == ["/login"], "nothing else is written"
+
+
+def test_times_and_long_texts_are_not_saved(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
+    out = tmp_path / "fetched"
+    assert run(VENUE, "--out", str(out), "--server", server[0]).returncode == 0
+    text = (out / "notes.json").read_text()
+    assert not any(word in text for word in ('date"', "17672256", "A long text", "yyy"))
+
+
+def test_a_wrong_password_leaves_nothing(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
+    done = run(VENUE, "--out", str(tmp_path / "fetched"), "--server", server[0], password="wrong")
+    assert (done.returncode, done.stderr) == (1, "/login: the server answers 401 Unauthorized\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_exists_and_a_plain_connection_are_refused(tmp_path: Path) -> None:
+    done = run(VENUE, "--out", str(tmp_path), "--server", "http://127.0.0.1:1")
+    assert "exists already and is never overwritten" in done.stderr
+    done = run(VENUE, "--out", str(tmp_path / "x"), "--server", "http://api2.openreview.net")
+    assert "must be reached by https" in done.stderr
+    done = run(VENUE, "--out", str(tmp_path / "x"), "--server", "http://127.0.0.1:1")
+    assert "cannot be reached" in done.stderr
+
+
+def test_the_script_stands_alone_and_is_short() -> None:
+    """Whoever gives it a password should be able to read it first."""
+    text = SCRIPT.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= {*sys.stdlib_module_names}
+    assert len(text.split("\n")) < 220
+    assert text.count("https://") == 1, "one server"
