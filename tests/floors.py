@@ -16,6 +16,7 @@ FLOORS = [
     "policies",
     "plans",
     "decisions",
+    "sharing",
     "audits",
     "calibrators",
     "simulations",

@@ -4,8 +4,8 @@
 
 One frozen type for each stage, pure functions between them. The names below are in the order of that line;
 everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
-`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.audits`, `bc.calibrators`,
-`bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
+`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.sharing`, `bc.audits`,
+`bc.calibrators`, `bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from blindcal.reviewers.protocol import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
+    from blindcal.sharing.shares import share as share
 
 __version__ = "0.1.0"
 
@@ -68,6 +69,7 @@ _ROOMS = {
     "make_key": "decisions.coins",
     "decide": "decisions.deciding",
     "Outcome": "decisions.releases",
+    "share": "sharing.shares",
     "audit": "audits.adversaries",
     "play": "audits.adversaries",
     "Verification": "audits.verifying",
@@ -90,6 +92,7 @@ _FLOORS = (
     "policies",
     "plans",
     "decisions",
+    "sharing",
     "audits",
     "calibrators",
     "simulations",

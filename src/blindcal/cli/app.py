@@ -19,6 +19,7 @@ from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
+from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
 
@@ -65,6 +66,7 @@ app.command("assess", cls=Once)(assess)
 app.command("simulate", cls=Once)(simulate)
 app.command("fit", cls=Once)(fit)
 app.command("key", cls=Once)(key)
+app.command("share", cls=Once)(share)
 app.command("plan", cls=Once)(plan)
 app.command("decide", cls=Once)(decide)
 app.command("verify", cls=Once)(verify)

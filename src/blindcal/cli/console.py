@@ -64,6 +64,7 @@ _ARGUMENTS = [
     "score_field",
     "unit",
     "yes_leak",
+    "zcdp",
 ]
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)

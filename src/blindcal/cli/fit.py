@@ -18,6 +18,7 @@ from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
 from blindcal.fitting.footprints import beside
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
+from blindcal.fitting.shared import Shared, is_shared, read_shared
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
@@ -34,7 +35,7 @@ def fit(
         list[Path],
         typer.Argument(
             help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
-            "conference and confidence."
+            "conference and confidence. Tables that others made by `blindcal share` may stand among them."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
@@ -104,10 +105,12 @@ def fit(
         emit_json(facts)
 
 
-def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews]:
+def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews | Shared]:
     if len(set(past)) < len(past):
         raise InputError("a table of past reviews must not be given twice")
-    return {str(path): Reviews.read(path, grid=grid) for path in past}
+    return {
+        str(path): read_shared(path) if is_shared(path) else Reviews.read(path, grid=grid) for path in past
+    }
 
 
 def _ends(given: Sequence[str]) -> dict[str, str]:
@@ -144,6 +147,7 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "reviewers": checks.reviewers,
         "conferences": list(fitted.conferences),
         "past_reviews": fitted.reviews["*"],
+        "shared": list(fitted.shared),
         "population": dict(zip(FIELDS, fitted.population, strict=True)),
         "shares": checks.shares,
         "persistence": checks.persistence,
@@ -163,6 +167,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     checks = fitted.checks
     reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")
     say(f"{reviews} of {count(len(fitted.conferences), 'conference')}; a row for {people}, and one for *")
+    if fitted.shared:
+        say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()
     rows = [(meaning, *_percent(checks, name)) for name, meaning in _SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
 from blindcal.fitting.moments import TRACES, Moments, parameters
-from blindcal.fitting.pasts import History, Past, history_of
+from blindcal.fitting.pasts import Dated, History, Past, history_of
 from blindcal.fitting.scales import Scale
 
 _LEVEL = 0.9
@@ -191,10 +191,10 @@ def _notes(checks: Checks, history: History) -> list[str]:
 # --- the last conference, held out
 
 
-def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
+def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
     """How well the last conference's scores are foretold by `moments`, those of the conferences before; None
     where none of its reviewers was there before."""
-    earlier, last = history_of(pasts[:-1]), history_of(pasts[-1:])
+    earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
     place = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([place.get(name, -1) for name in last.reviewers])
     seen = (known >= 0)[last.reviewer]
@@ -203,7 +203,7 @@ def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
     anyone = parameters(moments.anyone)
     fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
     alike = np.broadcast_to(anyone[:, None], fitted.shape)
-    means = earlier.per_reviewer(earlier.score) / earlier.per_reviewer()
+    means = earlier.per_reviewer(earlier.score) / np.maximum(earlier.per_reviewer(), 1)
     plain = _foretold(last, _standard(alike))
     errors = {
         "population": last.score - plain,

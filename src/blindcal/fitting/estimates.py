@@ -18,9 +18,10 @@ from blindcal.files.disk import write_json, write_table
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
 from blindcal.fitting.footprints import Footprint, beside, footprint, written
 from blindcal.fitting.moments import Moments, chain, parameters, pooled
-from blindcal.fitting.pasts import History, Past, history_of, pasts_of
+from blindcal.fitting.pasts import Dated, History, Past, history_of, pasts_of
 from blindcal.fitting.rosters import ANYONE, FIELDS, rows_of
 from blindcal.fitting.scales import Scale, matched
+from blindcal.fitting.shared import Shared, renamed
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
 from blindcal.workers import Progress, each, silent
@@ -46,6 +47,7 @@ class Fitted:
     scale: Scale
     checks: Checks
     conferences: tuple[str, ...]
+    shared: tuple[str, ...]
     footprints: tuple[Footprint, ...]
 
     def __repr__(self) -> str:
@@ -70,7 +72,8 @@ class Fitted:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only."""
         refuse_existing(path)
-        record = {"conferences": self.conferences, "scale": self.scale, "checks": self.checks}
+        names = {"conferences": self.conferences, "shared": self.shared}
+        record = {**names, "scale": self.scale, "checks": self.checks}
         # A table must never be there without what it was made from.
         write_json(beside(path), {**written(self.footprints), **record}, confidential=True)
         write_table(path, self.columns(), confidential=True)
@@ -84,7 +87,7 @@ def refuse_existing(path: str | os.PathLike[str]) -> None:
 
 
 def fit(
-    reviews: Reviews | Mapping[str, Reviews],
+    reviews: Reviews | Mapping[str, Reviews | Shared],
     *,
     committee: Iterable[str] | None = None,
     this_year: Reviews | None = None,
@@ -98,26 +101,29 @@ def fit(
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
 
     `reviews`: one table, with a column `conference` if it has several, or tables by name; oldest first, and
-    in one table by the names of conferences. `committee`: for whom rows are written, without looking at this
-    year's reviews; else for everyone with a past review. `this_year`: all of this year's scores, whose mean
-    and spread set the scale; nothing else is read of them. Else it is the last past conference's. `better`:
-    the better end of this year's scale, and of those past ones that `past_better` does not name. `same`: the
-    present ids of people who had others.
+    in one table by the names of conferences. What other conferences shared (`read_shared`) may stand among
+    the tables, in its time; its noise counts as uncertainty. `committee`: for whom rows are written, without
+    looking at this year's reviews; else for everyone of the past. `this_year`: all of this year's scores,
+    whose mean and spread set the scale; nothing else is read of them. Else it is the last past conference's.
+    `better`: the better end of this year's scale, and of those past ones that `past_better` does not name.
+    `same`: the present ids of people who had others.
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
     """
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
-    if not tables:
+    own = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
+    if not own:
         raise InputError("give at least one table of past reviews")
-    pasts = pasts_of(tables, better=better, past_better=past_better, same=same)
-    history = history_of(pasts)
-    chains, held = _chains(pasts, history, sweeps, workers, progress)
+    pasts = pasts_of(own, better=better, past_better=past_better, same=same)
+    shared = _dated(tables, pasts, same or {})
+    history = history_of(pasts, shared)
+    chains, held = _chains(pasts, shared, history, sweeps, workers, progress)
     moments = pooled(chains)
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
         raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
     rows, scale = _scaled(history, moments, people, this_year, better)
-    forecast = None if held is None else forecast_of(pasts, held)
+    forecast = None if held is None else forecast_of(pasts, held, _before(shared, pasts))
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
         roster=upright_reviewers(rows, better),
@@ -125,19 +131,48 @@ def fit(
         scale=scale,
         checks=checks_of(history, moments, chains, people, forecast),
         conferences=history.conferences,
+        shared=tuple(one.conference for _, one in shared),
         footprints=tuple(map(footprint, pasts)),
     )
 
 
+def _dated(
+    tables: Mapping[str, Reviews | Shared], pasts: Sequence[Past], same: Mapping[str, str]
+) -> list[Dated]:
+    """What was shared, each with the number of conferences of `pasts` that came before it."""
+    found = list[Dated]()
+    before = 0
+    for name, table in tables.items():
+        if isinstance(table, Shared):
+            found.append((before, renamed(table, same)))
+        else:
+            before += sum(past.file == name for past in pasts)
+    names = [one.conference for _, one in found]
+    if len(set(names)) < len(names) or set(names) & {past.name for past in pasts}:
+        raise InputError("a conference must be given once: its reviews, or what it shared")
+    return found
+
+
+def _before(shared: Sequence[Dated], pasts: Sequence[Past]) -> list[Dated]:
+    """What was shared before the last conference."""
+    return [(before, one) for before, one in shared if before < len(pasts)]
+
+
 def _chains(
-    pasts: Sequence[Past], history: History, sweeps: int | None, workers: int, progress: Progress
+    pasts: Sequence[Past],
+    shared: Sequence[Dated],
+    history: History,
+    sweeps: int | None,
+    workers: int,
+    progress: Progress,
 ) -> tuple[list[Moments], Moments | None]:
     """Chains on all conferences, and one on all but the last."""
     turns = int(np.clip(_WORK // len(history), _LEAST, _MOST)) if sweeps is None else sweeps
     jobs = [partial(chain, history, (SEED, number), turns) for number in range(CHAINS)]
     if len(pasts) > 1:
         # For one figure alone: a shorter chain will do.
-        jobs.append(partial(chain, history_of(pasts[:-1]), (SEED, CHAINS), turns // 2))
+        earlier = history_of(pasts[:-1], _before(shared, pasts))
+        jobs.append(partial(chain, earlier, (SEED, CHAINS), turns // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
         done = each(_run, jobs, workers=workers, advance=advance)
