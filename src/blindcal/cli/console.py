@@ -61,6 +61,7 @@ _ARGUMENTS = [
     "published",
     "reason",
     "same",
+    "scale_of",
     "score_field",
     "unit",
     "yes_leak",

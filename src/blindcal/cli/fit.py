@@ -16,8 +16,9 @@ from blindcal.files.disk import write_table
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
-from blindcal.fitting.footprints import beside
+from blindcal.fitting.footprints import beside, read_scale
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
+from blindcal.fitting.scales import Scale
 from blindcal.fitting.shared import Shared, is_shared, read_shared
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
@@ -66,6 +67,13 @@ def fit(
     same: Annotated[
         Path | None, typer.Option(help="People whose id changed: columns old, new. Nobody else is merged.")
     ] = None,
+    scale_of: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table of an earlier fit for the same reviews, instead of --for: its shift and stretch "
+            "are kept, as they must be once papers were decided."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
@@ -90,13 +98,14 @@ def fit(
         better=better,
         past_better=_ends(past_better or ()),
         same=merged,
+        scale=None if scale_of is None else _kept_scale(scale_of),
         workers=cores(),
         progress=progress,
     )
     fitted.write(out)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
     similar = _similar(out, named | set(people or ()))
-    facts = _facts(fitted, out, this_year is not None)
+    facts = _facts(fitted, out, this_year is not None or scale_of is not None)
     if not as_json:
         _print(fitted, facts)
     for remark in (*fitted.checks.notes, *similar):
@@ -111,6 +120,13 @@ def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews
     return {
         str(path): read_shared(path) if is_shared(path) else Reviews.read(path, grid=grid) for path in past
     }
+
+
+def _kept_scale(earlier: Path) -> Scale:
+    scale = read_scale(earlier)
+    if scale is None:
+        raise InputError(f"--scale-of {earlier} must be a fit that was moved to this year's scale (--for)")
+    return scale
 
 
 def _ends(given: Sequence[str]) -> dict[str, str]:

@@ -94,6 +94,7 @@ def fit(
     better: str = "high",
     past_better: Mapping[str, str] | None = None,
     same: Mapping[str, str] | None = None,
+    scale: Scale | None = None,
     sweeps: int | None = None,
     workers: int = 1,
     progress: Progress = silent,
@@ -106,7 +107,8 @@ def fit(
     looking at this year's reviews; else for everyone of the past. `this_year`: all of this year's scores,
     whose mean and spread set the scale; nothing else is read of them. Else it is the last past conference's.
     `better`: the better end of this year's scale, and of those past ones that `past_better` does not name.
-    `same`: the present ids of people who had others.
+    `same`: the present ids of people who had others. `scale`: that of an earlier fit for the same reviews,
+    to be kept: a corrected score must not move every paper.
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
     """
@@ -122,13 +124,15 @@ def fit(
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
         raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
-    rows, scale = _scaled(history, moments, people, this_year, better)
+    if scale is not None and this_year is not None:
+        raise InputError("give either this year's scores or the scale of an earlier fit, not both")
+    rows, moved = _scaled(history, moments, people, this_year, better, scale)
     forecast = None if held is None else forecast_of(pasts, held, _before(shared, pasts))
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
         roster=upright_reviewers(rows, better),
         reviews={**{name: counts.get(name, 0) for name in people}, ANYONE: len(history)},
-        scale=scale,
+        scale=moved,
         checks=checks_of(history, moments, chains, people, forecast),
         conferences=history.conferences,
         shared=tuple(one.conference for _, one in shared),
@@ -184,7 +188,12 @@ def _run(job: partial[Moments]) -> Moments:
 
 
 def _scaled(
-    history: History, moments: Moments, people: Sequence[str], this_year: Reviews | None, better: str
+    history: History,
+    moments: Moments,
+    people: Sequence[str],
+    this_year: Reviews | None,
+    better: str,
+    frozen: Scale | None,
 ) -> tuple[dict[str, tuple[float, ...]], Scale]:
     """Everybody's row on this year's scale, high scores better."""
     known_end(better)
@@ -197,7 +206,9 @@ def _scaled(
     )
     rows = units.moved(_above_zero(rows, anyone))
     # Without the last row, which is nobody.
-    scale = Scale() if this_year is None else matched(rows[:, :-1], upright_reviews(this_year, better))
+    scale = frozen or Scale()
+    if this_year is not None:
+        scale = matched(rows[:, :-1], upright_reviews(this_year, better))
     return rows_of([*people, ANYONE], scale.moved(rows)), scale
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blindcal.beliefs.inputs import check_inputs
 from blindcal.checks import one_number
 from blindcal.errors import InputError
+from blindcal.fitting.scales import Scale
 from blindcal.orientations import known_end
 from blindcal.policies.guarantees import Guarantee
 
@@ -21,23 +22,37 @@ _WIRE = {
     "posterior_cap": "posterior_cap",
     "never_against": "never_against",
 }
+# Of shift and stretch: more would name a fit exactly.
+_DIGITS = 4
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the chair requested. It is frozen with the first release: later ones may only change data."""
+    """What the chair requested. It is frozen with the first release: later ones may only change data.
+
+    `scale`, shift and stretch of the calibration, is not requested but taken from it when it is used.
+    """
 
     guarantee: Guarantee
     conference: str = "conference"
     accept_rate: float | None = None
     bar: float | None = None
     better: str = "high"
+    scale: tuple[float, float] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """As it enters the coins and the record, under names that never change."""
         limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        asked = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        # Releases made before it had no such setting.
+        moved = {} if self.scale is None else {"scale": list(self.scale)}
+        return {**limits, **asked, **moved}
+
+    def on_scale(self, scale: Scale | None) -> Request:
+        """The same for a calibration that was moved like this."""
+        moved = None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
+        return replace(self, scale=moved)
 
     def checked(self) -> Request:
         """The same, or an `InputError` where it does not say what to do."""
@@ -71,6 +86,12 @@ def check_types(inputs: object, request: object) -> None:
 def recorded_request(conference: str, settings: Mapping[str, Any]) -> Request:
     """The request that a record with these settings was made for."""
     limits = {name: settings[wire] for name, wire in _WIRE.items()}
+    scale = settings.get("scale")
     return Request(
-        Guarantee(**limits), conference, settings["accept_rate"], settings["bar"], settings["better"]
+        Guarantee(**limits),
+        conference,
+        settings["accept_rate"],
+        settings["bar"],
+        settings["better"],
+        None if scale is None else (scale[0], scale[1]),
     )
