@@ -212,3 +212,18 @@ def test_only_a_fit_that_was_moved_has_a_scale_to_keep(folder: Path) -> None:
     code, _, err = call("fit", "2023.csv", "--for", "reviews.csv", "--scale-of", "c.csv", "--out", "d.csv")
     assert code == 2
     assert "not both" in err
+
+
+def test_what_history_is_worth(folder: Path) -> None:
+    arguments = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--what-if")
+    code, out, err = call(*arguments, "--accept-rate", "0.4", "--out", "r.csv")
+    assert code == 0, err
+    assert "expected wrong decisions (3 reviews per paper, 40 % accepted, no privacy)" in " ".join(
+        out.split()
+    )
+    assert "twice as much history would take off" in out
+    code, out, err = call(*arguments, "--better", "low", "--json", "--out", "s.csv")
+    assert code == 0, err
+    found = json.loads(out)["what_if"]
+    assert found["raw"] > found["now"] > found["known"]
+    assert found["accept_rate"] == 0.25

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
+from blindcal.cli.arguments import probability
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.inputs import Grid, levels
 from blindcal.errors import InputError
@@ -17,6 +18,7 @@ from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
 from blindcal.fitting.footprints import beside, read_scale
+from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
 from blindcal.fitting.scales import Scale
 from blindcal.fitting.shared import Shared, is_shared, read_shared
@@ -74,6 +76,20 @@ def fit(
             "are kept, as they must be once papers were decided."
         ),
     ] = None,
+    what_if: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="Also say what this history is worth: expected wrong decisions with it, with twice as much, "
+            "and with reviewers known exactly.",
+        ),
+    ] = False,
+    accept_rate: Annotated[
+        float,
+        typer.Option(
+            parser=probability, metavar="SHARE", help="For --what-if: the share of papers to be accepted."
+        ),
+    ] = 0.25,
     as_json: Json = False,
 ) -> None:
     """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
@@ -106,6 +122,8 @@ def fit(
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
     similar = _similar(out, named | set(people or ()))
     facts = _facts(fitted, out, this_year is not None or scale_of is not None)
+    if what_if:
+        facts["what_if"] = fitted.prospects(accept_rate)
     if not as_json:
         _print(fitted, facts)
     for remark in (*fitted.checks.notes, *similar):
@@ -205,6 +223,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
             f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
             f"deviations), stretch {scale.stretch:.2f}"
         )
+    if "what_if" in facts:
+        _print_prospects(facts["what_if"])
     if checks.outliers:
         say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {facts['checks']}")
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
@@ -227,5 +247,25 @@ def _print_forecast(forecast: Forecast) -> None:
     say(
         f"{forecast.verdict}: {100 * forecast.gain:+.1f} % of the mean square error "
         f"(standard error {100 * forecast.gain_se:.1f})"
+    )
+    say()
+
+
+def _print_prospects(found: Prospects) -> None:
+    say()
+    rows = [
+        ("raw mean scores", found.raw),
+        ("all reviewers alike", found.alike),
+        ("with this history", found.now),
+        ("with twice as much", found.twice),
+        ("with reviewers known exactly", found.known),
+    ]
+    papers = f"{count(found.reviews_per_paper, 'review')} per paper, {100 * found.accept_rate:g} % accepted"
+    heading = f"expected wrong decisions ({papers}, no privacy)"
+    table([heading, "share"], [(name, f"{100 * share:.1f} %") for name, share in rows])
+    (twice, twice_se), (whole, whole_se) = found.twice_gains, found.to_gain
+    say(
+        f"twice as much history would take off {100 * twice:.1f} points (standard error "
+        f"{100 * twice_se:.1f}), knowing reviewers exactly {100 * whole:.1f} ({100 * whole_se:.1f})"
     )
     say()

@@ -19,6 +19,7 @@ from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
 from blindcal.fitting.footprints import Footprint, beside, footprint, written
 from blindcal.fitting.moments import Moments, chain, parameters, pooled
 from blindcal.fitting.pasts import Dated, History, Past, history_of, pasts_of
+from blindcal.fitting.prospects import Prospects, prospects
 from blindcal.fitting.rosters import ANYONE, FIELDS, rows_of
 from blindcal.fitting.scales import Scale, matched
 from blindcal.fitting.shared import Shared, renamed
@@ -48,6 +49,8 @@ class Fitted:
     checks: Checks
     conferences: tuple[str, ...]
     shared: tuple[str, ...]
+    better: str
+    reviews_per_paper: int
     footprints: tuple[Footprint, ...]
 
     def __repr__(self) -> str:
@@ -57,6 +60,18 @@ class Fitted:
     @property
     def population(self) -> tuple[float, ...]:
         return self.roster[ANYONE]
+
+    def prospects(self, accept_rate: float = 0.25) -> Prospects:
+        """What this history is worth to this committee, and what more would be (see `prospects`)."""
+        rows = upright_reviewers(self.roster, self.better)
+        people = [rows[name] for name in sorted(rows, key=natural) if name != ANYONE]
+        return prospects(
+            np.array(people).T,
+            np.array(rows[ANYONE]),
+            self.checks.persistence.value,
+            accept_rate=accept_rate,
+            reviews_per_paper=min(self.reviews_per_paper, len(people)),
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as `write` writes it: `reviewer`, `FIELDS`, `reviews`."""
@@ -136,6 +151,8 @@ def fit(
         checks=checks_of(history, moments, chains, people, forecast),
         conferences=history.conferences,
         shared=tuple(one.conference for _, one in shared),
+        better=better,
+        reviews_per_paper=max(1, round(len(history) / len(history.paper_conference))),
         footprints=tuple(map(footprint, pasts)),
     )
 
