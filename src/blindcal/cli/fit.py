@@ -12,7 +12,8 @@ from blindcal.cells import count
 from blindcal.cli.arguments import probability
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.inputs import Grid, levels
-from blindcal.errors import InputError
+from blindcal.cli.pictures import check_picture, draw_fit
+from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_table
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
@@ -90,6 +91,10 @@ def fit(
             parser=probability, metavar="SHARE", help="For --what-if: the share of papers to be accepted."
         ),
     ] = 0.25,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
@@ -103,6 +108,10 @@ def fit(
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
     refuse_existing(out)
+    if picture is not None:
+        check_picture(picture)
+        if picture.exists():
+            raise RefusedError(f"{picture} exists already and is never overwritten")
     scores = levels(grid)
     tables = _tables(past, scores)
     people = None if committee is None else read_committee(committee)
@@ -119,6 +128,8 @@ def fit(
         progress=progress,
     )
     fitted.write(out)
+    if picture is not None:
+        draw_fit(fitted, picture)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
     similar = _similar(out, named | set(people or ()))
     facts = _facts(fitted, out, this_year is not None or scale_of is not None)
@@ -187,6 +198,7 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "persistence": checks.persistence,
         "levels": checks.levels,
         "bend": checks.bend,
+        "line": checks.line,
         "outliers": len(checks.outliers),
         "newcomers": checks.newcomers,
         "forecast": checks.forecast,
@@ -214,7 +226,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     )
     for level, noise in checks.levels.items():
         say(f"confidence {level}: noise times {noise:.2f}")
-    say("scores are a straight line in quality" if not checks.bent else "scores bend in quality")
+    straight = not checks.bent and (checks.line is None or not checks.line.notes)
+    say("scores are a straight line in quality" if straight else "scores are not a straight line in quality")
     if checks.forecast is not None:
         _print_forecast(checks.forecast)
     if facts["scale"] is not None:
