@@ -14,6 +14,7 @@ import numpy as np
 from blindcal.cells import natural
 from blindcal.checks import Integers
 from blindcal.decisions.coins import read_key
+from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_bytes
 from blindcal.files.tables import format_table
@@ -23,7 +24,7 @@ from blindcal.fitting.points import Points, points_of, sums_of, upright_scores
 from blindcal.fitting.rosters import ANYONE
 from blindcal.fitting.shared import POINTS, REACH, SHARED_FORMAT, statement_path
 from blindcal.reviews import Reviews
-from blindcal.sharing.accounts import Account, Entry, enter, open_account
+from blindcal.sharing.accounts import Account, Entry, enter, open_account, shared_folder
 from blindcal.sharing.limits import Limit, Total, total_of
 from blindcal.sharing.noises import noisy
 
@@ -64,6 +65,7 @@ def share(
     people = tuple(sorted(set(committee), key=natural))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
+    _check_place(key, out)
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret = read_key(key)
     stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
@@ -75,6 +77,13 @@ def share(
     statement = json.loads(entry.statement)
     total = Total(**statement["total"])
     return Share("stored" if stored else "new", statement, total, left_out)
+
+
+def _check_place(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Public tables never lie among sealed files."""
+    folder = Path(os.path.realpath(Path(out).parent))
+    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), sealed_folder(key))}:
+        raise InputError("`out` must not lie in a sealed folder, which must never be shared")
 
 
 def _one(reviews: Reviews, conference: str, better: str) -> Past:
