@@ -176,7 +176,11 @@ def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(folder: 
     assert call(*fit, "--for", "reviews.csv", "--out", "r.csv")[0] == 0
     scale = json.loads(Path("r.csv.fit.json").read_text())["scale"]
     assert call("key", "key.bin")[0] == 0
-    decide = ("decide", "reviews.csv", "--pools", "everyone", "--accept-rate", "0.3", "--grid", "1..10")
+    columns = Reviews.read("reviews.csv").columns()
+    pairs = {*zip(columns["paper"], columns["reviewer"], strict=True)}
+    pairs |= {(paper, name) for paper in columns["paper"] for name in ("r43", "r44")}
+    Path("pools.csv").write_text("paper,reviewer\n" + "".join(f"{p},{r}\n" for p, r in sorted(pairs)))
+    decide = ("decide", "reviews.csv", "--pools", "pools.csv", "--accept-rate", "0.3", "--grid", "1..10")
     decide = (*decide, "--key", "key.bin", "--despite-misfit")
     code, _, err = call(*decide, "--reviewers", "r.csv", "--out", "out")
     assert code == 0, err
