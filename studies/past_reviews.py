@@ -8,7 +8,7 @@ scores. Beside it: a common slope with each reviewer's shrunken offset (crossed 
 ordinary regression of each reviewer's scores on the means of the other reviews. Writes
 docs/numbers/past_reviews.json and the tables of docs/fitting.md.
 
-    python studies/past_reviews.py --histories 6
+    python studies/past_reviews.py --histories 6 --of-both 12
 """
 
 from __future__ import annotations
@@ -222,6 +222,12 @@ def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
     return lines
 
 
+def sentences(runs: list[Compared]) -> dict[str, list[str]]:
+    """How far single histories are from their mean."""
+    cover = 100 * np.array([run.cover for run in runs])
+    return {"docs/fitting.md": [f"from {cover.min():.0f} % to {cover.max():.0f} %"]}
+
+
 def _error(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
@@ -261,9 +267,13 @@ def error_table(runs: list[Compared]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--histories", type=int, default=6, help="simulated histories for each setting")
-    histories = parser.parse_args().histories
+    parser.add_argument(
+        "--of-both", type=int, default=12, help="histories with drift and rounding, of which both tables tell"
+    )
+    options = parser.parse_args()
+    sizes = {**dict.fromkeys(SETTINGS, options.histories), "drift, rounded": options.of_both}
     found = {}
-    for name in SETTINGS:
+    for name, histories in sizes.items():
         found[name] = compute(name, histories)
         print(
             f"{name}: done",
@@ -273,8 +283,8 @@ def main() -> None:
             flush=True,
         )
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
-    command = f"python studies/past_reviews.py --histories {histories}"
-    keep("past_reviews", command, {"docs/fitting.md": tables}, {})
+    command = f"python studies/past_reviews.py --histories {options.histories} --of-both {options.of_both}"
+    keep("past_reviews", command, {"docs/fitting.md": tables}, sentences(found["drift, rounded"]))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ FLOORS = [
     "policies",
     "plans",
     "decisions",
+    "sharing",
     "audits",
     "calibrators",
     "simulations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.fitting.pasts import History, history_of, pasts_of
+from blindcal.fitting.shared import Shared
 from blindcal.reviews import Reviews
 
 ROWS = [
@@ -30,9 +31,15 @@ def tiny_reviews() -> Reviews:
     return Reviews.from_table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)))
 
 
-def tiny_history() -> History:
+def tiny_shared() -> Shared:
+    """What a conference between the two shared: of ann, and of eve, who came to neither."""
+    above, below = np.array([310, 70]), np.array([120, 190])
+    return Shared("M", ("ann", "eve"), above, below, mean=0.05, gain=0.8, variance=0.4, noise=4000.0)
+
+
+def tiny_history(*, shared: bool = False) -> History:
     """The same; the second conference is rounded to 1, 2, 3, 4."""
     pasts = pasts_of({"past": tiny_reviews()})
     grid = np.array([1.0, 2.0, 3.0, 4.0])
     object.__setattr__(pasts[1], "grid", grid)
-    return history_of(pasts)
+    return history_of(pasts, [(1, tiny_shared())] if shared else ())

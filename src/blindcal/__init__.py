@@ -4,8 +4,8 @@
 
 One frozen type for each stage, pure functions between them. The names below are in the order of that line;
 everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
-`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.audits`, `bc.calibrators`,
-`bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
+`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.sharing`, `bc.audits`,
+`bc.calibrators`, `bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from blindcal.reviewers.protocol import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
+    from blindcal.sharing.shares import share as share
 
 __version__ = "0.1.0"
 
@@ -70,6 +71,7 @@ _ROOMS = {
     "decide": "decisions.deciding",
     "select": "decisions.selecting",
     "Outcome": "decisions.releases",
+    "share": "sharing.shares",
     "audit": "audits.adversaries",
     "play": "audits.adversaries",
     "Verification": "audits.verifying",
@@ -92,6 +94,7 @@ _FLOORS = (
     "policies",
     "plans",
     "decisions",
+    "sharing",
     "audits",
     "calibrators",
     "simulations",

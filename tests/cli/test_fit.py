@@ -169,3 +169,65 @@ def test_an_earlier_result_is_never_overwritten(folder: Path) -> None:
     assert "never overwritten" in err
     assert Path("r.csv").read_text() == "mine"
     assert not Path("r.csv.fit.json").exists()
+
+
+def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(folder: Path) -> None:
+    fit = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--grid", "1..10")
+    assert call(*fit, "--for", "reviews.csv", "--out", "r.csv")[0] == 0
+    scale = json.loads(Path("r.csv.fit.json").read_text())["scale"]
+    assert call("key", "key.bin")[0] == 0
+    columns = Reviews.read("reviews.csv").columns()
+    pairs = {*zip(columns["paper"], columns["reviewer"], strict=True)}
+    pairs |= {(paper, name) for paper in columns["paper"] for name in ("r43", "r44")}
+    Path("pools.csv").write_text("paper,reviewer\n" + "".join(f"{p},{r}\n" for p, r in sorted(pairs)))
+    decide = ("decide", "reviews.csv", "--pools", "pools.csv", "--accept-rate", "0.3", "--grid", "1..10")
+    decide = (*decide, "--key", "key.bin", "--despite-misfit")
+    code, _, err = call(*decide, "--reviewers", "r.csv", "--out", "out")
+    assert code == 0, err
+    stated = json.loads(Path("out/certificate.json").read_text())["calibration_scale"]
+    assert stated == {"shift": round(scale["shift"], 4), "stretch": round(scale["stretch"], 4)}
+    # A corrected score, and a fit for the corrected reviews: every paper would move.
+    lines = Path("reviews.csv").read_text().splitlines()
+    place = lines[0].split(",").index("score")
+    cells = lines[1].split(",")
+    cells[place] = "10" if cells[place] != "10" else "1"
+    lines[1] = ",".join(cells)
+    Path("reviews.csv").write_text("\n".join(lines) + "\n")
+    assert call(*fit, "--for", "reviews.csv", "--out", "moved.csv")[0] == 0
+    code, _, err = call(*decide, "--reviewers", "moved.csv", "--out", "b", "--amend", "--reason", "a score")
+    assert code == 3
+    assert "shift and stretch of the calibration are frozen with the first release" in err
+    assert "fit again with --scale-of the first calibration" in err
+    code, out, err = call(*fit, "--scale-of", "r.csv", "--out", "kept.csv")
+    assert code == 0, err
+    assert "moved to this year's scale" in out
+    assert Path("kept.csv").read_bytes() == Path("r.csv").read_bytes()
+    code, out, err = call(*decide, "--reviewers", "kept.csv", "--out", "b", "--amend", "--reason", "a score")
+    assert code == 0, err
+    assert "1 paper decided now" in out
+
+
+def test_only_a_fit_that_was_moved_has_a_scale_to_keep(folder: Path) -> None:
+    assert call("fit", "2023.csv", "--out", "a.csv")[0] == 0
+    code, _, err = call("fit", "2023.csv", "--scale-of", "a.csv", "--out", "b.csv")
+    assert code == 2
+    assert "must be a fit that was moved to this year's scale" in err
+    assert call("fit", "2023.csv", "--for", "reviews.csv", "--out", "c.csv")[0] == 0
+    code, _, err = call("fit", "2023.csv", "--for", "reviews.csv", "--scale-of", "c.csv", "--out", "d.csv")
+    assert code == 2
+    assert "not both" in err
+
+
+def test_what_history_is_worth(folder: Path) -> None:
+    arguments = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--what-if")
+    code, out, err = call(*arguments, "--accept-rate", "0.4", "--out", "r.csv")
+    assert code == 0, err
+    assert "expected wrong decisions (3 reviews per paper, 40 % accepted, no privacy)" in " ".join(
+        out.split()
+    )
+    assert "twice as much history would take off" in out
+    code, out, err = call(*arguments, "--better", "low", "--json", "--out", "s.csv")
+    assert code == 0, err
+    found = json.loads(out)["what_if"]
+    assert found["raw"] > found["now"] > found["known"]
+    assert found["accept_rate"] == 0.25

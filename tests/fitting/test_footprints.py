@@ -16,10 +16,12 @@ from blindcal.fitting.footprints import (
     overlap,
     own_means,
     read_footprints,
+    read_scale,
     refuse_own,
     written,
 )
 from blindcal.fitting.pasts import pasts_of
+from blindcal.fitting.scales import Scale
 from blindcal.reviews import Reviews
 from sizes import count
 
@@ -94,6 +96,20 @@ def test_the_file_beside_a_table_says_what_was_used(tmp_path: Path) -> None:
         refuse_own(path, parameters, Reviews.from_table(table))
     refuse_own(path, parameters, Reviews.from_table(conference(3)))
     refuse_own(tmp_path / "other.csv", parameters, Reviews.from_table(table))
+
+
+def test_the_file_beside_a_table_says_how_it_was_moved(tmp_path: Path) -> None:
+    path, scale = tmp_path / "reviewers.csv", Scale(0.3, 1.1, 5.0, 0.2)
+    assert read_scale(path) is None
+    write_json(beside(path), {"scale": scale})
+    assert read_scale(path) == scale
+    for content, found in (({"scale": Scale()}, None), ({}, None)):
+        write_json(beside(path), content, replace=True)
+        assert read_scale(path) == found
+    for bad in ({"shift": 1.0}, 7, {"shift": 1, "stretch": -1, "center": 0, "shift_in_sds": 0}):
+        write_json(beside(path), {"scale": bad}, replace=True)
+        with pytest.raises(InputError, match="must state shift and stretch"):
+            read_scale(path)
 
 
 @pytest.mark.parametrize("content", [[], {"format": 2}, {"format": 1, "used": [{"conference": "a"}]}])

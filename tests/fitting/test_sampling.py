@@ -11,10 +11,17 @@ from scipy.stats import norm, t, truncnorm
 
 from blindcal.checks import Array
 from blindcal.fitting.sampling import Sampler, State
+from chances import within
 from sizes import count
 from small_pasts import tiny_history
 
-HISTORY = tiny_history()
+HISTORY = tiny_history(shared=True)
+VISIT = {
+    HISTORY.reviewers[HISTORY.visits.reviewer[v]]: v
+    for v in range(len(HISTORY.visits))
+    if HISTORY.visits.conference[v] == 1
+}
+PEOPLE, VISITS = len(HISTORY.reviewers), len(HISTORY.visits)
 
 
 def start() -> Sampler:
@@ -22,12 +29,13 @@ def start() -> Sampler:
     sampler = Sampler(HISTORY, np.random.default_rng(8))
     s, rng = sampler.state, np.random.default_rng(9)
     s.quality = rng.standard_normal(6)
-    s.slope, s.offset = rng.normal(0.8, 0.3, 6), rng.normal(0.1, 0.4, 6)
-    s.log_noise = rng.normal(-0.6, 0.3, 4)
+    s.slope, s.offset = rng.normal(0.8, 0.3, VISITS), rng.normal(0.1, 0.4, VISITS)
+    s.log_noise = rng.normal(-0.6, 0.3, PEOPLE)
     s.log_level = np.array([0.0, 0.3])
     s.shift, s.stretch = np.array([0.2, -0.1]), np.array([0.15, -0.2])
     s.mean_slope, s.covariance = 0.9, np.array([[0.1, 0.03], [0.03, 0.2]])
     s.mean_log_noise, s.sd_log_noise, s.persistence = -0.5, 0.4, 0.6
+    s.load = np.array([4.0, 2.0])
     return sampler
 
 
@@ -47,16 +55,26 @@ def log_joint(s: State) -> float:
     total += normal(s.log_level[1:], 0, 0.5) + normal(s.stretch, 0, 0.25)
     total += 3 * np.log(s.persistence)  # Beta(4, 1)
     visits = HISTORY.visits
-    for r in range(4):
+    for r in range(PEOPLE):
         own = np.flatnonzero(visits.reviewer == r)
         when = visits.conference[own]
         whole = np.kron(s.persistence ** np.abs(when[:, None] - when), s.covariance)
         habits = np.stack([s.slope[own] - s.mean_slope, s.offset[own]], axis=1).ravel()
         total -= 0.5 * (habits @ np.linalg.solve(whole, habits) + np.linalg.slogdet(whole)[1])
+    total += log_of_shared(s.load, s.offset)
     c, v = HISTORY.conference, HISTORY.visit
     fair = s.shift[c] + s.slope[v] * s.quality[HISTORY.paper] + s.offset[v]
     sd = np.exp(s.log_noise[HISTORY.reviewer] + s.log_level[HISTORY.level])
     return float(total + normal(s.score, np.exp(s.stretch[c]) * fair, np.exp(s.stretch[c]) * sd))
+
+
+def log_of_shared(load: Array, offset: Array) -> float:
+    """Sums of 1.9 and -1.2 and counts of 4.3 and 2.6, by `tiny_shared`, whose noise has variance 0.8 on both;
+    counts over people are 3.45 on average, and vary by less than the noise."""
+    own = offset[[VISIT["ann"], VISIT["eve"]]]
+    within = 0.4 - 0.8**2 * 0.12
+    total = normal(np.array([1.9, -1.2]), load * (0.05 + 0.8 * own), np.sqrt(0.8 + load * within))
+    return total + normal(np.array([4.3, 2.6]), load, np.sqrt(0.8)) + normal(load, 3.45, 0.5)
 
 
 def normal(value: Array, mean: Array | float, sd: Array | float) -> float:
@@ -126,7 +144,7 @@ def test_shifts_and_qualities() -> None:
 
 def test_slopes_and_offsets_at_every_visit() -> None:
     def put(s: State, x: Array) -> None:
-        s.slope, s.offset = x[:6], x[6:]
+        s.slope, s.offset = x[:VISITS], x[VISITS:]
 
     sampler, found = start(), []
     sampler.step = 0.0
@@ -134,7 +152,7 @@ def test_slopes_and_offsets_at_every_visit() -> None:
         sampler.draw_reviewers()
         found.append(np.concatenate([sampler.state.slope, sampler.state.offset]))
     assert sampler.state.persistence == pytest.approx(0.6)
-    agree(np.array(found), *gaussian(start().state, put, 12))
+    agree(np.array(found), *gaussian(start().state, put, 2 * VISITS))
 
 
 def test_scores_stay_in_their_cells_with_the_law_of_a_truncated_normal() -> None:
@@ -243,8 +261,8 @@ def test_noise_of_everyone_and_its_law() -> None:
     base = start().state
 
     def value(x: Array) -> float:
-        moved = _with(base, log_noise=x[:4], mean_log_noise=x[4], sd_log_noise=np.exp(x[5]))
-        return log_joint(moved) + x[5]
+        moved = _with(base, log_noise=x[:-2], mean_log_noise=x[-2], sd_log_noise=np.exp(x[-1]))
+        return log_joint(moved) + x[-1]
 
     def read(s: State) -> Array:
         return np.array([*s.log_noise, s.mean_log_noise, np.log(s.sd_log_noise)])
@@ -275,18 +293,34 @@ def test_levels_of_confidence_and_stretches(step: str, name: str, place: int) ->
         assert abs((found**power).mean() - exact) < 1.3 * norm.isf(2.5e-7) * error
 
 
+def test_how_many_reviews_a_shared_sum_rests_on() -> None:
+    """Against all numbers that there may be; false alarm 1e-6."""
+    base, tries = start().state, count(4000, 40000)
+    found = redrawn("draw_loads", lambda s: s.load, tries)
+    for person in range(2):
+        log = []
+        for n in range(12):
+            load = base.load.copy()
+            load[person] = n
+            log.append(log_of_shared(load, base.offset))
+        chance = np.exp(np.array(log) - max(log))
+        chance /= chance.sum()
+        for n in range(10):
+            assert within(int((found[:, person] == n).sum()), tries, chance[n], 20)
+
+
 def test_persistence_given_all_but_slopes_and_offsets() -> None:
     """Against a grid, slopes and offsets integrated out by their exact Gaussian prior; false alarm 1e-6."""
     base = start().state
 
     def put(s: State, x: Array) -> None:
-        s.slope, s.offset = x[:6], x[6:]
+        s.slope, s.offset = x[:VISITS], x[VISITS:]
 
     grid = np.linspace(0.0125, 0.9875, 40)
     density = []
     for value in grid:
         moved = _with(base, persistence=float(value))
-        mean, cov = gaussian(moved, put, 12)
+        mean, cov = gaussian(moved, put, 2 * VISITS)
         put(moved, mean)
         density.append(log_joint(moved) + 0.5 * np.linalg.slogdet(cov)[1])
     weight = np.exp(np.array(density) - max(density))

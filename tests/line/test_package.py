@@ -26,7 +26,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Names that say nothing.
 EMPTY_NAMES = {"utils.py", "types.py", "helpers.py"}
-OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "pandas"}
+OPTIONAL = {"typer", "rich", "joblib", "dask", "distributed", "matplotlib", "opendp", "pandas"}
 TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
 OUTSIDE_THE_CORE = ("blindcal.cli", "blindcal.simulations.sweeps")
 

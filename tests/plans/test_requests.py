@@ -13,6 +13,7 @@ from blindcal.audits.verifying import verify
 from blindcal.beliefs.inputs import read_inputs
 from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError
+from blindcal.fitting.scales import Scale
 from blindcal.plans.plans import plan
 from blindcal.plans.requests import Request, recorded_request
 from blindcal.policies.guarantees import Guarantee
@@ -38,6 +39,15 @@ def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
     assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
     sealed = json.loads(json.dumps(Request(limited, bar=0.0).settings))
     assert recorded_request("conference", sealed) == Request(limited, bar=0.0)
+
+
+def test_the_scale_of_a_calibration_is_a_setting_where_it_was_moved_and_none_where_not() -> None:
+    """Releases that were made before there was such a setting must verify forever."""
+    assert "scale" not in REQUEST.settings
+    assert REQUEST.on_scale(None) == REQUEST
+    moved = REQUEST.on_scale(Scale(0.123456, 1.2345678, 5.0, 0.1))
+    assert moved.settings == {**REQUEST.settings, "scale": [0.1235, 1.2346]}
+    assert recorded_request("c", json.loads(json.dumps(moved.settings))) == moved
 
 
 @pytest.mark.parametrize(

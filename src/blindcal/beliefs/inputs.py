@@ -24,7 +24,8 @@ from blindcal.beliefs.conferences import (
 )
 from blindcal.cells import count
 from blindcal.errors import InputError
-from blindcal.fitting.footprints import refuse_own
+from blindcal.fitting.footprints import read_scale, refuse_own
+from blindcal.fitting.scales import Scale
 from blindcal.orientations import upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
 from blindcal.workers import Progress, Workers, silent
@@ -32,12 +33,16 @@ from blindcal.workers import Progress, Workers, silent
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference as it was given. CONFIDENTIAL: the reviews name their authors."""
+    """A conference as it was given. CONFIDENTIAL: the reviews name their authors.
+
+    `scale` is how `fit` moved the calibration to this year's scores.
+    """
 
     reviews: Reviews
     parameters: Parameters
     pools: Pools
     sources: Sources
+    scale: Scale | None = None
 
     def prepared(
         self,
@@ -91,6 +96,7 @@ def read_inputs(
         parameters,
         pools_of(pools, given.papers, parameters),
         Sources(str(reviews), str(reviewers), named),
+        read_scale(reviewers),
     )
 
 

@@ -23,6 +23,7 @@ from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
 from blindcal.cli.select import select
+from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
 
@@ -71,6 +72,7 @@ app.command("assess", cls=Once)(assess)
 app.command("simulate", cls=Once)(simulate)
 app.command("fit", cls=InFolder)(fit)
 app.command("key", cls=Once)(key)
+app.command("share", cls=Once)(share)
 app.command("plan", cls=InFolder)(plan)
 app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)

@@ -67,6 +67,7 @@ _ARGUMENTS = [
     "reason",
     "rejected",
     "same",
+    "scale_of",
     "score_field",
     "to",
     "unit",
@@ -75,6 +76,7 @@ _ARGUMENTS = [
     "what",
     "workers",
     "yes_leak",
+    "zcdp",
 ]
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)

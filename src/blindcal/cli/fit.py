@@ -9,15 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
+from blindcal.cli.arguments import probability
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.inputs import Grid, levels
-from blindcal.errors import InputError
+from blindcal.cli.pictures import check_picture, draw_fit
+from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_table
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
-from blindcal.fitting.footprints import beside
+from blindcal.fitting.footprints import beside, read_scale
+from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
+from blindcal.fitting.scales import Scale
+from blindcal.fitting.shared import Shared, is_shared, read_shared
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
@@ -34,8 +39,8 @@ def fit(
         list[Path],
         typer.Argument(
             help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
-            "conference and confidence. Or a folder that `blindcal new` made, which has all options that are "
-            "not given."
+            "conference and confidence. Tables that others made by `blindcal share` may stand among them. Or "
+            "a folder that `blindcal new` made, which has all options that are not given."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
@@ -66,6 +71,31 @@ def fit(
     same: Annotated[
         Path | None, typer.Option(help="People whose id changed: columns old, new. Nobody else is merged.")
     ] = None,
+    scale_of: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table of an earlier fit for the same reviews, instead of --for: its shift and stretch "
+            "are kept, as they must be once papers were decided."
+        ),
+    ] = None,
+    what_if: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="Also say what this history is worth: expected wrong decisions with it, with twice as much, "
+            "and with reviewers known exactly.",
+        ),
+    ] = False,
+    accept_rate: Annotated[
+        float,
+        typer.Option(
+            parser=probability, metavar="SHARE", help="For --what-if: the share of papers to be accepted."
+        ),
+    ] = 0.25,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
@@ -79,6 +109,10 @@ def fit(
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
     refuse_existing(out)
+    if picture is not None:
+        check_picture(picture)
+        if picture.exists():
+            raise RefusedError(f"{picture} exists already and is never overwritten")
     scores = levels(grid)
     tables = _tables(past, scores)
     people = None if committee is None else read_committee(committee)
@@ -90,13 +124,18 @@ def fit(
         better=better,
         past_better=_ends(past_better or ()),
         same=merged,
+        scale=None if scale_of is None else _kept_scale(scale_of),
         workers=cores(),
         progress=progress,
     )
     fitted.write(out)
+    if picture is not None:
+        draw_fit(fitted, picture)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
     similar = similar_listed(out, named | set(people or ()))
-    facts = _facts(fitted, out, this_year is not None)
+    facts = _facts(fitted, out, this_year is not None or scale_of is not None)
+    if what_if:
+        facts["what_if"] = fitted.prospects(accept_rate)
     if not as_json:
         _print(fitted, facts)
     for remark in (*fitted.checks.notes, *similar):
@@ -105,10 +144,19 @@ def fit(
         emit_json(facts)
 
 
-def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews]:
+def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews | Shared]:
     if len(set(past)) < len(past):
         raise InputError("a table of past reviews must not be given twice")
-    return {str(path): Reviews.read(path, grid=grid) for path in past}
+    return {
+        str(path): read_shared(path) if is_shared(path) else Reviews.read(path, grid=grid) for path in past
+    }
+
+
+def _kept_scale(earlier: Path) -> Scale:
+    scale = read_scale(earlier)
+    if scale is None:
+        raise InputError(f"--scale-of {earlier} must be a fit that was moved to this year's scale (--for)")
+    return scale
 
 
 def _ends(given: Sequence[str]) -> dict[str, str]:
@@ -145,11 +193,13 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "reviewers": checks.reviewers,
         "conferences": list(fitted.conferences),
         "past_reviews": fitted.reviews["*"],
+        "shared": list(fitted.shared),
         "population": dict(zip(FIELDS, fitted.population, strict=True)),
         "shares": checks.shares,
         "persistence": checks.persistence,
         "levels": checks.levels,
         "bend": checks.bend,
+        "line": checks.line,
         "outliers": len(checks.outliers),
         "newcomers": checks.newcomers,
         "forecast": checks.forecast,
@@ -164,6 +214,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     checks = fitted.checks
     reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")
     say(f"{reviews} of {count(len(fitted.conferences), 'conference')}; a row for {people}, and one for *")
+    if fitted.shared:
+        say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()
     rows = [(meaning, *_percent(checks, name)) for name, meaning in _SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
@@ -175,7 +227,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     )
     for level, noise in checks.levels.items():
         say(f"confidence {level}: noise times {noise:.2f}")
-    say("scores are a straight line in quality" if not checks.bent else "scores bend in quality")
+    straight = not checks.bent and (checks.line is None or not checks.line.notes)
+    say("scores are a straight line in quality" if straight else "scores are not a straight line in quality")
     if checks.forecast is not None:
         _print_forecast(checks.forecast)
     if facts["scale"] is not None:
@@ -184,6 +237,8 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
             f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
             f"deviations), stretch {scale.stretch:.2f}"
         )
+    if "what_if" in facts:
+        _print_prospects(facts["what_if"])
     if checks.outliers:
         say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {facts['checks']}")
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
@@ -206,5 +261,25 @@ def _print_forecast(forecast: Forecast) -> None:
     say(
         f"{forecast.verdict}: {100 * forecast.gain:+.1f} % of the mean square error "
         f"(standard error {100 * forecast.gain_se:.1f})"
+    )
+    say()
+
+
+def _print_prospects(found: Prospects) -> None:
+    say()
+    rows = [
+        ("raw mean scores", found.raw),
+        ("all reviewers alike", found.alike),
+        ("with this history", found.now),
+        ("with twice as much", found.twice),
+        ("with reviewers known exactly", found.known),
+    ]
+    papers = f"{count(found.reviews_per_paper, 'review')} per paper, {100 * found.accept_rate:g} % accepted"
+    heading = f"expected wrong decisions ({papers}, no privacy)"
+    table([heading, "share"], [(name, f"{100 * share:.1f} %") for name, share in rows])
+    (twice, twice_se), (whole, whole_se) = found.twice_gains, found.to_gain
+    say(
+        f"twice as much history would take off {100 * twice:.1f} points (standard error "
+        f"{100 * twice_se:.1f}), knowing reviewers exactly {100 * whole:.1f} ({100 * whole_se:.1f})"
     )
     say()

@@ -117,6 +117,7 @@ def plan(
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
         with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
+            request = request.on_scale(inputs.scale)
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
         planned = plan_prepared(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress

@@ -66,7 +66,7 @@ def decide(
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
     check_paths(key=key, out=out)
-    request, key, out = request.checked(), Path(key), Path(out)
+    request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.

@@ -136,10 +136,13 @@ def changes_since(
     records, old = past.of(request.conference), past.latest(request.conference)
     if records and plain(request.settings) != dict(records[0].settings):
         was, now = records[0].settings, plain(request.settings)
-        differ = [f"`{k}` was {_said(was.get(k))}, now {_said(now[k])}" for k in now if was.get(k) != now[k]]
+        names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
+        differ = [f"`{k}` was {_said(was.get(k))}, now {_said(now.get(k))}" for k in names]
+        scaled = "; fit again with `scale_of` the first calibration" if "scale" in names else ""
         raise RefusedError(
-            "the guarantee, its limits, the bar and the better end of the scale are frozen with the first "
-            f"release and cannot be changed ({'; '.join(differ)})"
+            "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
+            "the calibration are frozen with the first release and cannot be changed "
+            f"({'; '.join(differ)}){scaled}"
         )
     last = {paper.paper for paper in records[-1].papers} if records else set()
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}

@@ -196,7 +196,7 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
     """
     folder = sealed_folder(key_path)
     last, releases = "", list[Release]()
-    for counter, path in enumerate(_sealed_files(folder), start=1):
+    for counter, path in enumerate(sealed_files(folder), start=1):
         seal = read_seal(path, key)
         release = _release(seal)
         if (release.counter, seal.head.get("previous")) != (counter, last):
@@ -206,7 +206,7 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
     return Ledger(folder, key, tuple(releases), last)
 
 
-def _sealed_files(folder: Path) -> list[Path]:
+def sealed_files(folder: Path) -> list[Path]:
     """The sealed files of a folder in their order, without a gap and with nothing between them."""
     # A name with a dot in front is a lock, a temporary file, or the system's own.
     names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()

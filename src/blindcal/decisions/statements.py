@@ -95,6 +95,7 @@ def certificate_text(
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
         "bar": bar,
         "better": better,
+        **moved_to_scale(settings),
         "calibration_fit": fit.public,
         "guarantee": guarantee.name,
         "limits": {name: settings[name] for name in _LIMITS},
@@ -121,6 +122,16 @@ def certificate_text(
             "expected_wrong_private": private["expected_wrong"],
         }
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How the calibration was moved to this year's scores, where it was: toward the better end.
+
+    >>> moved_to_scale({"scale": [0.25, 1.1]}), moved_to_scale({})
+    ({'calibration_scale': {'shift': 0.25, 'stretch': 1.1}}, {})
+    """
+    scale = settings.get("scale")
+    return {} if scale is None else {"calibration_scale": {"shift": scale[0], "stretch": scale[1]}}
 
 
 def stated_epsilon(exact: float, limit: float | None) -> float:

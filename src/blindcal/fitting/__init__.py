@@ -9,16 +9,21 @@ that was fitted on the reviews being decided is refused (`footprints`). Imports:
 
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, fit
+from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import read_committee, read_same, similar_names
 from blindcal.fitting.scales import Scale
+from blindcal.fitting.shared import Shared, read_shared
 
 __all__ = [
     "Checks",
     "Fitted",
     "Forecast",
+    "Prospects",
     "Scale",
+    "Shared",
     "fit",
     "read_committee",
     "read_same",
+    "read_shared",
     "similar_names",
 ]

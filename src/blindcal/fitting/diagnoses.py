@@ -11,9 +11,9 @@ from scipy.stats import chi2
 
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
+from blindcal.fitting.lines import Line, line_of, others_quality, standard
 from blindcal.fitting.moments import TRACES, Moments, parameters
-from blindcal.fitting.pasts import History, Past, history_of
-from blindcal.fitting.scales import Scale
+from blindcal.fitting.pasts import Dated, History, Past, history_of
 
 _LEVEL = 0.9
 # A bend is told where it is large and beyond so many standard errors, and an outlier where so few
@@ -63,8 +63,9 @@ class Checks:
     `shares` of the variance of a score; `persistence`, the correlation of habits from one conference to the
     next; `levels`, the noise at each level of confidence against the most frequent one; `bend`, the skewness
     of papers' mean scores, 0 where reviewers use the scale as a straight line, and three standard errors each
-    way; `outliers`, reviewers unlike the population; `newcomers`, without history; `unknown`, whose history
-    says next to nothing; `disagreement` of two chains, in standard errors.
+    way; `line`, what straight lines leave over; `outliers`, reviewers unlike the population; `newcomers`,
+    without history; `unknown`, whose history says next to nothing; `disagreement` of two chains, in standard
+    errors.
     """
 
     shares: Mapping[str, Range]
@@ -72,6 +73,7 @@ class Checks:
     levels: Mapping[str, float]
     bend: Range
     bent: bool
+    line: Line | None
     outliers: tuple[str, ...] = field(repr=False)
     newcomers: int
     unknown: int
@@ -112,6 +114,7 @@ def checks_of(
         levels=_levels(history, moments),
         bend=bend,
         bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _LEANING,
+        line=line_of(history, standard(parameters(moments.reviewers))),
         outliers=tuple(sorted(name for name, row in wanted.items() if _far(row, anyone, len(wanted)))),
         newcomers=len(people) - len(wanted),
         unknown=unknown,
@@ -181,6 +184,7 @@ def _notes(checks: Checks, history: History) -> list[str]:
             "scores are not a straight line in quality: the ends of the scale are used differently; "
             "calibration is an approximation there"
         )
+    notes += [] if checks.line is None else checks.line.notes
     if checks.disagreement > 0.3:
         notes.append(
             f"two runs differ by {checks.disagreement:.2f} standard errors on average: ask for more sweeps"
@@ -191,10 +195,10 @@ def _notes(checks: Checks, history: History) -> list[str]:
 # --- the last conference, held out
 
 
-def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
+def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
     """How well the last conference's scores are foretold by `moments`, those of the conferences before; None
     where none of its reviewers was there before."""
-    earlier, last = history_of(pasts[:-1]), history_of(pasts[-1:])
+    earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
     place = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([place.get(name, -1) for name in last.reviewers])
     seen = (known >= 0)[last.reviewer]
@@ -203,12 +207,12 @@ def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
     anyone = parameters(moments.anyone)
     fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
     alike = np.broadcast_to(anyone[:, None], fitted.shape)
-    means = earlier.per_reviewer(earlier.score) / earlier.per_reviewer()
-    plain = _foretold(last, _standard(alike))
+    means = earlier.per_reviewer(earlier.score) / np.maximum(earlier.per_reviewer(), 1)
+    plain = _foretold(last, standard(alike))
     errors = {
         "population": last.score - plain,
         "raw": last.score - plain - np.where(known >= 0, means[known], 0.0)[last.reviewer],
-        "fitted": last.score - _foretold(last, _standard(fitted)),
+        "fitted": last.score - _foretold(last, standard(fitted)),
     }
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
     gain, gain_se = _gain(squares, last.paper[seen])
@@ -216,23 +220,10 @@ def forecast_of(pasts: Sequence[Past], moments: Moments) -> Forecast | None:
     return Forecast(pasts[-1].name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
 
 
-def _standard(rows: Array) -> Array:
-    """The same reviewers on a scale where all scores together have mean 0 and standard deviation 1."""
-    slope, offset, noise, slope_se, offset_se, _, noise_se = rows
-    variance = slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
-    center = float(offset.mean())
-    stretch = 1 / float(np.sqrt(variance.mean() + offset.var()))
-    return Scale(-center, stretch, center).moved(rows)
-
-
 def _foretold(last: History, rows: Array) -> Array:
     """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
-    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, last.reviewer]
-    weight = 1 / (slope_se**2 + offset_se**2 + noise**2 + noise_se**2)
-    known, pull = weight * slope**2, weight * slope * (last.score - offset)
-    others = last.per_paper(known)[last.paper] - known
-    quality = (last.per_paper(pull)[last.paper] - pull) / (1.0 + others)
-    return np.asarray(slope * quality + offset)
+    quality, _ = others_quality(last, rows)
+    return np.asarray(rows[0, last.reviewer] * quality + rows[1, last.reviewer])
 
 
 def _gain(squares: Mapping[str, Array], paper: Integers) -> tuple[float, float]:

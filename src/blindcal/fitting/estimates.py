@@ -18,9 +18,11 @@ from blindcal.files.disk import write_json, write_table
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
 from blindcal.fitting.footprints import Footprint, beside, footprint, written
 from blindcal.fitting.moments import Moments, chain, parameters, pooled
-from blindcal.fitting.pasts import History, Past, history_of, pasts_of
+from blindcal.fitting.pasts import Dated, History, Past, history_of, pasts_of
+from blindcal.fitting.prospects import Prospects, prospects
 from blindcal.fitting.rosters import ANYONE, FIELDS, rows_of
 from blindcal.fitting.scales import Scale, matched
+from blindcal.fitting.shared import Shared, renamed
 from blindcal.orientations import known_end, upright_reviewers, upright_reviews
 from blindcal.reviews import Reviews
 from blindcal.workers import Progress, each, silent
@@ -46,6 +48,9 @@ class Fitted:
     scale: Scale
     checks: Checks
     conferences: tuple[str, ...]
+    shared: tuple[str, ...]
+    better: str
+    reviews_per_paper: int
     footprints: tuple[Footprint, ...]
 
     def __repr__(self) -> str:
@@ -55,6 +60,18 @@ class Fitted:
     @property
     def population(self) -> tuple[float, ...]:
         return self.roster[ANYONE]
+
+    def prospects(self, accept_rate: float = 0.25) -> Prospects:
+        """What this history is worth to this committee, and what more would be (see `prospects`)."""
+        rows = upright_reviewers(self.roster, self.better)
+        people = [rows[name] for name in sorted(rows, key=natural) if name != ANYONE]
+        return prospects(
+            np.array(people).T,
+            np.array(rows[ANYONE]),
+            self.checks.persistence.value,
+            accept_rate=accept_rate,
+            reviews_per_paper=min(self.reviews_per_paper, len(people)),
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as `write` writes it: `reviewer`, `FIELDS`, `reviews`."""
@@ -70,7 +87,8 @@ class Fitted:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only."""
         refuse_existing(path)
-        record = {"conferences": self.conferences, "scale": self.scale, "checks": self.checks}
+        names = {"conferences": self.conferences, "shared": self.shared}
+        record = {**names, "scale": self.scale, "checks": self.checks}
         # A table must never be there without what it was made from.
         write_json(beside(path), {**written(self.footprints), **record}, confidential=True)
         write_table(path, self.columns(), confidential=True)
@@ -84,13 +102,14 @@ def refuse_existing(path: str | os.PathLike[str]) -> None:
 
 
 def fit(
-    reviews: Reviews | Mapping[str, Reviews],
+    reviews: Reviews | Mapping[str, Reviews | Shared],
     *,
     committee: Iterable[str] | None = None,
     this_year: Reviews | None = None,
     better: str = "high",
     past_better: Mapping[str, str] | None = None,
     same: Mapping[str, str] | None = None,
+    scale: Scale | None = None,
     sweeps: int | None = None,
     workers: int = 1,
     progress: Progress = silent,
@@ -98,46 +117,83 @@ def fit(
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
 
     `reviews`: one table, with a column `conference` if it has several, or tables by name; oldest first, and
-    in one table by the names of conferences. `committee`: for whom rows are written, without looking at this
-    year's reviews; else for everyone with a past review. `this_year`: all of this year's scores, whose mean
-    and spread set the scale; nothing else is read of them. Else it is the last past conference's. `better`:
-    the better end of this year's scale, and of those past ones that `past_better` does not name. `same`: the
-    present ids of people who had others.
+    in one table by the names of conferences. What other conferences shared (`read_shared`) may stand among
+    the tables, in its time; its noise counts as uncertainty. `committee`: for whom rows are written, without
+    looking at this year's reviews; else for everyone of the past. `this_year`: all of this year's scores,
+    whose mean and spread set the scale; nothing else is read of them. Else it is the last past conference's.
+    `better`: the better end of this year's scale, and of those past ones that `past_better` does not name.
+    `same`: the present ids of people who had others. `scale`: that of an earlier fit for the same reviews,
+    to be kept: a corrected score must not move every paper.
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
     """
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
-    if not tables:
+    own = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
+    if not own:
         raise InputError("give at least one table of past reviews")
-    pasts = pasts_of(tables, better=better, past_better=past_better, same=same)
-    history = history_of(pasts)
-    chains, held = _chains(pasts, history, sweeps, workers, progress)
+    pasts = pasts_of(own, better=better, past_better=past_better, same=same)
+    shared = _dated(tables, pasts, same or {})
+    history = history_of(pasts, shared)
+    chains, held = _chains(pasts, shared, history, sweeps, workers, progress)
     moments = pooled(chains)
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
         raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
-    rows, scale = _scaled(history, moments, people, this_year, better)
-    forecast = None if held is None else forecast_of(pasts, held)
+    if scale is not None and this_year is not None:
+        raise InputError("give either this year's scores or the scale of an earlier fit, not both")
+    rows, moved = _scaled(history, moments, people, this_year, better, scale)
+    forecast = None if held is None else forecast_of(pasts, held, _before(shared, pasts))
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
         roster=upright_reviewers(rows, better),
         reviews={**{name: counts.get(name, 0) for name in people}, ANYONE: len(history)},
-        scale=scale,
+        scale=moved,
         checks=checks_of(history, moments, chains, people, forecast),
         conferences=history.conferences,
+        shared=tuple(one.conference for _, one in shared),
+        better=better,
+        reviews_per_paper=max(1, round(len(history) / len(history.paper_conference))),
         footprints=tuple(map(footprint, pasts)),
     )
 
 
+def _dated(
+    tables: Mapping[str, Reviews | Shared], pasts: Sequence[Past], same: Mapping[str, str]
+) -> list[Dated]:
+    """What was shared, each with the number of conferences of `pasts` that came before it."""
+    found = list[Dated]()
+    before = 0
+    for name, table in tables.items():
+        if isinstance(table, Shared):
+            found.append((before, renamed(table, same)))
+        else:
+            before += sum(past.file == name for past in pasts)
+    names = [one.conference for _, one in found]
+    if len(set(names)) < len(names) or set(names) & {past.name for past in pasts}:
+        raise InputError("a conference must be given once: its reviews, or what it shared")
+    return found
+
+
+def _before(shared: Sequence[Dated], pasts: Sequence[Past]) -> list[Dated]:
+    """What was shared before the last conference."""
+    return [(before, one) for before, one in shared if before < len(pasts)]
+
+
 def _chains(
-    pasts: Sequence[Past], history: History, sweeps: int | None, workers: int, progress: Progress
+    pasts: Sequence[Past],
+    shared: Sequence[Dated],
+    history: History,
+    sweeps: int | None,
+    workers: int,
+    progress: Progress,
 ) -> tuple[list[Moments], Moments | None]:
     """Chains on all conferences, and one on all but the last."""
     turns = int(np.clip(_WORK // len(history), _LEAST, _MOST)) if sweeps is None else sweeps
     jobs = [partial(chain, history, (SEED, number), turns) for number in range(CHAINS)]
     if len(pasts) > 1:
         # For one figure alone: a shorter chain will do.
-        jobs.append(partial(chain, history_of(pasts[:-1]), (SEED, CHAINS), turns // 2))
+        earlier = history_of(pasts[:-1], _before(shared, pasts))
+        jobs.append(partial(chain, earlier, (SEED, CHAINS), turns // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
         done = each(_run, jobs, workers=workers, advance=advance)
@@ -149,7 +205,12 @@ def _run(job: partial[Moments]) -> Moments:
 
 
 def _scaled(
-    history: History, moments: Moments, people: Sequence[str], this_year: Reviews | None, better: str
+    history: History,
+    moments: Moments,
+    people: Sequence[str],
+    this_year: Reviews | None,
+    better: str,
+    frozen: Scale | None,
 ) -> tuple[dict[str, tuple[float, ...]], Scale]:
     """Everybody's row on this year's scale, high scores better."""
     known_end(better)
@@ -162,7 +223,9 @@ def _scaled(
     )
     rows = units.moved(_above_zero(rows, anyone))
     # Without the last row, which is nobody.
-    scale = Scale() if this_year is None else matched(rows[:, :-1], upright_reviews(this_year, better))
+    scale = frozen or Scale()
+    if this_year is not None:
+        scale = matched(rows[:, :-1], upright_reviews(this_year, better))
     return rows_of([*people, ANYONE], scale.moved(rows)), scale
 
 

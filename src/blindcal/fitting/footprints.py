@@ -19,6 +19,7 @@ from blindcal.errors import InputError, Problem
 from blindcal.files.disk import digest, read_json
 from blindcal.files.tables import refuse
 from blindcal.fitting.pasts import Past
+from blindcal.fitting.scales import Scale
 from blindcal.reviews import Reviews
 
 # So rarely is a calibration refused that has nothing to do with the reviews.
@@ -105,6 +106,29 @@ def read_footprints(path: str | os.PathLike[str]) -> list[Footprint]:
     except (KeyError, TypeError):
         rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
         raise refuse([Problem(os.fspath(path), None, None, rule)]) from None
+
+
+def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
+    """How a calibration was moved to this year's scale, by what lies beside it; None where it was not."""
+    path = beside(reviewers)
+    if not os.path.exists(path):
+        return None
+    content = read_json(path)
+    match content:
+        case {
+            "scale": {
+                "shift": (int() | float()) as shift,
+                "stretch": (int() | float()) as stretch,
+                "center": (int() | float()) as center,
+                "shift_in_sds": (int() | float()) as in_sds,
+            }
+        } if stretch > 0:
+            found = Scale(float(shift), float(stretch), float(center), float(in_sds))
+            return None if found == Scale() else found
+        case {"scale": _}:
+            rule = "must state shift and stretch as `blindcal fit` wrote them"
+            raise refuse([Problem(path, None, "scale", rule)])
+    return None
 
 
 def refuse_own(

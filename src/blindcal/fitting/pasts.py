@@ -17,6 +17,7 @@ from blindcal.cells import count, natural, number_text
 from blindcal.checks import Array, Integers
 from blindcal.errors import Problem
 from blindcal.files.tables import refuse
+from blindcal.fitting.shared import Gathered, Shared, gather
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews, recognize_grid
 
@@ -27,8 +28,9 @@ Booleans = NDArray[np.bool_]
 class Visits:
     """Who came to which conference, first visits of everyone first, then second ones, and so on.
 
-    Visits number `starts[k]` to `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap:
-    reviewers are numbered by how often they came. `gap` is how many conferences ago the visit before was.
+    `conference` counts those that only shared sums too: it is a time. Visits number `starts[k]` to
+    `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap: reviewers are numbered by how
+    often they came. `gap` is how many conferences ago the visit before was.
     """
 
     reviewer: Integers
@@ -60,7 +62,8 @@ class History:
     """Row n says: at visit `visit[n]` paper `paper[n]` got a score between `low[n]` and `high[n]`.
 
     Both ends are the score itself unless the conference had a grid. `middle` and `width` (mean and standard
-    deviation of the scores) lead back from its units to those of each conference.
+    deviation of the scores) lead back from its units to those of each conference. `gathered` is what other
+    conferences shared, and `steps` how many there were of both kinds.
     """
 
     conferences: tuple[str, ...]
@@ -79,6 +82,8 @@ class History:
     middle: Array
     width: Array
     better: tuple[str, ...]
+    steps: int
+    gathered: Gathered
 
     def __len__(self) -> int:
         return len(self.score)
@@ -206,8 +211,12 @@ def _problems(past: Past) -> list[Problem]:
     return found
 
 
-def history_of(pasts: Sequence[Past]) -> History:
-    """Past conferences, oldest first, as one history."""
+Dated = tuple[int, Shared]
+"""What a conference shared, and how many of the others came before it."""
+
+
+def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
+    """Past conferences, oldest first, as one history, with what others shared."""
     sizes = [len(past.score) for past in pasts]
     conference = np.repeat(np.arange(len(pasts)), sizes)
     upright = [_upright(past) for past in pasts]
@@ -215,10 +224,13 @@ def history_of(pasts: Sequence[Past]) -> History:
     width = np.array([score.std() for score, _, _ in upright])
     columns = (np.concatenate(part) for part in zip(*upright, strict=True))
     score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
-    names, person = _numbered([name for past in pasts for name in past.reviewer])
-    reviewers, reviewer = _by_visits(names, person, conference)
+    time, shared_time = _times(conference, len(pasts), shared)
+    everyone = [past.reviewer for past in pasts] + [one.reviewers for _, one in shared]
+    names, person = _numbered([name for people in everyone for name in people])
+    reviewers, who = _by_visits(names, person, np.concatenate([time, shared_time]))
+    reviewer = who[: len(time)]
     paper = _papers(pasts)
-    visits, visit = _visits(reviewer, conference, len(names))
+    visits, visit = _visits(who, np.concatenate([time, shared_time]), len(names))
     levels, level = _levels(np.concatenate([past.confidence for past in pasts]))
     first = np.unique(paper, return_index=True)[1]
     return History(
@@ -228,7 +240,7 @@ def history_of(pasts: Sequence[Past]) -> History:
         paper=paper,
         reviewer=reviewer,
         conference=conference,
-        visit=visit,
+        visit=visit[: len(time)],
         level=level,
         score=score,
         low=low,
@@ -238,7 +250,17 @@ def history_of(pasts: Sequence[Past]) -> History:
         middle=middle,
         width=width,
         better=tuple(past.better for past in pasts),
+        steps=len(pasts) + len(shared),
+        gathered=gather([one for _, one in shared], visit[len(time) :]),
     )
+
+
+def _times(conference: Integers, pasts: int, shared: Sequence[Dated]) -> tuple[Integers, Integers]:
+    """When each review was written, and when each shared row was: conferences in one order."""
+    after = np.array([before for before, _ in shared], dtype=np.int64)
+    own = np.arange(pasts) + np.searchsorted(after, np.arange(pasts), side="right")
+    others = np.repeat(after + np.arange(len(shared)), [len(one.reviewers) for _, one in shared])
+    return own[conference], others.astype(np.int64)
 
 
 def _upright(past: Past) -> tuple[Array, Array, Array]:

@@ -18,6 +18,7 @@ from blindcal.checks import Array
 from blindcal.fitting.draws import FREEDOM, covariance, log_prior_of_root, log_scale, normal_between, spread
 from blindcal.fitting.filters import drawn_back, filtered, kept, later
 from blindcal.fitting.pasts import History
+from blindcal.fitting.shared import as_regression, drawn_loads
 
 # Priors, before any score is seen, in standard deviations of a conference's scores.
 SPREAD_SCALE = 0.5  # of the half-t priors of standard deviations of slopes and offsets over reviewers
@@ -46,6 +47,7 @@ class State:
     mean_log_noise: float
     sd_log_noise: float
     persistence: float
+    load: Array  # how many reviews each row of what others shared rests on
 
     @property
     def population(self) -> Array:
@@ -72,7 +74,7 @@ class Sampler:
     def _start(self) -> State:
         history = self.history
         quality = history.per_paper(history.score) / history.per_paper()
-        rest = history.per_visit(history.score - quality[history.paper]) / history.per_visit()
+        rest = history.per_visit(history.score - quality[history.paper]) / np.maximum(history.per_visit(), 1)
         return State(
             score=history.score.copy(),
             quality=quality,
@@ -87,12 +89,14 @@ class Sampler:
             mean_log_noise=float(np.log(0.5)),
             sd_log_noise=0.3,
             persistence=0.8,
+            load=np.zeros(len(history.gathered.visit)),
         )
 
     def sweep(self) -> None:
         self.draw_stretch()
         self.draw_scores()
         self.draw_shift_and_quality()
+        self.draw_loads()
         self.draw_reviewers()
         self.stretch_reviewers()
         self.draw_population()
@@ -140,6 +144,12 @@ class Sampler:
         mean = (scores - s.shift[history.paper_conference] * slopes) / precision
         s.quality = mean + self.rng.standard_normal(mean.shape) / np.sqrt(precision)
 
+    def draw_loads(self) -> None:
+        """How many reviews the people wrote of whom others shared sums."""
+        gathered, s = self.history.gathered, self.state
+        if gathered.visit.size:
+            s.load = drawn_loads(gathered, s.offset[gathered.visit], self.rng)
+
     def draw_reviewers(self) -> None:
         """Persistence with all slopes and offsets integrated out, then these."""
         told, s, visits = self._told(), self.state, self.history.visits
@@ -152,7 +162,7 @@ class Sampler:
             self.taken = np.exp(min(0.0, gain))
             if self.rng.random() < self.taken:
                 s.persistence, after = new, other
-        now = len(self.history.conferences)
+        now = self.history.steps
         self.anyone = s.population
         self.next = later(after[:, visits.last], s.population, kept(s.persistence, visits.ago(now)))
         s.slope, s.offset = drawn_back(visits, after, s.population, s.persistence, self.rng)
@@ -167,7 +177,13 @@ class Sampler:
         weight, q = self.weight(), s.quality[history.paper]
         rest = weight * (self.unstretched() - s.shift[history.conference])
         parts = (q * rest, rest, q * q * weight, q * weight, weight)
-        return np.stack([history.per_visit(part) for part in parts])
+        told = np.stack([history.per_visit(part) for part in parts])
+        shared = history.gathered
+        if shared.visit.size:
+            x, y = as_regression(shared, s.load)
+            told[1, shared.visit] += x * y
+            told[4, shared.visit] += x * x
+        return told
 
     # --- the population of reviewers
 
@@ -181,6 +197,11 @@ class Sampler:
         first, second = z[0, history.visit], z[1, history.visit]
         columns = weight * np.stack([q, first * q, first, second])
         target = weight * (self.unstretched() - s.shift[history.conference])
+        if history.gathered.visit.size:
+            by_offset, sums = as_regression(history.gathered, s.load)
+            none, shared = np.zeros_like(by_offset), z[:, history.gathered.visit] * by_offset
+            columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
+            target = np.concatenate([target, sums])
         precision = columns @ columns.T
         mean = np.linalg.solve(precision, columns @ target)
         drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))

@@ -4,13 +4,14 @@ conference that it is about, with the bar that follows."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blindcal.beliefs.conferences import Conference, Level, Truth, tracks_of
 from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.checks import one_number
 from blindcal.errors import InputError
+from blindcal.fitting.scales import Scale
 from blindcal.orientations import known_end
 from blindcal.plans.quotas import WHOLE, Number, Quota, shares
 from blindcal.policies.guarantees import Guarantee
@@ -25,6 +26,8 @@ _WIRE = {
     "posterior_cap": "posterior_cap",
     "never_against": "never_against",
 }
+# Of shift and stretch: more would name a fit exactly.
+_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Request:
     """What the chair requested. It is frozen with the first release: later ones may only change data.
 
     `accept` papers are accepted, exactly, and `wait_list` more may follow them: one number each, or one for
-    each track. These two alone are not frozen: `select` changes them.
+    each track. These two alone are not frozen: `select` changes them. `scale`, shift and stretch of the
+    calibration, is not requested but taken from it when it is used.
     """
 
     guarantee: Guarantee
@@ -42,6 +46,7 @@ class Request:
     better: str = "high"
     accept: Number | None = None
     wait_list: Number = 0
+    scale: tuple[float, float] | None = None
 
     @property
     def quota(self) -> Quota | None:
@@ -53,7 +58,15 @@ class Request:
         """As it enters the coins and the record, under names that never change. How many papers are accepted
         exactly is not in it: no coin depends on that."""
         limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        return {**limits, "accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        asked = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        # Releases made before it had no such setting.
+        moved = {} if self.scale is None else {"scale": list(self.scale)}
+        return {**limits, **asked, **moved}
+
+    def on_scale(self, scale: Scale | None) -> Request:
+        """The same for a calibration that was moved like this."""
+        moved = None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
+        return replace(self, scale=moved)
 
     def checked(self) -> Request:
         """The same, or an `InputError` where it does not say what to do."""
@@ -116,8 +129,9 @@ def recorded_request(
     """The request that a record with these settings, and this selection, was made for."""
     limits = {name: settings[wire] for name, wire in _WIRE.items()}
     ends = settings["accept_rate"], settings["bar"], settings["better"]
-    exactly = () if selection is None else (selection["accept"], selection["wait_list"])
-    return Request(Guarantee(**limits), conference, *ends, *exactly)
+    scale, exactly = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
+    moved = None if scale is None else (scale[0], scale[1])
+    return Request(Guarantee(**limits), conference, *ends, exactly["accept"], exactly["wait_list"], moved)
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:

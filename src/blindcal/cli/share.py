@@ -1,0 +1,99 @@
+"""`blindcal share`: noisy sums of a past conference, for the fits of other conferences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cells import count
+from blindcal.cli.arguments import decimal
+from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.decide import KeyFile
+from blindcal.cli.inputs import Grid, levels
+from blindcal.fitting.rosters import read_committee
+from blindcal.fitting.shared import statement_path
+from blindcal.reviews import Reviews
+from blindcal.sharing.accounts import shared_folder
+from blindcal.sharing.limits import Limit
+from blindcal.sharing.shares import share as share_sums
+
+
+def share(
+    past: Annotated[
+        Path, typer.Argument(help="Reviews of one past conference: columns paper, reviewer, score.")
+    ],
+    committee: Annotated[
+        Path,
+        typer.Option(
+            help="A public list of people: column reviewer. Each gets a row, whether they reviewed or not."
+        ),
+    ],
+    key: KeyFile,
+    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(parser=decimal, metavar="NUMBER", help="Limit of the privacy loss of one review."),
+    ] = None,
+    zcdp: Annotated[
+        float | None,
+        typer.Option(
+            parser=decimal,
+            metavar="NUMBER",
+            help="The same limit as rho of zero-concentrated differential privacy, instead of --epsilon.",
+        ),
+    ] = None,
+    conference: Annotated[
+        str | None, typer.Option(help="The name of the conference; else that of the file.")
+    ] = None,
+    grid: Grid = None,
+    better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
+    reason: Annotated[
+        str, typer.Option(help="Why sums of the same reviews are shared again; their losses add up.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Release noisy sums about each person of a list, with a stated limit of what they reveal.
+
+    Writes OUT (reviewer, above, below) and OUT.share.json, which says what is promised and how the numbers
+    are read; both may be sent to other conferences, whose `blindcal fit` takes them like past reviews. What
+    is released is sealed beside the key: the same input returns the same numbers. Needs OpenDP.
+
+    Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key key.bin --out 2025.shared.csv
+    """
+    limit = Limit(epsilon, zcdp)
+    people = read_committee(committee)
+    reviews = Reviews.read(past, grid=levels(grid))
+    name = conference or past.name.removesuffix(".csv")
+    done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
+    facts = {
+        "how": done.how,
+        "out": out,
+        "statement_file": statement_path(out),
+        "statement": done.statement,
+        "sealed": shared_folder(key),
+        "notes": [],
+    }
+    if not as_json:
+        again = "shared before: the stored numbers are returned, no noise was drawn"
+        how = "new noise was drawn" if done.how == "new" else again
+        say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
+        say(f"privacy loss of one review: {_loss(epsilon, zcdp)}")
+        total = done.total
+        at_delta = f"epsilon {total.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
+        told = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
+        say(f"with what was shared of these reviews before: {told}")
+        say(f"public: {out}, {statement_path(out)}")
+        say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
+    if done.left_out:
+        note(
+            f"for you alone: {count(done.left_out, 'review')} by people who are not on the list count for "
+            "nobody"
+        )
+    if as_json:
+        emit_json(facts)
+
+
+def _loss(epsilon: float | None, zcdp: float | None) -> str:
+    return f"zCDP {zcdp:g}" if epsilon is None else f"epsilon {epsilon:g}"

@@ -1,0 +1,147 @@
+"""What history buys: expected wrong decisions with this history, with twice as much, with known reviewers.
+
+Committees like the fitted one are drawn, with true slopes, offsets and noise as far from the estimates as
+their standard errors say, and papers that they score. Decisions are fully calibrated, without privacy: a
+guarantee keeps a part of what is gained. Everything is an expectation over what the fit does not know; no
+review of this year is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from blindcal.checks import Array, Integers, strictly_within
+from blindcal.errors import InputError
+
+_PAPERS = 40_000
+_SEED = 20250102
+# A noise is never less than this share of its estimate.
+_LEAST_NOISE = 0.2
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """Shares of wrong decisions: by mean scores (`raw`), fully calibrated with everybody alike, with this
+    history, with twice as much, and with known reviewers; `error` is the standard error of each.
+
+    `to_gain` is what knowing reviewers exactly would take off this history's errors, with its own standard
+    error, and `twice_gains` what twice as much history would.
+    """
+
+    accept_rate: float
+    reviews_per_paper: int
+    raw: float
+    alike: float
+    now: float
+    twice: float
+    known: float
+    error: float
+    twice_gains: tuple[float, float]
+    to_gain: tuple[float, float]
+
+
+def prospects(
+    rows: Array, anyone: Array, persistence: float, *, accept_rate: float = 0.25, reviews_per_paper: int = 3
+) -> Prospects:
+    """What to expect for a committee with these rows of reviewers.csv, `[7, person]`; `anyone[7]` is the row
+    of somebody without history, and `persistence` the correlation of habits between conferences."""
+    strictly_within("`accept_rate`", accept_rate, 0.0, 1.0)
+    people = rows.shape[1]
+    if not 1 <= reviews_per_paper <= people:
+        raise InputError(f"a paper must have from 1 to {people} reviews, as many as there are people")
+    rng = np.random.default_rng(_SEED)
+    who = _panels(rng, people, reviews_per_paper)
+    bar, quality = float(ndtri(1.0 - accept_rate)), rng.standard_normal((_PAPERS, 1))
+    mean, now = rows[:3, who], covariances(rows)
+    after = twice_as_much(now, covariances(anyone[:, None])[..., 0], persistence)
+    better = mean[:2] + _drawn(now - after, who, rng)
+    slope, offset = true = better + _drawn(after, who, rng)
+    noise = np.maximum(mean[2] + rows[6, who] * rng.standard_normal(who.shape), _LEAST_NOISE * mean[2])
+    score = slope * quality + offset + noise * rng.standard_normal(who.shape)
+    alike = np.broadcast_to(anyone[:3, None, None], mean.shape)
+    noises = mean[2] ** 2 + rows[6, who] ** 2
+    expected = {
+        "alike": _expected(score, alike[:2], covariances(anyone[:, None])[:, np.zeros_like(who)], noises),
+        "now": _expected(score, mean[:2], now[:, who], noises),
+        "twice": _expected(score, better, after[:, who], noises),
+        "known": _expected(score, true, np.zeros_like(now)[:, who], noise**2),
+    }
+    line = np.quantile(score.mean(axis=1), 1.0 - accept_rate)
+    good = quality[:, 0] > bar
+    wrong = {name: (value > bar) != good for name, value in expected.items()}
+    wrong["raw"] = (score.mean(axis=1) > line) != good
+    shares = {name: float(one.mean()) for name, one in wrong.items()}
+    return Prospects(
+        accept_rate,
+        reviews_per_paper,
+        **shares,
+        error=float(wrong["now"].std() / np.sqrt(_PAPERS)),
+        twice_gains=_gain(wrong["now"], wrong["twice"]),
+        to_gain=_gain(wrong["now"], wrong["known"]),
+    )
+
+
+def _panels(rng: np.random.Generator, people: int, size: int) -> Integers:
+    """Different people for each paper, each as likely as the next (Floyd)."""
+    chosen = np.empty((_PAPERS, size), dtype=np.int64)
+    for place, last in enumerate(range(people - size, people)):
+        drawn = rng.integers(0, last, _PAPERS, endpoint=True)
+        taken = (chosen[:, :place] == drawn[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, drawn)
+    return chosen
+
+
+def covariances(rows: Array) -> Array:
+    """Variance of slope, covariance, variance of offset of each person: `[3, person]`."""
+    return np.stack([rows[3] ** 2, rows[5] * rows[3] * rows[4], rows[4] ** 2])
+
+
+def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
+    """Covariances after as many reviews again, written at the same conferences: what the reviews told counts
+    twice, and habits drift on to the next conference as before.
+
+    >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T
+    array([[0.333, 0.   , 0.111]])
+    """
+    old = persistence**2
+    fresh = (1.0 - old) * population[:, None]
+    whole, then = _matrices(population[:, None]), _matrices((now - fresh) / old)
+    # Somebody of whom nothing or everything is known stays so: else rounding would be taken for knowledge.
+    least, share = np.linalg.eigvalsh(then)[:, 0], np.linalg.det(then) / np.linalg.det(whole)
+    between = (least > 0.0) & (share > 1e-9) & (share < 0.999)
+    before = np.linalg.inv(np.where(between[:, None, None], then, whole))
+    values, vectors = np.linalg.eigh(before - np.linalg.inv(whole))
+    told = np.einsum("nij,nj,nkj->nik", vectors, np.maximum(values, 0.0), vectors)
+    found = np.linalg.inv(before + told)
+    doubled = np.stack([found[:, 0, 0], found[:, 0, 1], found[:, 1, 1]])
+    return np.asarray(np.where(between, old * doubled + fresh, now))
+
+
+def _matrices(parts: Array) -> Array:
+    return np.asarray(np.stack([parts[[0, 1]], parts[[1, 2]]]).transpose(2, 0, 1))
+
+
+def _drawn(parts: Array, who: Integers, rng: np.random.Generator) -> Array:
+    """(slope, offset) around 0 with these covariances, for each review."""
+    aa, ab, bb = parts[:, who]
+    z = rng.standard_normal((2, *who.shape))
+    root = np.sqrt(np.maximum(aa, 0.0))
+    tilt = np.divide(ab, root, out=np.zeros_like(ab), where=root > 0.0)
+    rest = np.sqrt(np.maximum(bb - tilt**2, 0.0))
+    return np.stack([root * z[0], tilt * z[0] + rest * z[1]])
+
+
+def _expected(score: Array, mean: Array, covariance: Array, noise: Array) -> Array:
+    """E[quality | scores], what is not known of a reviewer counting as noise."""
+    slope, offset = mean
+    weight = 1.0 / (noise + covariance[0] + covariance[2])
+    pull = (weight * slope * (score - offset)).sum(axis=1)
+    return np.asarray(pull / (1.0 + (weight * slope**2).sum(axis=1)))
+
+
+def _gain(before: Array, after: Array) -> tuple[float, float]:
+    saved = before.astype(np.float64) - after
+    return float(saved.mean()), float(saved.std() / np.sqrt(saved.size))

@@ -1,0 +1,144 @@
+"""The account of a key: every release of sums, sealed beside it, and what is spent of each review's privacy.
+
+The files lie in a folder beside the key (`key.bin` -> `key.bin.shared`), one a release, like those of
+decisions: numbered, chained, written once. A release counts from the moment its file has its name, and
+nothing public is written before that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from blindcal.decisions.coins import Key
+from blindcal.decisions.records import sealed_files, sealed_folder
+from blindcal.decisions.seals import Seal, changed, full_head, read_seal, restore, sealed, sealed_name
+from blindcal.errors import VerificationError
+from blindcal.files.disk import clear_stale, lock, make_folder, write_bytes
+from blindcal.fitting.footprints import Footprint, overlap
+from blindcal.sharing.limits import Limit
+
+_KIND = "shared sums"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release of sums: for which reviews, with which limit, and what was published."""
+
+    counter: int
+    conference: str
+    limit: Limit
+    input: str
+    reason: str = field(repr=False)
+    footprint: Footprint = field(repr=False)
+    table: bytes = field(repr=False)
+    statement: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Account:
+    """The releases made with one key, oldest first; `last` is the stamp of the latest one's head."""
+
+    folder: Path
+    key: Key
+    entries: tuple[Entry, ...]
+    last: str = ""
+
+    def again(self, input_stamp: str) -> Entry | None:
+        """The release that this very input led to before."""
+        return next((entry for entry in self.entries if entry.input == input_stamp), None)
+
+    def about(self, conference: str, footprint: Footprint) -> tuple[Entry, ...]:
+        """Earlier releases about the same reviews: of the same name, or of papers with the same scores."""
+        return tuple(
+            entry
+            for entry in self.entries
+            if entry.conference == conference or overlap(entry.footprint, footprint)
+        )
+
+
+def shared_folder(key_path: str | os.PathLike[str]) -> Path:
+    """Where the sealed releases of a key lie: beside it.
+
+    >>> shared_folder("chair/key.bin").as_posix()
+    'chair/key.bin.shared'
+    """
+    return sealed_folder(key_path).with_suffix(".shared")
+
+
+@contextmanager
+def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account]:
+    """The account of a key, held by this process alone: a second run is refused at once."""
+    folder = shared_folder(key_path)
+    with lock(folder):
+        if os.path.lexists(folder):
+            make_folder(folder)
+        clear_stale(folder)
+        yield read_account(key_path, key)
+
+
+def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
+    """The account of a key as it stands; empty if nothing was shared."""
+    folder, last, entries = shared_folder(key_path), "", list[Entry]()
+    for counter, path in enumerate(sealed_files(folder), start=1):
+        seal = read_seal(path, key)
+        if (seal.head.get("counter"), seal.head.get("previous")) != (counter, last):
+            raise VerificationError(f"{path} does not follow the file before it: {restore(folder)}")
+        last = seal.stamp
+        entries.append(_entry(seal))
+    return Account(folder, key, tuple(entries), last)
+
+
+def enter(
+    account: Account, conference: str, limit: Limit, stamp: str, reason: str, parts: Mapping[str, Any]
+) -> Entry:
+    """Seal a release in one new file; `parts` are footprint, table and statement."""
+    head = {
+        "kind": _KIND,
+        "counter": len(account.entries) + 1,
+        "conference": conference,
+        "epsilon": limit.epsilon,
+        "zcdp": limit.zcdp,
+        "input": stamp,
+        "reason": reason,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "key_fingerprint": account.key.fingerprint,
+        "previous": account.last,
+    }
+    used: Footprint = parts["footprint"]
+    content = {
+        "footprint": json.dumps([used.conference, [*used.whole], [*used.scored], used.patterns]).encode(),
+        "table": parts["table"],
+        "statement": parts["statement"],
+    }
+    _, data = sealed(account.key, full_head(head, content), content)
+    make_folder(account.folder)
+    path = account.folder / sealed_name(len(account.entries) + 1)
+    write_bytes(path, data, confidential=True)
+    return _entry(read_seal(path, account.key))
+
+
+def _entry(seal: Seal) -> Entry:
+    head = seal.head
+    try:
+        if head["kind"] != _KIND:
+            raise KeyError
+        conference, whole, scored, patterns = json.loads(seal.part("footprint"))
+        return Entry(
+            counter=head["counter"],
+            conference=head["conference"],
+            limit=Limit(head["epsilon"], head["zcdp"]),
+            input=head["input"],
+            reason=head["reason"],
+            footprint=Footprint(conference, frozenset(whole), frozenset(scored), tuple(patterns)),
+            table=seal.part("table"),
+            statement=seal.part("statement"),
+        )
+    except (KeyError, ValueError, TypeError):
+        raise changed(seal.path) from None

@@ -1,0 +1,271 @@
+"""From history to decision: wrong decisions and authors named, with calibration known, fitted, or fitted and
+taken for certain.
+
+    python studies/from_history.py [--people 150] [--papers 150] [--rounds 2] [--workers N]
+
+Three past conferences in which everybody wrote h reviews (h = 0, 3, 10, 30), three a paper, beside 100 others
+with six each, of whom nobody is on this year's committee: they say what reviewers are like. `fit` makes a
+calibration. This year each paper has a pool of 8 and three reviews. Every figure is an exact expectation for
+the sampled papers. What the certificate claims is for an adversary that holds the stated calibration; what is
+measured is for one that knows every reviewer's *true* slope, offset and noise. Writes
+docs/numbers/from_history.json, docs/figures/from_history.svg and tables of docs/fitting.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtri
+
+import blindcal as bc
+from blindcal.audits.adversaries import audit
+from blindcal.beliefs.cases import PaperCase
+from blindcal.checks import Array
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.policy import Policy
+from blindcal.policies.solvers import solve
+from blindcal.simulations.drawing import Population, nips_2014_population, prototype_population
+from blindcal.workers import cores, each
+from stated import ROOT, keep
+
+BAR = float(ndtri(0.75))
+PER_PAPER, POOL, OTHERS, OTHERS_REVIEWS = 3, 8, 100, 6
+LENGTHS = (0, 3, 10, 30)
+REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
+GUARANTEES = {
+    "public": Guarantee("public", epsilon=None),
+    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
+    "average": Guarantee("average", epsilon=None),
+    "full calibration": Guarantee("none", epsilon=None),
+}
+VARIANTS = ("known", "fitted", "uncertainty ignored")
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """True slopes, offsets and noise; `rows` as in reviewers.csv, without any error."""
+
+    slope: Array
+    offset: Array
+    noise: Array
+
+    @property
+    def names(self) -> list[str]:
+        return [f"r{j}" for j in range(self.slope.size)]
+
+    @property
+    def rows(self) -> Array:
+        rows = np.zeros((self.slope.size, 7))
+        rows[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
+        return rows
+
+
+def drawn_people(rng: np.random.Generator, population: Population, people: int) -> People:
+    return People(*population.parameters(rng, (people,)))
+
+
+def past_reviews(
+    rng: np.random.Generator, people: People, each_wrote: Array, conferences: int = 3
+) -> dict[str, list[object]]:
+    """A table of past reviews, three a paper: everybody wrote so many, over the conferences in turn."""
+    who = np.repeat(np.arange(people.slope.size), each_wrote)
+    turn = (np.arange(who.size) - np.repeat(np.cumsum(each_wrote) - each_wrote, each_wrote)) % conferences
+    table: dict[str, list[object]] = {name: [] for name in ("conference", "paper", "reviewer", "score")}
+    for c in range(conferences):
+        person = rng.permutation(who[turn == c])
+        paper = np.arange(person.size) % max(2, person.size // PER_PAPER)
+        first = np.unique(paper * people.slope.size + person, return_index=True)[1]
+        paper, person = paper[first], person[first]
+        quality = rng.standard_normal(paper.max() + 1)[paper]
+        noise = people.noise[person] * rng.standard_normal(person.size)
+        score = people.slope[person] * quality + people.offset[person] + noise
+        table["conference"] += [f"c{c}"] * person.size
+        table["paper"] += [f"p{i}" for i in paper]
+        table["reviewer"] += [people.names[j] for j in person]
+        table["score"] += score.tolist()
+    return table
+
+
+def roster_rows(fitted: bc.Fitted, names: list[str]) -> Array:
+    return np.array([fitted.roster[name] for name in names])
+
+
+def fitted_rows(rng: np.random.Generator, people: People, reviews: int, others: People) -> Array:
+    """The committee's rows by `fit`, from so many past reviews each."""
+    size = people.slope.size
+    everyone = People(
+        *(
+            np.concatenate([getattr(people, name), getattr(others, name)])
+            for name in ("slope", "offset", "noise")
+        )
+    )
+    wrote = np.repeat([reviews, OTHERS_REVIEWS], [size, others.slope.size])
+    table = bc.Reviews.from_table(past_reviews(rng, everyone, wrote))
+    return roster_rows(bc.fit(table, committee=people.names), people.names)
+
+
+# --- this year
+
+
+@dataclass(frozen=True, eq=False)
+class Year:
+    """This year's papers: pools, and scores by slot."""
+
+    pool: Array
+    score: Array
+
+
+def drawn_year(rng: np.random.Generator, people: People, papers: int) -> Year:
+    pool = np.array([np.sort(rng.choice(people.slope.size, POOL, replace=False)) for _ in range(papers)])
+    who = rng.permuted(pool, axis=1)[:, :PER_PAPER]
+    quality = rng.standard_normal((papers, 1))
+    noise = people.noise[who] * rng.standard_normal(who.shape)
+    return Year(pool, np.sort(people.slope[who] * quality + people.offset[who] + noise, axis=1))
+
+
+def cases(year: Year, rows: Array) -> list[PaperCase]:
+    return [
+        PaperCase(
+            paper=f"p{i}",
+            scores=tuple(year.score[i].tolist()),
+            candidates=tuple(f"r{place}" for place in range(POOL)),
+            inclusion=(PER_PAPER / POOL,) * POOL,
+            parameters=tuple(map(tuple, rows[pool].tolist())),
+            bar=BAR,
+        )
+        for i, pool in enumerate(year.pool)
+    ]
+
+
+def judged(pair: tuple[PaperCase, PaperCase], guarantees: tuple[Guarantee, ...]) -> list[list[float]]:
+    """For each guarantee of one paper: wrong decisions and success as claimed under the stated calibration,
+    then both under the true one; and last the raw decision's."""
+    stated, true = pair
+    found = []
+    for guarantee in guarantees:
+        policy = Policy(solve(stated, guarantee).accept)
+        claim, fact = audit(stated.belief, policy), audit(true.belief, policy)
+        numbers = (claim.conference_error, claim.success, fact.conference_error, fact.success)
+        found.append([float(number) for number in numbers])
+    right = float(true.belief.weight @ true.belief.favor)
+    raw = 1 - right if np.mean(true.scores) > BAR else right
+    alone = 1.0 - float(audit(true.belief, Policy(np.zeros(true.belief.weight.shape))).adversary_error)
+    return [*found, [raw, alone, raw, alone]]
+
+
+def compute(
+    population: Population, lengths: tuple[int, ...], people: int, papers: int, rounds: int, workers: int
+) -> dict[tuple[int, str], Array]:
+    """`[paper, guarantee (raw last), (claimed wrong, claimed success, wrong, success)]`, by length and
+    variant."""
+    found: dict[tuple[int, str], list[Array]] = {}
+    run = partial(judged, guarantees=tuple(GUARANTEES.values()))
+    for number in range(rounds):
+        rng = np.random.default_rng([2025, number])
+        crowd, others = drawn_people(rng, population, people), drawn_people(rng, population, OTHERS)
+        year = drawn_year(rng, crowd, papers)
+        true = cases(year, crowd.rows)
+        known = np.array(each(run, list(zip(true, true, strict=True)), workers=workers))
+        for length in lengths:
+            rows = fitted_rows(np.random.default_rng([number, length]), crowd, length, others)
+            certain = rows * np.array([1, 1, 1, 0, 0, 0, 0])
+            found.setdefault((length, "known"), []).append(known)
+            for name, stated in (("fitted", rows), ("uncertainty ignored", certain)):
+                pairs = list(zip(cases(year, stated), true, strict=True))
+                found.setdefault((length, name), []).append(np.array(each(run, pairs, workers=workers)))
+    return {key: np.concatenate(parts) for key, parts in found.items()}
+
+
+def percent(values: Array) -> str:
+    return f"{100 * values.mean():.1f}"
+
+
+def history_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[str]:
+    """Wrong decisions; the certificate's claim where it is another."""
+    lines = ["| | past reviews | calibration | " + " | ".join(GUARANTEES) + " |"]
+    lines.append("|---" * (3 + len(GUARANTEES)) + "|")
+    for regime, runs in found.items():
+        raw = next(iter(runs.values()))[:, -1, 2]
+        lines.append(f"| {regime} | | raw | " + " | ".join([f"{percent(raw)} %"] * len(GUARANTEES)) + " |")
+        for (length, variant), values in runs.items():
+            if variant == "known" and length != LENGTHS[0]:
+                continue
+            past = "" if variant == "known" else f"{length}"
+            cells = [
+                f"{percent(values[:, g, 2])} %"
+                + ("" if variant == "known" else f" ({percent(values[:, g, 0])})")
+                for g in range(len(GUARANTEES))
+            ]
+            lines.append(f"| {regime} | {past} | {variant} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def named_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[str]:
+    """Authors named: claimed, and against an adversary that knows the true calibration."""
+    lines = ["| | past reviews | adversary | scores alone | " + " | ".join(GUARANTEES) + " |"]
+    lines.append("|---" * (4 + len(GUARANTEES)) + "|")
+    for regime, runs in found.items():
+        for (length, variant), values in runs.items():
+            if variant != "fitted":
+                continue
+            for who, column in (("as the certificate states", 1), ("knows the true calibration", 3)):
+                scores = values[:, 0, column]  # public decisions reveal nothing beyond the scores
+                cells = [f"{percent(scores)} %"]
+                cells += [f"{percent(values[:, g, column])} %" for g in range(len(GUARANTEES))]
+                lines.append(f"| {regime} | {length} | {who} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def picture(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "blindcal"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, len(GUARANTEES), figsize=(12, 6), sharex=True, sharey="row")
+    for row, (regime, runs) in zip(axes, found.items(), strict=True):
+        for g, (axis, name) in enumerate(zip(row, GUARANTEES, strict=True)):
+            for variant, style in zip(VARIANTS, ("k--", "o-", "s:"), strict=True):
+                wrong = [100 * runs[length, variant][:, g, 2].mean() for length in LENGTHS]
+                axis.plot(range(len(LENGTHS)), wrong, style, label=variant)
+            axis.axhline(100 * next(iter(runs.values()))[:, -1, 2].mean(), color="0.6", lw=1, label="raw")
+            axis.set_title(f"{regime}: {name}", fontsize=9)
+            axis.set_xticks(range(len(LENGTHS)), [str(length) for length in LENGTHS])
+    for axis in axes[-1]:
+        axis.set_xlabel("past reviews of each reviewer")
+    for row in axes:
+        row[0].set_ylabel("wrong decisions (%)")
+    axes[0, -1].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(ROOT / "docs" / "figures" / "from_history.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=150)
+    parser.add_argument("--papers", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    found = {
+        name: compute(one, LENGTHS, options.people, options.papers, options.rounds, options.workers)
+        for name, one in REGIMES.items()
+    }
+    tables = {"from history": history_table(found), "named from history": named_table(found)}
+    for lines in tables.values():
+        print("\n".join(lines), end="\n\n")
+    picture(found)
+    command = (
+        f"python studies/from_history.py --people {options.people} --papers {options.papers} "
+        f"--rounds {options.rounds}"
+    )
+    keep("from_history", command, {"docs/fitting.md": tables}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""What noisy sums of another conference are worth: error of offsets and wrong decisions, by privacy loss.
+
+    python studies/shared_sums.py [--people 200] [--papers 120] [--rounds 2] [--workers N]
+
+Another conference, at which everybody wrote h reviews, three a paper, shares sums with a limit epsilon for
+each review. Our own past has 100 other people with six reviews each and says what reviewers are like; of this
+year's committee it knows nothing. `fit` takes both. Beside it: without the sums, and with the other
+conference's reviews themselves. Offsets are those of the prototype (standard deviation .7, slopes lognormal).
+The noise is drawn from a seed here. Writes docs/numbers/shared_sums.json and tables of docs/sharing.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import numpy as np
+
+import blindcal as bc
+from blindcal.checks import Array, Integers
+from blindcal.fitting.pasts import pasts_of
+from blindcal.fitting.points import points_of, sums_of, upright_scores
+from blindcal.fitting.shared import Shared
+from blindcal.sharing.limits import Limit, unlearned
+from blindcal.simulations.drawing import Population, prototype_population
+from blindcal.workers import cores, each
+from from_history import (
+    GUARANTEES,
+    OTHERS,
+    OTHERS_REVIEWS,
+    People,
+    cases,
+    drawn_people,
+    drawn_year,
+    judged,
+    past_reviews,
+    roster_rows,
+)
+from stated import keep
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+LENGTHS = (5, 10, 30)
+_INTERVAL = 1.6448536269514722  # 90 %
+_NAMES = ("public", "steady and epsilon 2", "full calibration")
+
+
+def seeded(sums: Integers, limit: Limit, rng: np.random.Generator) -> Integers:
+    """Discrete Laplace noise as a difference of geometric numbers, or rounded Gaussian noise."""
+    if limit.pure:
+        stop = -np.expm1(-1.0 / limit.scale)
+        return sums + rng.geometric(stop, sums.shape) - rng.geometric(stop, sums.shape)
+    return sums + np.rint(limit.scale * rng.standard_normal(sums.shape)).astype(np.int64)
+
+
+def shared_by(reviews: bc.Reviews, names: list[str], limit: Limit, rng: np.random.Generator) -> Shared:
+    past = pasts_of({"elsewhere": reviews})[0]
+    points = points_of(upright_scores(past))
+    above, below = seeded(sums_of(points, past, names), limit, rng)
+    return Shared(
+        "elsewhere", tuple(names), above, below, points.mean, points.gain, points.variance, limit.variance
+    )
+
+
+def one_conference(rng: np.random.Generator, people: People, reviews: int) -> bc.Reviews:
+    """All reviews of one conference at which each of these people wrote so many."""
+    table = past_reviews(rng, people, np.full(people.slope.size, reviews), conferences=1)
+    return bc.Reviews.from_table({name: table[name] for name in ("paper", "reviewer", "score")})
+
+
+def renamed(people: People, table: dict[str, list[object]]) -> bc.Reviews:
+    return bc.Reviews.from_table({**table, "reviewer": [f"o{name}" for name in table["reviewer"]]})
+
+
+def rosters(rng: np.random.Generator, people: People, others: People, length: int) -> dict[str, Array]:
+    """The committee's rows without sums, with sums at each epsilon, with the reviews themselves."""
+    theirs = one_conference(rng, people, length)
+    own = renamed(others, past_reviews(rng, others, np.full(OTHERS, OTHERS_REVIEWS), conferences=2))
+    tables: dict[str, dict[str, bc.Reviews | Shared]] = {"nothing shared": {"own": own}}
+    for epsilon in EPSILONS:
+        shared = shared_by(theirs, people.names, Limit(epsilon=epsilon), rng)
+        tables[f"epsilon {epsilon:g}"] = {"elsewhere": shared, "own": own}
+    tables["zCDP 0.5"] = {"elsewhere": shared_by(theirs, people.names, Limit(zcdp=0.5), rng), "own": own}
+    tables["the reviews themselves"] = {"elsewhere": theirs, "own": own}
+    return {
+        name: roster_rows(bc.fit(given, committee=people.names), people.names)
+        for name, given in tables.items()
+    }
+
+
+def compute(
+    population: Population, length: int, people: int, papers: int, rounds: int, workers: int
+) -> dict[str, tuple[Array, Array]]:
+    """By what is shared: `[round, (share of the variance of offsets left, coverage)]`, `[paper, ...]`."""
+    found: dict[str, tuple[list[Array], list[Array]]] = {}
+    run = partial(judged, guarantees=tuple(GUARANTEES[name] for name in _NAMES))
+    for number in range(rounds):
+        rng = np.random.default_rng([7, length, number])
+        crowd, others = drawn_people(rng, population, people), drawn_people(rng, population, OTHERS)
+        year = drawn_year(np.random.default_rng([8, number]), crowd, papers)
+        true = cases(year, crowd.rows)
+        for name, rows in rosters(rng, crowd, others, length).items():
+            error = rows[:, 1] - crowd.offset
+            inside = np.abs(error) < _INTERVAL * rows[:, 4]
+            left = (error**2).mean() / crowd.offset.var()
+            pairs = list(zip(cases(year, rows), true, strict=True)) if papers else []
+            played = np.array(each(run, pairs, workers=workers))
+            numbers, wrong = found.setdefault(name, ([], []))
+            numbers.append(np.array([left, inside.mean()]))
+            wrong.append(played)
+    return {name: (np.array(a), np.concatenate(b)) for name, (a, b) in found.items()}
+
+
+def table(found: dict[int, dict[str, tuple[Array, Array]]]) -> list[str]:
+    heads = [f"wrong, {name}" for name in _NAMES]
+    lines = [
+        "| reviews each | shared | offset variance left | 90 % intervals cover | " + " | ".join(heads) + " |"
+    ]
+    lines.append("|---" * (4 + len(heads)) + "|")
+    for length, runs in found.items():
+        for name, (numbers, wrong) in runs.items():
+            left, cover = 100 * numbers.mean(axis=0)
+            cells = [f"{100 * wrong[:, g, 2].mean():.1f} %" for g in range(len(_NAMES))]
+            lines.append(f"| {length} | {name} | {left:.0f} % | {cover:.0f} % | " + " | ".join(cells) + " |")
+    return lines
+
+
+def bound_table() -> list[str]:
+    """What no method can do, for the offsets of reviewers as at NIPS 2014: .44 among differences of .99."""
+    lines = ["| reviews each | " + " | ".join(f"epsilon {e:g}" for e in (0.1, 0.25, *EPSILONS)) + " |"]
+    lines.append("|---" * 8 + "|")
+    for length in (1, 5, 10, 30):
+        cells = [f"{100 * unlearned(e, length, 0.44, 0.99):.0f} %" for e in (0.1, 0.25, *EPSILONS)]
+        lines.append(f"| {length} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--papers", type=int, default=120)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    found = {
+        length: compute(
+            prototype_population(), length, options.people, options.papers, options.rounds, options.workers
+        )
+        for length in LENGTHS
+    }
+    tables = {"shared sums": table(found), "nobody learns": bound_table()}
+    for lines in tables.values():
+        print("\n".join(lines), end="\n\n")
+    command = (
+        f"python studies/shared_sums.py --people {options.people} --papers {options.papers} "
+        f"--rounds {options.rounds}"
+    )
+    keep("shared_sums", command, {"docs/sharing.md": tables}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The picture of a fit: drawn, the same each time, readable by its owner only, naming nobody."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+
+import blindcal.fitting.estimates as estimates
+from blindcal.cli import pictures
+from blindcal.errors import InputError
+from commands import call
+from small_pasts import tiny_reviews
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_MOST", "_LEAST"):
+        monkeypatch.setattr(estimates, name, 60)
+    monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    tiny_reviews().write("past.csv")
+
+
+def test_the_picture_of_a_fit() -> None:
+    for name in ("a", "b"):
+        code, _, err = call("fit", "past.csv", "--out", f"{name}.csv", "--picture", f"{name}.svg")
+        assert code == 0, err
+    drawn = Path("a.svg").read_text()
+    assert drawn == Path("b.svg").read_text()
+    assert os.stat("a.svg").st_mode & 0o777 == 0o600
+    assert not any(name in drawn for name in ("ann", "bob", "cyd", "dan"))
+    assert call("fit", "past.csv", "--out", "c.csv", "--picture", "c.png")[0] == 0
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_conference_has_nothing_to_foretell(tmp_path: Path) -> None:
+    tiny_reviews().only("A").write("one.csv")
+    assert call("fit", "one.csv", "--out", "a.csv", "--picture", "a.svg")[0] == 0
+
+
+def test_nothing_is_fitted_where_the_picture_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = call("fit", "past.csv", "--out", "a.csv", "--picture", "a.gif")
+    assert code == 2
+    assert "--picture must end in .svg, .png, .pdf" in err
+    Path("mine.svg").write_text("mine")
+    code, _, err = call("fit", "past.csv", "--out", "a.csv", "--picture", "mine.svg")
+    assert code == 3
+    assert "never overwritten" in err
+
+    def missing(name: str) -> ModuleType:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(InputError, match=r"pip install 'blindcal\[figures\]'"):
+        pictures.check_picture(Path("a.svg"))
+    assert not Path("a.csv").exists()

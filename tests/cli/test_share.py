@@ -1,0 +1,69 @@
+"""`blindcal share`, and `fit` with what it wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("opendp")
+
+import blindcal.fitting.estimates as estimates
+from commands import call
+
+pytestmark = pytest.mark.edge
+
+PAST = "paper,reviewer,score\n1,ann,7\n1,bob,4\n2,ann,6\n2,cyd,5\n3,bob,8\n3,cyd,3\n"
+OWN = "paper,reviewer,score\n1,dan,7\n1,bob,4\n2,dan,6\n2,eve,5\n3,bob,8\n3,eve,3\n"
+SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "--out", "s.csv")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_MOST", "_LEAST"):
+        monkeypatch.setattr(estimates, name, 60)
+    monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    Path("past.csv").write_text(PAST)
+    Path("own.csv").write_text(OWN)
+    Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
+    assert call("key", "key.bin")[0] == 0
+
+
+def test_sums_are_shared_and_fitted() -> None:
+    code, out, err = call(*SHARE, "--epsilon", "4")
+    assert code == 0, err
+    assert "a row for 3 people; new noise was drawn" in out
+    assert "privacy loss of one review: epsilon 4" in out
+    assert "public: s.csv, s.csv.share.json" in out
+    assert "for you alone: 2 reviews by people who are not on the list" in err
+    lines = Path("s.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["reviewer", "ann", "bob", "dan"]
+    assert os.stat("key.bin.shared").st_mode & 0o777 == 0o700
+    code, out, err = call("fit", "own.csv", "s.csv", "--committee", "people.csv", "--out", "r.csv")
+    assert code == 0, err
+    assert "with what 1 other conference shared" in out
+    assert len(Path("r.csv").read_text().splitlines()) == 5
+    assert json.loads(Path("r.csv.fit.json").read_text())["shared"] == ["past"]
+
+
+def test_a_further_release_is_refused_without_a_reason() -> None:
+    assert call(*SHARE, "--epsilon", "4")[0] == 0
+    other = (*SHARE[:-1], "t.csv", "--zcdp", "0.5")
+    code, _, err = call(*other)
+    assert code == 3
+    assert "give a --reason" in err
+    code, out, err = call(*other, "--reason", "another list", "--json")
+    assert code == 0, err
+    assert json.loads(out)["statement"]["total"] == {"epsilon": None, "zcdp": 8.5}
+
+
+@pytest.mark.parametrize("how", [(), ("--epsilon", "1", "--zcdp", "1"), ("--epsilon", "0")])
+def test_one_limit_must_be_given(how: tuple[str, ...]) -> None:
+    code, _, err = call(*SHARE, *how)
+    assert code == 2
+    assert "--epsilon or --zcdp" in err
+    assert not Path("s.csv").exists()
