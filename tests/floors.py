@@ -6,6 +6,7 @@ FLOORS = [
     "cells",
     "checks",
     "workers",
+    "highs",
     "files",
     "reviews",
     "orientations",

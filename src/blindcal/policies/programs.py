@@ -18,7 +18,7 @@ from scipy import sparse
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.highs import passed, run
+from blindcal.highs import passed, run
 from blindcal.policies.orbits import Orbits
 
 _OPTIONS = {"presolve": "off", "solver": "choose"}
