@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignments.pools import copied, log_odds, log_prior, seats
+from blindcal.assignments.pools import copied, log_odds, seats
 from blindcal.beliefs.sums import Nodes
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -65,6 +65,7 @@ class Weighed(Protocol):
     def outsider(self) -> int | None: ...
     @property
     def reviewers(self) -> Reviewer: ...
+    def log_prior(self, rows: Integers) -> Array: ...
 
 
 def normalized(log_weight: Array) -> Array:
@@ -76,7 +77,7 @@ def normalized(log_weight: Array) -> Array:
 
 def posteriors(case: Weighed, rows: Integers) -> tuple[Array, Array, Array]:
     """For these tuples: log weight (up to a constant), favor, and the median of quality."""
-    reviewers, prior = case.reviewers, log_prior(case.inclusion, rows, case.outsider)
+    reviewers, prior = case.reviewers, case.log_prior(rows)
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if isinstance(reviewers, Affine) and reviewers.covariance is None:

@@ -8,6 +8,7 @@ import typer
 
 from blindcal import __version__
 from blindcal.cli.assess import assess
+from blindcal.cli.assign import assign
 from blindcal.cli.average import average
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
@@ -19,6 +20,7 @@ from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
+from blindcal.cli.pools import pools
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
 
@@ -57,6 +59,8 @@ def blindcal(
 # One line a command, in the order of the help: app.command("name", cls=Once)(module.function).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
 app.command("import", cls=Once)(import_)
+app.command("assign", cls=Once)(assign)
+app.command("pools", cls=Once)(pools)
 app.command("check", cls=Once)(check)
 app.command("pair", cls=Once)(pair)
 app.command("average", cls=Once)(average)

@@ -18,7 +18,13 @@ def public_facts(case: PaperCase) -> dict[str, Any]:
         [name, chance, *parameters]
         for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
     ]
-    return {"scores": list(case.scores), "grid": None if case.grid is None else list(case.grid), "pool": pool}
+    facts = {
+        "scores": list(case.scores),
+        "grid": None if case.grid is None else list(case.grid),
+        "pool": pool,
+    }
+    # Coins of papers without sampled assignments are what they were before there were any.
+    return facts if case.sets is None else {**facts, "sets": [[list(who), n] for who, n in case.sets]}
 
 
 def coin_facts(

@@ -97,7 +97,7 @@ class Past:
 
 def recorded_case(paper: PaperRecord, bar: float) -> PaperCase:
     """The public case of a paper as it was recorded."""
-    pool, grid = paper.public["pool"], paper.public["grid"]
+    pool, grid, sets = paper.public["pool"], paper.public["grid"], paper.public.get("sets")
     return PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
@@ -106,6 +106,7 @@ def recorded_case(paper: PaperRecord, bar: float) -> PaperCase:
         parameters=tuple(tuple(row[2:]) for row in pool),
         bar=bar,
         grid=None if grid is None else tuple(grid),
+        sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
     )
 
 
