@@ -1,11 +1,12 @@
 """Chances in units of n draws -> n assignments that have exactly those chances together.
 
-The units of all pairs are split in two halves again and again, until each part is one assignment. A pair with
-an even number of units gives half of them to either side. Those with one unit over are paired up, first at
-their papers and then at their reviewers, both at random; partners go to different sides. That closes rings of
-pairs, which alternate between papers and reviewers and so have even length: one coin for each ring says which
-of its pairs go left. At every split each paper has half of its reviews on either side, and nobody has more
-than half of a full load, so that every part meets all loads in the end.
+The units of all pairs are split in two halves again and again, until each part is one assignment. Most units
+of a pair go half to either side. One to three of them, as many as leave an even number, are loose: loose
+units are paired up, first at their papers and then at their reviewers, both at random, and partners go to
+different sides. That closes rings of units, which alternate between papers and reviewers and so have even
+length: one coin for each ring says which of its units go left. At every split each paper has half of its
+reviews on either side, and nobody has more than half of a full load, so that every part meets all loads in
+the end.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _Parts:
     reviewer: Integers
     units: Integers
 
-    def __getitem__(self, which: NDArray[np.bool_]) -> _Parts:
+    def __getitem__(self, which: NDArray[np.bool_] | Integers) -> _Parts:
         return _Parts(self.part[which], self.paper[which], self.reviewer[which], self.units[which])
 
 
@@ -57,9 +58,12 @@ def halved(chances: Marginals, seed: bytes) -> Integers:
 
 def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
     """Every part as two, its left and its right half."""
-    odd = parts.units % 2 == 1
-    left = parts.units // 2
-    left[odd] += _sides(parts[odd], seed, size)
+    loose = parts.units % 2
+    # Two more where there are two more and neither side could get more units than it has draws.
+    loose += 2 * ((parts.units >= loose + 2) & (parts.units + loose + 2 <= size))
+    pair = np.arange(loose.size).repeat(loose)
+    left = (parts.units - loose) // 2
+    left += np.bincount(pair, _sides(parts[pair], seed, size), loose.size).astype(np.int64)
     both = _Parts(
         np.concatenate([2 * parts.part, 2 * parts.part + 1]),
         np.tile(parts.paper, 2),
@@ -69,15 +73,15 @@ def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
     return both[both.units > 0]
 
 
-def _sides(odd: _Parts, seed: bytes, size: int) -> Integers:
-    """1 where a pair's last unit goes left, 0 where it goes right."""
-    count = odd.paper.size
+def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
+    """1 where a loose unit goes left, 0 where it goes right."""
+    count = loose.paper.size
     random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
-    at_paper = _partners(odd.part, odd.paper, random[0])
-    at_reviewer = _partners(odd.part, odd.reviewer, random[1])
+    at_paper = _partners(loose.part, loose.paper, random[0])
+    at_reviewer = _partners(loose.part, loose.reviewer, random[1])
     alone = np.flatnonzero(at_reviewer < 0)
-    at_reviewer[alone] = alone[_partners(odd.part[alone], np.zeros_like(alone), random[2, alone])]
-    # Two steps around a ring lead from a pair to one that goes the same way.
+    at_reviewer[alone] = alone[_partners(loose.part[alone], np.zeros_like(alone), random[2, alone])]
+    # Two steps around a ring lead from a unit to one that goes the same way.
     steps = sparse.coo_array(
         (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
     )

@@ -179,10 +179,7 @@ def _repeated(table: Table) -> list[Problem]:
 
 def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tuple[str, str]]:
     """The conflicts `(paper, reviewer)` of a table `paper,conflict`, which must name known ones."""
-    columns = [
-        Column("paper", "id", secret=True),
-        Column("conflict", "id", synonyms=("reviewer",), secret=True),
-    ]
+    columns = [Column("paper", "id", secret=True), Column("conflict", "id", secret=True)]
     table = read_table(path, columns)
     papers, people = set(known.papers), set(known.reviewers)
     pairs = list(zip(table.text("paper"), table.text("conflict"), strict=True))
