@@ -77,10 +77,10 @@ def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
     """1 where a loose unit goes left, 0 where it goes right."""
     count = loose.paper.size
     random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
-    at_paper = _partners(loose.part, loose.paper, random[0])
-    at_reviewer = _partners(loose.part, loose.reviewer, random[1])
+    at_paper = _partners(_groups(loose.part, loose.paper), random[0])
+    at_reviewer = _partners(_groups(loose.part, loose.reviewer), random[1])
     alone = np.flatnonzero(at_reviewer < 0)
-    at_reviewer[alone] = alone[_partners(loose.part[alone], np.zeros_like(alone), random[2, alone])]
+    at_reviewer[alone] = alone[_partners(loose.part[alone], random[2, alone])]
     # Two steps around a ring lead from a unit to one that goes the same way.
     steps = sparse.coo_array(
         (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
@@ -92,15 +92,23 @@ def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
     return sides
 
 
-def _partners(part: Integers, at: Integers, random: _Bits) -> Integers:
-    """A random partner for each among those of the same part and place; -1 for the last of an odd number.
+def _groups(part: Integers, at: Integers) -> Integers:
+    """A number for each part and place in it."""
+    return part * (1 + int(at.max(initial=0))) + at
 
-    >>> _partners(np.zeros(3, int), np.array([7, 5, 7]), np.arange(3, dtype=np.uint64)).tolist()
+
+def _partners(group: Integers, random: _Bits) -> Integers:
+    """A random partner for each within its group; -1 for the last of an odd number.
+
+    >>> _partners(np.array([7, 5, 7]), np.zeros(3, dtype=np.uint64)).tolist()
     [2, -1, 0]
     """
-    order = np.lexsort((random, at, part))
+    # One number to sort by: the group, then random bits.
+    bits = np.uint64(int(group.max(initial=0)).bit_length())
+    key = (group.astype(np.uint64) << (np.uint64(64) - bits)) if bits else np.zeros_like(random)
+    order = np.argsort(key | (random >> bits))
     new = np.ones(order.size, dtype=bool)
-    new[1:] = (np.diff(part[order]) != 0) | (np.diff(at[order]) != 0)
+    new[1:] = np.diff(group[order]) != 0
     place = np.arange(order.size)
     rank = place - np.maximum.accumulate(np.where(new, place, 0))
     first = np.flatnonzero((rank % 2 == 0) & ~np.append(new[1:], True))
