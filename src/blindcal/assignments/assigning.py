@@ -74,7 +74,8 @@ class Assigned:
                 raise RefusedError(
                     f"{target / name} exists already, is not this assignment, and is never overwritten"
                 )
-        for name in files.keys() - there:
+        # The assignment comes last: it is never there without its prior.
+        for name in [name for name in files if name not in there]:
             write_bytes(target / name, files[name], confidential=name != POOLS)
 
     def _files(self) -> dict[str, bytes]:
