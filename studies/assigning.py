@@ -16,18 +16,21 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import binom
+from scipy.stats import binom, multivariate_normal
 
 from blindcal.assignments.assigning import Assigned, assign
 from blindcal.assignments.halvings import _halves, _Parts
 from blindcal.assignments.marginals import Marginals, marginals
 from blindcal.assignments.similarities import Similarity
-from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.cases import PaperCase, secret_of
+from blindcal.beliefs.conferences import Conference
 from blindcal.checks import Array
+from blindcal.plans.papers import plan_conference
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.simulations.drawing import prototype_population
@@ -49,6 +52,7 @@ FINE = 1024
 DRAWS = 64
 MORE_DRAWS = (16, 64, 256)
 ALARM = 1e-6
+ROUNDING = 1e-9
 
 
 def similarity_of(folder: Path) -> Similarity:
@@ -239,6 +243,39 @@ def _one(chances: Marginals, seed: bytes) -> Array:
     return parts.reviewer[order].reshape(-1, chances.per_paper)
 
 
+def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
+    """Whoever lists all draws names as many authors as is certified, and no more."""
+    assigned = assign(
+        similarity,
+        per_paper=PER_PAPER,
+        per_reviewer=PER_REVIEWER,
+        cap=0.5,
+        spread=0.05,
+        draws=DRAWS,
+        seed=bytes(32),
+    )
+    cases = cases_of(assigned, papers, seed=1)
+    certified, listed = (np.array(part) for part in zip(*each(_listed, cases, workers=workers), strict=True))
+    if np.abs(certified - listed).max() > ROUNDING:
+        raise SystemExit("somebody who lists all draws does better than certified")
+    return [f"for {len(cases)} papers under the default guarantee, someone who lists all draws"]
+
+
+def _listed(case: PaperCase) -> tuple[float, float]:
+    """Authors named: as certified, and by going through all draws with densities that are not the code's."""
+    planned = plan_conference(Conference((case,), BAR, None, (1.0,)), GUARANTEES[0])[0][0]
+    mass = np.zeros((2, PER_PAPER, len(case.candidates)))
+    for people, times in case.sets or ():
+        for order in permutations(people):
+            slope, offset, noise = np.array([case.parameters[j][:3] for j in order]).T
+            density = multivariate_normal(offset, np.outer(slope, slope) + np.diag(noise**2)).pdf(case.scores)
+            accept = planned.policy.accept[secret_of(case, [case.candidates[j] for j in order])]
+            mass[0, range(PER_PAPER), order] += times * density * accept
+            mass[1, range(PER_PAPER), order] += times * density * (1 - accept)
+    named = mass.max(axis=2).sum() / mass[:, 0].sum()
+    return float(planned.claim.success), float(named)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
@@ -251,6 +288,7 @@ def main() -> None:
         return
     similarity = similarity_of(options.data)
     said = frequencies(similarity, options.samples, options.workers)
+    said += adversary(similarity, options.papers, options.workers)
     print("\n".join(said), flush=True)
     tables = {
         "caps": cap_table(similarity, options.papers, options.workers),
