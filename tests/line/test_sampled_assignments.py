@@ -125,6 +125,33 @@ def test_the_true_reviewers_are_one_of_the_sets_each_draw_as_likely() -> None:
     assert abs(right - stated) < 5 * np.sqrt(stated)
 
 
+def test_linked_draws_would_give_everything_away_to_whoever_sees_all_scores() -> None:
+    """Why `assignments.csv` numbers the draws of each paper by itself."""
+    rng = np.random.default_rng(7)
+    similarity = random_similarity(rng, 40, 30, conflicts=0.0)
+    assigned = assign(similarity, per_paper=2, per_reviewer=4, cap=0.5, draws=16, seed=seed_of(1))
+    people = parameters(rng, similarity.reviewers)
+    reviews = reviewed(rng, assigned.reviewers, people)
+    score = {
+        (reviews.papers[p], reviews.reviewers[r]): s
+        for p, r, s in zip(reviews.paper, reviews.reviewer, reviews.score, strict=True)
+    }
+    log_chance = np.zeros(16)
+    for index, paper in enumerate(similarity.papers):
+        seen = [score[paper, name] for name in assigned.reviewers[paper]]
+        for draw in range(16):
+            rows = np.array([people[similarity.reviewers[j]][:3] for j in assigned.drawn[draw, index]])
+            ways = [_density(rows[list(order)], seen) for order in permutations(range(2))]
+            log_chance[draw] += log(sum(ways))
+    posterior = np.exp(log_chance - log_chance.max())
+    assert posterior[assigned.chosen] / posterior.sum() > 0.99
+
+
+def _density(rows: np.ndarray, scores: list[float]) -> float:
+    slope, offset, noise = rows.T
+    return float(multivariate_normal(offset, np.outer(slope, slope) + np.diag(noise**2)).pdf(scores))
+
+
 def planned_alone(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
     return plan_conference(Conference((case,), case.bar, None, (1.0,)), guarantee)[0][0]
 
