@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from assignments.test_halvings import seed_of
-from assignments.test_marginals import random_similarity
 from blindcal.assignments.assigning import Assigned, assign
 from blindcal.assignments.pools import read_draws, read_pools
 from blindcal.errors import InputError, RefusedError
+from drawn_bids import random_similarity, seed_of
 from sizes import count
 
 ASKED = {"per_paper": 2, "per_reviewer": 4, "cap": 0.5, "draws": 16}

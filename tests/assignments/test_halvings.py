@@ -11,16 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from assignments.test_marginals import random_similarity
 from blindcal.assignments.halvings import halved
 from blindcal.assignments.marginals import Marginals, marginals
 from blindcal.assignments.similarities import Similarity
 from blindcal.errors import InputError
+from drawn_bids import random_similarity, seed_of
 from sizes import count
-
-
-def seed_of(number: int) -> bytes:
-    return number.to_bytes(32, "big")
 
 
 def check(drawn: np.ndarray, found: Marginals, papers: int, reviewers: int, per_reviewer: int) -> None:

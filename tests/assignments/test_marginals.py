@@ -12,19 +12,8 @@ import blindcal.assignments.marginals as module
 from blindcal.assignments.marginals import Marginals, marginals
 from blindcal.assignments.similarities import Similarity
 from blindcal.errors import InputError
+from drawn_bids import random_similarity
 from sizes import count
-
-
-def random_similarity(
-    rng: np.random.Generator, papers: int, reviewers: int, *, conflicts: float = 0.1, levels: int = 0
-) -> Similarity:
-    """Many pairs without a similarity; with `levels`, many that are equally good."""
-    value = rng.random((papers, reviewers)) * (rng.random((papers, reviewers)) < 0.6)
-    if levels:
-        value = np.ceil(levels * value) / levels
-    barred = rng.random((papers, reviewers)) < conflicts
-    names = [f"p{i}" for i in range(10, 10 + papers)], [f"r{j}" for j in range(10, 10 + reviewers)]
-    return Similarity.dense(*names, value, barred)
 
 
 def best_reward(

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from assignments.test_halvings import seed_of
-from assignments.test_marginals import random_similarity
 from blindcal.assignments.assigning import assign
 from blindcal.assignments.pools import SampledPool, inclusion
 from blindcal.beliefs.cases import PaperCase, secret_of
@@ -23,6 +21,7 @@ from blindcal.errors import InputError
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.policies.guarantees import Guarantee
 from blindcal.reviews import Reviews
+from drawn_bids import random_similarity, seed_of
 from sizes import count
 
 GUARANTEES = (
