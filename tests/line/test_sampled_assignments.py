@@ -187,6 +187,29 @@ def test_tuples_are_the_orders_of_the_sets_and_reviewers_who_look_alike_are_told
     assert alike.log_evidence == pytest.approx(log(2) + replace(alike, sets=(((0, 1), 1),)).log_evidence)
 
 
+@pytest.mark.parametrize("grid", [None, (-2.0, -1.0, 0.0, 1.0, 2.0)])
+@pytest.mark.parametrize("error", [0.0, 0.3])
+def test_sets_change_the_prior_and_nothing_else(grid: tuple[float, ...] | None, error: float) -> None:
+    """Rounded scores and uncertain reviewers too: weights are those of all tuples with another prior."""
+    rng = np.random.default_rng(11)
+    rows = tuple(
+        (float(a), float(b), 0.5, error, error, 0.0, 0.0)
+        for a, b in zip(np.exp(rng.normal(0, 0.4, 5)), rng.normal(0, 0.8, 5), strict=True)
+    )
+    chances = inclusion([0.9, 0.7, 0.5, 0.5, 0.4], 3)
+    every = PaperCase("p", (-1.0, 0.0, 1.0), tuple("abcde"), chances, rows, 0.3, grid)
+    case = replace(every, sets=(((0, 1, 2), 3), ((0, 2, 4), 1), ((1, 3, 4), 2)))
+    times = np.array([dict(case.sets or ()).get(tuple(sorted(row)), 0) for row in every.tuples.tolist()])
+    expected = every.belief.weight / np.exp(every.log_prior(every.tuples)) * times
+    listed = times > 0
+    assert (every.tuples[listed] == case.tuples).all()
+    np.testing.assert_allclose(case.belief.weight, (expected / expected.sum())[listed], rtol=1e-9)
+    np.testing.assert_allclose(case.belief.favor, every.belief.favor[listed], rtol=1e-9)
+    median, weight = case.medians
+    np.testing.assert_allclose(weight, case.belief.weight)
+    assert median.shape == weight.shape
+
+
 def small(sets: Mapping[tuple[str, ...], int], wrote: tuple[str, ...]) -> Conference:
     people = parameters(np.random.default_rng(1), ("a", "b", "c", "d"))
     reviews = reviewed(np.random.default_rng(2), {"p": wrote}, people)
