@@ -116,6 +116,8 @@ def _checked(
         )
     # A cap written as 0.3 times 10 draws is 3 units, whatever the last digit of the product.
     most = floor(cap * draws + 1e-9)
+    if most == 0:
+        raise InputError(f"`cap` must be at least one of the {draws} `draws`, found {cap:g}")
     eligible = reviewers - similarity.barred.sum(axis=1)
     short = np.flatnonzero(eligible * most < per_paper * draws)
     if short.size:
@@ -128,7 +130,7 @@ def _too_few(
 ) -> str:
     named = ", ".join(repr(similarity.papers[i]) for i in short[:3])
     more = f" and {short.size - 3} more" if short.size > 3 else ""
-    least = "any number of" if kept == 0.0 else f"{ceil(per_paper / kept - 1e-9)}"
+    least = ceil(per_paper / kept - 1e-9)
     return (
         f"{per_paper} reviewers per paper with a `cap` of {cap:g} (in draws {kept:g}) need {least} "
         f"reviewers without a conflict, found {int(eligible[short].min())} for paper {named}{more}: raise "
