@@ -43,7 +43,9 @@ TESTS = {
     "lumps": "lumps crowds programs sharing papers",
     "pairs": "pairs",
     "papers": "papers amendments releases comparisons attacks crowds menus",
-    "pools": "pools conferences outsiders crowds cli/decide",
+    "assignments/pools": "assignments/pools conferences outsiders crowds sampled_assignments cli/decide",
+    "halvings": "halvings assigning",
+    "marginals": "marginals",
     "records": "records seals attacks comparisons histories cli/decide",
     "drafts": "drafts histories attacks comparisons releases planted_bugs cli/decide",
     "releases": "histories attacks comparisons cli/decide",
@@ -171,7 +173,7 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
 
 
 def source_of(folder: Path, module: str) -> Path:
-    """The file of a module, whichever floor it is on."""
+    """The file of a module, whichever floor it is on; its name may say the floor."""
     (found,) = (folder / "blindcal").rglob(f"{module}.py")
     return found
 

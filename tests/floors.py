@@ -7,6 +7,7 @@ FLOORS = [
     "checks",
     "workers",
     "clusters",
+    "highs",
     "files",
     "reviews",
     "orientations",

@@ -6,6 +6,9 @@ proportional to the product of its members' odds, and every order of writing the
 likely. Plain products of the chances are not it: (1, .5, .5) with two reviews would give (.8, .6, .6), and
 the certificate would be too good.
 
+Where the assignment was drawn by a sampler that is known, its own distribution is the prior: `SampledPool`
+has the sets of reviewers that a paper got in each of its draws.
+
 `*` is anyone not listed by name, and may have written several of the reviews. It counts as one more
 candidate for each review, all of them alike; its number is how many reviews they are expected to have
 written together.
@@ -14,9 +17,12 @@ written together.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from math import comb, perm
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations, permutations
+from math import comb, gcd, lcm, perm
 
 import numpy as np
 
@@ -33,10 +39,73 @@ EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their chances, before scaling."""
 
+Sets = tuple[tuple[tuple[int, ...], int], ...]
+"""Sets of candidates by index, ascending, and in how many draws each stands."""
+
 _KINDS = ("draw", "reviewer", "conflict")
 _PATIENCE = 20
 _MET = 1e-14
 _CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPool(Mapping[str, float]):
+    """Who reviewed a paper together in sampled assignments, in how many draws: one of them, each as likely,
+    is the true one. As a mapping, the share of draws that has each candidate.
+
+    The shares alone do not say who may have reviewed with whom: teams {a, b} and {c, d} have the same ones
+    as any two of the four.
+
+    >>> pool = SampledPool({("a", "b"): 1, ("c", "d"): 1})
+    >>> dict(pool)
+    {'a': 0.5, 'b': 0.5, 'c': 0.5, 'd': 0.5}
+    """
+
+    sets: Mapping[tuple[str, ...], int]
+
+    @cached_property
+    def _chances(self) -> dict[str, float]:
+        draws, number = sum(self.sets.values()), Counter[str]()
+        for people, times in self.sets.items():
+            number.update(dict.fromkeys(people, times))
+        return {name: number[name] / draws for name in sorted(number)}
+
+    def __getitem__(self, name: str) -> float:
+        return self._chances[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._chances)
+
+    def __len__(self) -> int:
+        return len(self._chances)
+
+    @property
+    def least(self) -> int:
+        """How many reviewers the paper has in every draw at least."""
+        return min(map(len, self.sets))
+
+    def of(self, reviews: int) -> SampledPool:
+        """Who may have written this many reviews: of those drawn, each group of that size is as likely.
+
+        >>> SampledPool({("a", "b"): 1, ("a", "c"): 1}).of(1).sets
+        Counter({('a',): 2, ('b',): 1, ('c',): 1})
+        """
+        ways = {len(people): comb(len(people), reviews) for people in self.sets}
+        even, found = lcm(*ways.values()), Counter[tuple[str, ...]]()
+        for people, times in self.sets.items():
+            for group in combinations(people, reviews):
+                found[group] += times * (even // ways[len(people)])
+        return SampledPool(found)
+
+    def by_place(self, names: Sequence[str]) -> Sets:
+        """The sets by the candidates' places among `names`, sorted, with counts in lowest terms."""
+        place, least = {name: index for index, name in enumerate(names)}, gcd(*self.sets.values())
+        return tuple(
+            sorted(
+                (tuple(sorted(place[name] for name in people)), times // least)
+                for people, times in self.sets.items()
+            )
+        )
 
 
 def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
@@ -65,19 +134,32 @@ def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     return pools
 
 
-def read_draws(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Pools from sampled assignments `draw,paper,reviewer`: the share of draws that has each candidate."""
+def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
+    """Sampled assignments `draw,paper,reviewer`: for each paper, who reviewed it together, and how often."""
     columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
     table = read_table(path, columns)
-    draws = len(set(table.text("draw")))
-    seen = set(zip(table.text("draw"), table.text("paper"), table.text("reviewer"), strict=True))
-    if len(seen) < len(table):
-        raise InputError(f"{table.file}: a reviewer must not stand twice on one paper of one draw")
-    pools: dict[str, dict[str, float]] = {}
-    for _, paper, reviewer in sorted(seen):
-        pool = pools.setdefault(paper, {})
-        pool[reviewer] = pool.get(reviewer, 0.0) + 1.0 / draws
-    return pools
+    drawn: dict[tuple[str, str], list[str]] = {}
+    problems = []
+    for row, draw, paper, reviewer in zip(
+        table.rows, table.text("draw"), table.text("paper"), table.text("reviewer"), strict=True
+    ):
+        who = drawn.setdefault((paper, draw), [])
+        if reviewer in who:
+            problems.append(
+                Problem(table.file, row, "reviewer", "must not stand twice on one paper of one draw")
+            )
+        if reviewer == OUTSIDER:
+            problems.append(Problem(table.file, row, "reviewer", "must be a person in sampled assignments"))
+        who.append(reviewer)
+    if problems:
+        raise refuse(problems)
+    draws, counted = len(set(table.text("draw"))), dict[str, Counter[tuple[str, ...]]]()
+    for (paper, _), people in drawn.items():
+        counted.setdefault(paper, Counter())[tuple(sorted(people))] += 1
+    # A draw that leaves a paper out has nobody there.
+    for sets in counted.values():
+        sets.update({(): draws - sets.total()} if sets.total() < draws else {})
+    return {paper: SampledPool(sets) for paper, sets in sorted(counted.items())}
 
 
 def everyone(
@@ -92,12 +174,11 @@ def everyone(
     return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
 
 
-def pools_of(
-    source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]
-) -> dict[str, dict[str, float]]:
+def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file describes; its columns say how.
 
-    `paper,reviewer[,probability]`: the candidates. `draw,paper,reviewer`: sampled assignments.
+    `paper,reviewer[,probability]`: the candidates. `draw,paper,reviewer`: sampled assignments, of which one
+    is the true one.
     `paper,conflict`: everyone but these. The word `everyone` in place of a file: no conflicts at all.
     """
     people = sorted(set(reviewers) - {OUTSIDER})
@@ -312,6 +393,28 @@ def halves_of(
     place = np.flatnonzero(apart)
     place.setflags(write=False)
     return first, second, place
+
+
+@lru_cache(maxsize=16)
+def tuples_in(sets: Sets) -> Integers:
+    """`[n, k]`: every order of every set, in lexicographic order.
+
+    >>> tuples_in((((0, 2), 3), ((1, 2), 1))).tolist()
+    [[0, 2], [1, 2], [2, 0], [2, 1]]
+    """
+    rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)
+    rows.setflags(write=False)
+    return rows
+
+
+def log_set_prior(sets: Sets, rows: Integers) -> Array:
+    """log P(tuple) up to a constant: every order of a set is as likely; -inf for sets that were not drawn.
+
+    >>> log_set_prior((((0, 2), 3), ((1, 2), 1)), np.array([[2, 0], [1, 2], [0, 1]])).tolist()
+    [1.0986122886681098, 0.0, -inf]
+    """
+    log = {people: np.log(number) for people, number in sets}
+    return np.array([log.get(tuple(row), -np.inf) for row in np.sort(rows, axis=1).tolist()])
 
 
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:

@@ -25,7 +25,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from blindcal.assignments.pools import copied, log_odds, log_prior, seats, tuple_count
+from blindcal.assignments.pools import copied, log_odds, seats, tuple_count
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.weighing import UNWEIGHABLE, Sites, known_sites, normalized, summed_sites
 from blindcal.checks import Array, Integers
@@ -89,7 +89,8 @@ def _histogram(cases: Sequence[PaperCase]) -> Array:
 
 def medians(case: PaperCase) -> tuple[Array, Array]:
     """The median of quality under each tuple (or under some that were drawn), and the tuple's weight."""
-    few = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None) <= MOST_LISTED
+    tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
+    few = case.sets is not None or tuples <= MOST_LISTED
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sites = sites_of(case)
@@ -102,7 +103,7 @@ def medians(case: PaperCase) -> tuple[Array, Array]:
 
 def _listed(case: PaperCase) -> tuple[Integers, Array]:
     """Every tuple and its log prior."""
-    return case.tuples, log_prior(case.inclusion, case.tuples, case.outsider)
+    return case.tuples, case.log_prior(case.tuples)
 
 
 def sites_of(case: PaperCase) -> Sites:

@@ -18,8 +18,12 @@ import numpy as np
 from blindcal.assignments.pools import (
     NOBODY,
     OUTSIDER,
+    Sets,
+    log_prior,
+    log_set_prior,
     seats,
     tuple_count,
+    tuples_in,
     tuples_of,
 )
 from blindcal.beliefs.belief import Belief, unchecked_belief
@@ -46,9 +50,11 @@ class PaperCase:
     (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
     expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
     noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
-    where scores are not rounded. `track` is empty unless each track has a bar of its own. `most_listed` and
-    `promise` are no facts about the paper: where there are more tuples than that, they are summed up, in the
-    way that suits this guarantee best.
+    where scores are not rounded. `track` is empty unless each track has a bar of its own. `sets`, where
+    assignments were sampled, are the sets of candidates that may have reviewed the paper, and in how many
+    draws each did; None: the maximum-entropy prior of `inclusion`. `most_listed` and `promise` are no facts
+    about the paper: where there are more tuples than that, they are summed up, in the way that suits this
+    guarantee best.
     """
 
     paper: str
@@ -59,6 +65,7 @@ class PaperCase:
     bar: float
     grid: tuple[float, ...] | None = None
     track: str = field(default="", kw_only=True)
+    sets: Sets | None = field(default=None, kw_only=True, repr=False)
     most_listed: int = field(default=MOST_LISTED, kw_only=True, repr=False)
     promise: Promise = field(default=Promise(), kw_only=True, repr=False)
 
@@ -71,7 +78,7 @@ class PaperCase:
     def listed(self) -> bool:
         """Whether every tuple has an accept probability of its own."""
         tuples = tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates)
-        return tuples <= self.most_listed
+        return self.sets is not None or tuples <= self.most_listed
 
     def promised(self, promise: Promise) -> Self:
         """The same paper, to be decided under this promise."""
@@ -80,7 +87,15 @@ class PaperCase:
     @property
     def tuples(self) -> Integers:
         """`[n, k]`: the candidate index in each slot, for every tuple; `*` alone may stand twice."""
+        if self.sets is not None:
+            return tuples_in(self.sets)
         return tuples_of(len(self.candidates), len(self.scores), self.outsider)
+
+    def log_prior(self, rows: Integers) -> Array:
+        """Log of the chance of some tuples before any score is seen, up to a constant."""
+        if self.sets is not None:
+            return log_set_prior(self.sets, rows)
+        return log_prior(self.inclusion, rows, self.outsider)
 
     @property
     def settled(self) -> bool:
@@ -116,6 +131,8 @@ class PaperCase:
     def log_evidence(self) -> float:
         """Log of the density (or probability) of the scores, up to a constant that the pool fixes; minus
         infinity where floating-point numbers cannot hold it."""
+        if self.sets is not None:
+            return _summed_evidence(self)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             nodes, scale = all_nodes(self)
             if not np.isfinite(scale):
@@ -141,7 +158,10 @@ class PaperCase:
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
         """The same number for slots with the same score, and for candidates with the same public data; `*`,
-        who is nobody, is like none of them."""
+        who is nobody, is like none of them. Where assignments were sampled, who was drawn with whom tells
+        everyone apart."""
+        if self.sets is not None:
+            return np.unique(self.scores, return_inverse=True)[1], np.arange(len(self.candidates))
         kinds: dict[object, int] = {}
         public = zip(self.inclusion, self.parameters, strict=True)
         kind = [
@@ -180,6 +200,14 @@ def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
     for part in found:
         part.flags.writeable = False
     return found
+
+
+def _summed_evidence(case: PaperCase) -> float:
+    """Log of the sum of all tuples' weights; minus infinity where floating-point numbers cannot hold it."""
+    try:
+        return float(np.logaddexp.reduce(posteriors(case, case.tuples)[0]))
+    except InputError:
+        return -np.inf
 
 
 @lru_cache(maxsize=4)

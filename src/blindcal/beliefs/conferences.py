@@ -11,19 +11,21 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from math import factorial
 
 import numpy as np
 
 from blindcal.assignments.pools import (
     OUTSIDER,
     Pools,
+    SampledPool,
     conflicts_in,
     first_row,
     inclusion,
     read_pools,
     tuple_count,
 )
-from blindcal.assignments.strangers import CAUSES, Stranger, strangers
+from blindcal.assignments.strangers import BEFOREHAND, CAUSES, Stranger, strangers
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import MOST_LISTED, PaperCase, secret_of
 from blindcal.cells import Column, count
@@ -239,6 +241,8 @@ def _case(
     track: str,
     grid: tuple[float, ...] | None,
 ) -> PaperCase:
+    drawn = pool.of(len(scores)) if isinstance(pool, SampledPool) else None
+    pool = pool if drawn is None else drawn
     names = sorted(pool)
     outsider = names.index(OUTSIDER) if OUTSIDER in names else None
     chances = inclusion([pool[name] for name in names], len(scores), outsider)
@@ -252,6 +256,7 @@ def _case(
         bar=0.0,
         grid=grid,
         track=track,
+        sets=None if drawn is None else drawn.by_place(names),
     )
 
 
@@ -383,6 +388,8 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
     """The rules that the pool of one paper breaks, and what was found."""
     if pool is None:
         return [(_POOL_RULE, "none")]
+    if isinstance(pool, SampledPool):
+        return _draw_problems(who, pool)
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
     outside = OUTSIDER in positive
@@ -392,6 +399,19 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
     elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
         problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
+
+
+def _draw_problems(who: Sequence[str], pool: SampledPool) -> list[tuple[str, str]]:
+    """The rules that the sampled reviewers of one paper break."""
+    if pool.least < len(who):
+        rule = "must have at least as many reviewers of a paper in every draw as the paper has reviews"
+        return [(rule, f"{pool.least}")]
+    drawn = pool.of(len(who))
+    if len(drawn.sets) * factorial(len(who)) > MOST_LISTED:
+        return [(f"must have few draws where a paper has {len(who)} reviews", f"{len(drawn.sets)} sets")]
+    if pool.keys() >= set(who) and tuple(sorted(who)) not in drawn.sets:
+        return [(f"must have a paper's reviewers together in some draw {BEFOREHAND}", "them apart")]
+    return []
 
 
 def _first_rows(reviews: Reviews) -> dict[str, int]:

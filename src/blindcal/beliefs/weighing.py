@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignments.pools import halves_of, log_prior
+from blindcal.assignments.pools import Sets, halves_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -69,6 +69,9 @@ class Weighed(Protocol):
     def tuples(self) -> Integers: ...
     @property
     def reviewers(self) -> Reviewer: ...
+    @property
+    def sets(self) -> Sets | None: ...
+    def log_prior(self, rows: Integers) -> Array: ...
 
 
 def normalized(log_weight: Array) -> Array:
@@ -80,8 +83,10 @@ def normalized(log_weight: Array) -> Array:
 
 def posteriors(case: Weighed, rows: Integers | None = None) -> tuple[Array, Array]:
     """For these tuples, or for all: log weight (up to a constant) and favor."""
+    # All tuples of a sampled assignment are few: they have no halves.
+    rows = case.tuples if rows is None and case.sets is not None else rows
     some = case.tuples if rows is None else rows
-    prior = log_prior(case.inclusion, some, case.outsider)
+    prior = case.log_prior(some)
     # What leaves the range of a float is found below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if (affine := _known(case.reviewers)) is not None:

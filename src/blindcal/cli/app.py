@@ -8,6 +8,7 @@ import typer
 
 from blindcal import __version__
 from blindcal.cli.assess import assess
+from blindcal.cli.assign import assign
 from blindcal.cli.average import average
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
@@ -22,6 +23,7 @@ from blindcal.cli.key import key
 from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
+from blindcal.cli.pools import pools
 from blindcal.cli.select import select
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
@@ -64,6 +66,8 @@ def blindcal(
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
 app.command("new", cls=Once)(new)
 app.command("import", cls=Once)(import_)
+app.command("assign", cls=Once)(assign)
+app.command("pools", cls=Once)(pools)
 app.command("check", cls=InFolder)(check)
 app.command("pair", cls=Once)(pair)
 app.command("average", cls=Once)(average)

@@ -19,9 +19,13 @@ def public_facts(case: PaperCase) -> dict[str, Any]:
         for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
     ]
     grid = None if case.grid is None else list(case.grid)
-    facts = {"scores": list(case.scores), "grid": grid, "pool": pool}
-    # Only where each track has a bar of its own: other coins stay what they were.
-    return {**facts, "track": case.track} if case.track else facts
+    facts: dict[str, object] = {"scores": list(case.scores), "grid": grid, "pool": pool}
+    # Only where each track has a bar of its own, or assignments were sampled: other coins stay as they were.
+    if case.track:
+        facts["track"] = case.track
+    if case.sets is not None:
+        facts["sets"] = [[list(who), number] for who, number in case.sets]
+    return facts
 
 
 def coin_facts(

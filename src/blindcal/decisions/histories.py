@@ -98,6 +98,7 @@ class Past:
 def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
     """The public case of a paper as it was recorded."""
     pool, grid, track = paper.public["pool"], paper.public["grid"], paper.public.get("track", "")
+    sets = paper.public.get("sets")
     return PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
@@ -107,6 +108,7 @@ def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
         bar=level_of(bar, track),
         grid=None if grid is None else tuple(grid),
         track=track,
+        sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
     )
 
 

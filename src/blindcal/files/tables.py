@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -22,6 +22,7 @@ MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 _SHOWN_ALIKE = 3
+_KNOWN = 1 << 16  # ids repeat: so many are remembered as cells and sort keys
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
 
 _MARK = b"\xef\xbb\xbf"
@@ -311,6 +312,9 @@ def _quote_problem(text: str, position: int, separator: str) -> str:
     return f"must have a {SEPARATORS[separator]} or a line end after the closing quote"
 
 
+_natural = lru_cache(maxsize=_KNOWN)(natural)
+
+
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     """The columns as comma-separated UTF-8, rows sorted from the first column on, `\\n` line ends.
 
@@ -342,7 +346,9 @@ def _values(name: str, column: Sequence[object] | Array) -> list[str | int | flo
 
 def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
     """Missing numbers, numbers by value, then text in its natural order."""
-    return [(2, 0.0, natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row]
+    return [
+        (2, 0.0, _natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row
+    ]
 
 
 def _line(row: tuple[str | int | float, ...]) -> str:
@@ -354,6 +360,11 @@ def _line(row: tuple[str | int | float, ...]) -> str:
 
 def _cell(value: str | int | float) -> str:
     if isinstance(value, str):
-        text = escape(value)
-        return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text
+        return _text_cell(value)
     return "" if math.isnan(value) else number_text(value)
+
+
+@lru_cache(maxsize=_KNOWN)
+def _text_cell(value: str) -> str:
+    text = escape(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text

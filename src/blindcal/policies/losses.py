@@ -17,8 +17,8 @@ from scipy import sparse
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, within
 from blindcal.errors import BlindcalError, InputError
+from blindcal.highs import passed, run
 from blindcal.policies.guarantees import UNLIMITED, Guarantee
-from blindcal.policies.highs import passed, run
 from blindcal.policies.policy import label_tops
 
 _FEASIBLE = 1e-12

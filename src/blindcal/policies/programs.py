@@ -17,8 +17,8 @@ from scipy import sparse
 
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
+from blindcal.highs import passed, run
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.highs import passed, run
 from blindcal.policies.orbits import Orbits
 
 _OPTIONS = {"presolve": "off", "solver": "choose"}

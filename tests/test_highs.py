@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from blindcal.policies.highs import passed, run
+from blindcal.highs import passed, run
 
 
 def test_solvers_with_other_threads_in_the_process_do_not_matter() -> None:

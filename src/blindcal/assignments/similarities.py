@@ -1,0 +1,310 @@
+"""Bids, similarities and conflicts -> one matrix: how well each reviewer fits each paper.
+
+Papers and reviewers are sorted by id, so that nothing depends on the order of a file. A pair that is not
+listed has similarity 0 and may be assigned; only a conflict bars it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from blindcal.cells import Column, cell_problem, id_problem
+from blindcal.checks import Array, Integers, nonnegative
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_bytes, read_part, read_table
+from blindcal.files.tables import Table, refuse
+
+MAX_MATRIX = 2**30
+"""Bytes of a matrix file, packed or unpacked."""
+WORDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
+"""What a bid that is a word counts; `conflict` bars the pair."""
+_CONFLICT = "conflict"
+_ZIP = b"PK\x03\x04"
+_TWICE = "must not be listed twice for one paper"
+_FORM = (
+    "must hold arrays papers, reviewers and similarity: a matrix [papers, reviewers], or its entries with "
+    "arrays paper and reviewer, their places from 0"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """`value[paper, reviewer]` and `barred[paper, reviewer]`, both sparse, ids in ascending order."""
+
+    papers: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    value: Any
+    barred: Any
+
+    @classmethod
+    def dense(
+        cls,
+        papers: Sequence[str],
+        reviewers: Sequence[str],
+        value: ArrayLike,
+        barred: ArrayLike | None = None,
+    ) -> Similarity:
+        """From a matrix `[papers, reviewers]`, in any order of the ids.
+
+        >>> Similarity.dense(["q", "p"], ["a"], [[1.0], [2.0]]).value.toarray().tolist()
+        [[2.0], [1.0]]
+        """
+        matrix = nonnegative("similarity", value)
+        no = np.zeros(matrix.shape, dtype=bool) if barred is None else np.asarray(barred, dtype=bool)
+        return _sorted(papers, reviewers, sparse.csr_array(matrix), sparse.csr_array(no))
+
+    def of(self, paper: Integers, reviewer: Integers) -> Array:
+        """The similarity of some pairs."""
+        return np.asarray(self.value[paper, reviewer], dtype=np.float64).ravel()
+
+    @property
+    def digest(self) -> str:
+        """What identifies papers, people, similarities and conflicts, in whatever order they were listed."""
+        content = hashlib.sha256(repr((self.papers, self.reviewers)).encode())
+        for matrix in (self.value, self.barred):
+            for part in (matrix.indptr, matrix.indices, matrix.data):
+                content.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        return content.hexdigest()
+
+    def barring(self, conflicts: Iterable[tuple[str, str]]) -> Similarity:
+        """The same with more conflicts `(paper, reviewer)`."""
+        paper, reviewer = _places(self.papers), _places(self.reviewers)
+        pairs = np.array([(paper[p], reviewer[r]) for p, r in conflicts], dtype=np.int64).reshape(-1, 2)
+        more = sparse.csr_array(
+            (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), self.barred.shape
+        )
+        return Similarity(self.papers, self.reviewers, self.value, _canonical(self.barred + more))
+
+
+def read_similarity(
+    path: str | os.PathLike[str],
+    *,
+    bids: bool = False,
+    conflicts: str | os.PathLike[str] | None = None,
+    papers: Iterable[str] = (),
+    reviewers: Iterable[str] = (),
+) -> Similarity:
+    """A table `paper,reviewer,similarity` (or `paper,reviewer,bid`), or a NumPy file of a matrix.
+
+    A bid is a number, or one of the words yes, maybe, no, conflict. `papers` and `reviewers` are further ones
+    that the table may not mention, `conflicts` a table `paper,conflict`.
+    """
+    if not bids and read_part(path, 0, len(_ZIP)) == _ZIP:
+        found = _with(_read_matrix(path), papers, reviewers)
+    else:
+        found = _read_pairs(path, "bid" if bids else "similarity", papers, reviewers)
+    return found if conflicts is None else found.barring(read_conflicts(conflicts, found))
+
+
+def nothing_known(papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+    """Papers and people of whom nothing is known but their names."""
+    rows, people = sorted(set(papers)), sorted(set(reviewers))
+    return Similarity.dense(rows, people, np.zeros((len(rows), len(people))))
+
+
+def read_papers(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The ids in the column `paper` of a table; what else it holds is not read."""
+    return tuple(dict.fromkeys(read_table(path, [Column("paper", "id")], extra=True).text("paper")))
+
+
+def _read_pairs(
+    path: str | os.PathLike[str], name: str, papers: Iterable[str], reviewers: Iterable[str]
+) -> Similarity:
+    kind = Column(name, "text") if name == "bid" else Column(name, "number", low=0.0)
+    columns = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True), kind]
+    table = read_table(path, columns)
+    value, barred, problems = _values(table, name)
+    problems += _repeated(table)
+    if problems:
+        raise refuse(sorted(problems))
+    rows = sorted({*table.text("paper"), *papers})
+    people = sorted({*table.text("reviewer"), *reviewers})
+    at, who = _places(rows), _places(people)
+    place = (
+        np.array([at[one] for one in table.text("paper")]),
+        np.array([who[one] for one in table.text("reviewer")]),
+    )
+    shape = len(rows), len(people)
+    return _sorted(
+        rows,
+        people,
+        sparse.csr_array((value, place), shape),
+        sparse.csr_array((barred, place), shape),
+    )
+
+
+def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Problem]]:
+    """The similarity of each row, whether it is a conflict, and what cannot be read."""
+    if name != "bid":
+        return table.number(name), np.zeros(len(table), dtype=bool), []
+    bids = table.text(name)
+    column = Column(name, "number", low=0.0)
+    known = {bid: WORDS.get(bid.casefold(), 0.0) for bid in set(bids)}
+    broken = {}
+    for bid in [bid for bid in known if bid.casefold() not in {*WORDS, _CONFLICT}]:
+        if (problem := cell_problem(bid, column)) is None:
+            known[bid] = float(bid)
+        else:
+            broken[bid] = f"{problem[0]}, or one of {', '.join((*WORDS, _CONFLICT))}"
+    problems = [
+        Problem(table.file, row, name, broken[bid])
+        for row, bid in zip(table.rows, bids, strict=True)
+        if bid in broken
+    ]
+    barred = np.array([bid.casefold() == _CONFLICT for bid in bids])
+    return np.array([known[bid] for bid in bids]), barred, problems
+
+
+def _repeated(table: Table) -> list[Problem]:
+    seen, problems = set[tuple[str, str]](), []
+    for row, pair in zip(
+        table.rows, zip(table.text("paper"), table.text("reviewer"), strict=True), strict=True
+    ):
+        if pair in seen:
+            problems.append(Problem(table.file, row, "reviewer", _TWICE))
+        seen.add(pair)
+    return problems
+
+
+def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tuple[str, str]]:
+    """The conflicts `(paper, reviewer)` of a table `paper,conflict`, which must name known ones."""
+    columns = [Column("paper", "id", secret=True), Column("conflict", "id", secret=True)]
+    table = read_table(path, columns)
+    papers, people = set(known.papers), set(known.reviewers)
+    pairs = list(zip(table.text("paper"), table.text("conflict"), strict=True))
+    problems = []
+    for row, (paper, reviewer) in zip(table.rows, pairs, strict=True):
+        if paper not in papers:
+            rule = "must be a paper that is to be assigned (those without bids are listed by `papers`)"
+            problems.append(Problem(table.file, row, "paper", rule))
+        if reviewer not in people:
+            rule = "must be a reviewer (those without bids are listed by `committee`)"
+            problems.append(Problem(table.file, row, "conflict", rule))
+    if problems:
+        raise refuse(problems)
+    return pairs
+
+
+def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
+    """A NumPy file; nothing in it is run, and no more is unpacked than its size says."""
+    name = os.fspath(path)
+    parts = _arrays(read_bytes(path, MAX_MATRIX), name)
+    if not {"papers", "reviewers", "similarity"} <= parts.keys():
+        raise refuse([Problem(name, None, None, _FORM, ", ".join(sorted(parts)) or "nothing")])
+    papers, reviewers = (_ids(parts[key], name, key) for key in ("papers", "reviewers"))
+    value, shape = parts["similarity"], (len(papers), len(reviewers))
+    if value.dtype.kind not in "fiu" or not np.isfinite(value).all() or (value < 0).any():
+        rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
+        raise refuse([Problem(name, None, "similarity", rule)])
+    if value.ndim == 2 and value.shape == shape:
+        matrix = sparse.csr_array(value.astype(np.float64))
+    elif value.ndim == 1 and {"paper", "reviewer"} <= parts.keys():
+        place = [
+            _indices(parts[key], name, key, value.size, size)
+            for key, size in zip(("paper", "reviewer"), shape, strict=True)
+        ]
+        matrix = sparse.csr_array((value.astype(np.float64), (place[0], place[1])), shape)
+        if np.unique(place[0] * shape[1] + place[1]).size < value.size:
+            raise refuse([Problem(name, None, "reviewer", _TWICE)])
+    else:
+        raise refuse([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
+    return _sorted(papers, reviewers, matrix, sparse.csr_array(shape, dtype=bool))
+
+
+def _arrays(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            infos = packed.infolist()
+            if sum(info.file_size for info in infos) > MAX_MATRIX:
+                raise InputError(f"must unpack to at most {MAX_MATRIX:,} bytes")
+            return {info.filename.removesuffix(".npy"): _array(packed, info) for info in infos}
+    except InputError as error:
+        raise refuse([Problem(name, None, None, str(error))]) from None
+    except (zipfile.BadZipFile, ValueError, EOFError, OSError, RuntimeError):
+        raise refuse([Problem(name, None, None, "must be a NumPy .npz file without objects")]) from None
+
+
+def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    """One array, of which as much is unpacked as its header and its size in the file both say."""
+    with packed.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        header = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, kind = header(member)
+        size = prod(shape) * kind.itemsize
+        if kind.hasobject or size > info.file_size:
+            raise InputError("must be a NumPy .npz file without objects")
+        flat = np.frombuffer(member.read(size), dtype=kind)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _ids(values: Any, name: str, key: str) -> list[str]:
+    found = [str(one) for one in np.asarray(values).ravel().tolist()]
+    problems = [
+        Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None
+    ]
+    if np.asarray(values).dtype.kind not in "USiu" or len(set(found)) < len(found) or not found:
+        problems.append(Problem(name, None, key, "must be ids, each once"))
+    if problems:
+        raise refuse(problems)
+    return found
+
+
+def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integers:
+    good = values.dtype.kind in "iu" and values.shape == (count,)
+    if not good or (count and not 0 <= int(values.min()) <= int(values.max()) < size):
+        rule = f"must be {count:,} whole numbers from 0 to {size - 1:,}"
+        raise refuse([Problem(name, None, key, rule)])
+    return np.asarray(values, dtype=np.int64)
+
+
+def _with(found: Similarity, papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+    """The same with further papers and people, of whom nothing else is known."""
+    rows = [*found.papers, *sorted(set(papers) - set(found.papers))]
+    people = [*found.reviewers, *sorted(set(reviewers) - set(found.reviewers))]
+    shape = len(rows), len(people)
+    value, barred = found.value.copy(), found.barred.copy()
+    value.resize(shape)
+    barred.resize(shape)
+    return _sorted(rows, people, value, barred)
+
+
+def _sorted(papers: Sequence[str], reviewers: Sequence[str], value: Any, barred: Any) -> Similarity:
+    rows, people = list(papers), list(reviewers)
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    columns = sorted(range(len(people)), key=people.__getitem__)
+    if value.shape != (len(rows), len(people)) or barred.shape != value.shape:
+        raise InputError(
+            f"similarity must have {len(rows)} rows and {len(people)} columns, found {value.shape}"
+        )
+    return Similarity(
+        tuple(rows[i] for i in order),
+        tuple(people[i] for i in columns),
+        _canonical(value[order][:, columns]),
+        _canonical(barred[order][:, columns]),
+    )
+
+
+def _canonical(matrix: Any) -> Any:
+    """Each entry once, in order, none of them 0."""
+    found = sparse.csr_array(matrix)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}
