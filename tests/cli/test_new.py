@@ -122,7 +122,7 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert "accept-rate" not in facts["settings"]
     assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
     code, _, err = call("decide", "icx")
-    assert (code, err) == (2, "blindcal: give either --accept-rate or --bar\n")
+    assert (code, err) == (2, "blindcal: give one of --accept-rate, --accept and --bar\n")
     assert call("decide", "icx", "--accept-rate", "0.3")[0] == 0
     assert (tmp_path / "safe" / "own.key.sealed").exists()
 

@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal
 
 from blindcal.assignments.assigning import assign
 from blindcal.assignments.pools import SampledPool, inclusion
+from blindcal.beliefs.bars import medians
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, prepare, true_reviewers
 from blindcal.decisions.facts import public_facts
@@ -205,9 +206,10 @@ def test_sets_change_the_prior_and_nothing_else(grid: tuple[float, ...] | None, 
     assert (every.tuples[listed] == case.tuples).all()
     np.testing.assert_allclose(case.belief.weight, (expected / expected.sum())[listed], rtol=1e-9)
     np.testing.assert_allclose(case.belief.favor, every.belief.favor[listed], rtol=1e-9)
-    median, weight = case.medians
-    np.testing.assert_allclose(weight, case.belief.weight)
-    assert median.shape == weight.shape
+    if grid is None and not error:
+        median, weight = medians(case)
+        np.testing.assert_allclose(weight, case.belief.weight)
+        assert median.shape == weight.shape
 
 
 def small(sets: Mapping[tuple[str, ...], int], wrote: tuple[str, ...]) -> Conference:

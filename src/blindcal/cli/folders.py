@@ -16,7 +16,7 @@ from blindcal.errors import InputError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 
 # Of these only one can be meant: whichever is on the command line.
-_ACCEPT = ("accept-rate", "bar")
+_ACCEPT = ("accept-rate", "bar", "accept")
 # Limits in the file belong to the guarantee in the file.
 _LIMITS = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
 # Where a command's option is another setting of the file than its name says, or none.
@@ -83,7 +83,8 @@ def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting
     found |= {
         name: options[other] for name, other in instead.items() if other is not None and other in options
     }
-    for these, others in ((_ACCEPT, _ACCEPT), (("guarantee",), _LIMITS), (("out",), ("numbered",))):
+    replaced = ((_ACCEPT, (*_ACCEPT, "wait-list")), (("guarantee",), _LIMITS), (("out",), ("numbered",)))
+    for these, others in replaced:
         if given & {*these}:
             found = {name: value for name, value in found.items() if name not in others}
     if command in ("plan", "decide", "verify") and "reviewers" not in given:

@@ -17,7 +17,7 @@ from blindcal.cells import count
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
 from blindcal.cli.imports import best_to_worst, known_unit
-from blindcal.cli.inputs import Grid, Rate, levels
+from blindcal.cli.inputs import Accept, Grid, Rate, levels, papers
 from blindcal.cli.key import ADVICE, new_key, refuse_lost
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import sealed_folder
@@ -84,6 +84,7 @@ def new(
         typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),
     ] = None,
     accept_rate: Rate = None,
+    accept: Accept = None,
     grid: Grid = None,
     better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
     system: Annotated[
@@ -118,6 +119,8 @@ def new(
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
     """
     check_new(folder)
+    if accept is not None and accept_rate is not None:
+        raise InputError("give either --accept-rate or --accept")
     _check_options(past, committee, conflicts, pools, reviewers)
     choices = Choices(
         format=system,
@@ -136,7 +139,8 @@ def new(
     known_end(better)
     _check_given(contents, scores)
     contents = replace(contents, fitted=_fitted(contents, folder, better))
-    settings = _settings(folder, key, contents, scores, better, accept_rate)
+    wanted: dict[str, Value | None] = {"accept-rate": accept_rate, "accept": _number(accept)}
+    settings = _settings(folder, key, contents, scores, better, wanted)
     with new_folder(folder) as filled:
         write_inputs(filled, contents)
         write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
@@ -236,7 +240,12 @@ def _fitted(contents: Contents, folder: Path, better: str) -> Fitted | None:
 
 
 def _settings(
-    folder: Path, key: Path, contents: Contents, grid: str | None, better: str, accept_rate: float | None
+    folder: Path,
+    key: Path,
+    contents: Contents,
+    grid: str | None,
+    better: str,
+    wanted: Mapping[str, Value | None],
 ) -> dict[str, Value]:
     """The lines of conference.toml."""
     chosen: dict[str, Value | None] = {
@@ -244,7 +253,7 @@ def _settings(
         **contents.settings,
         "grid": grid,
         "better": better,
-        "accept-rate": accept_rate,
+        **wanted,
         "guarantee": "steady",
         "epsilon": 2.0,
         "key": os.path.relpath(key, folder),
@@ -252,6 +261,12 @@ def _settings(
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _number(accept: str | None) -> int | str | None:
+    """How many papers to accept, as the file says it."""
+    number = papers("--accept", accept)
+    return accept if isinstance(number, dict) else number
 
 
 def _unlisted(contents: Contents, reviews: Path) -> list[str]:
@@ -334,7 +349,7 @@ def _print_open(contents: Contents, facts: dict[str, Any], guessed: str | None) 
     if guessed is not None:
         say(f"  grid = {guessed}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
-    if "accept-rate" not in settings:
-        say("  accept-rate: not set; say how many papers to accept")
+    if not settings.keys() & {"accept-rate", "accept"}:
+        say("  accept-rate, accept: neither is set; say how many papers to accept")
     if contents.fitted is None and "reviewers" not in contents.files:
         say(f"  past: not set; `blindcal fit {folder}` calibrates reviewers once it is")

@@ -17,7 +17,7 @@ from blindcal.files.disk import read_bytes
 from blindcal.files.tables import decode, refuse
 
 FILE = "conference.toml"
-Kind = Literal["text", "texts", "file", "files", "pools", "number", "limit", "grid", "flag"]
+Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
 Setting = str | bool | tuple[str, ...]
 
 SETTINGS: Mapping[str, Kind] = {
@@ -34,6 +34,8 @@ SETTINGS: Mapping[str, Kind] = {
     "grid": "grid",
     "better": "text",
     "accept-rate": "number",
+    "accept": "papers",
+    "wait-list": "papers",
     "bar": "number",
     "guarantee": "text",
     "added-success": "number",
@@ -56,6 +58,7 @@ _RULES: Mapping[Kind, str] = {
     "files": 'must be a list of file names, like ["inputs/past/2025.csv"]',
     "pools": 'must be the name of a file in quotes, or "everyone"',
     "number": "must be a number, like 0.25",
+    "papers": 'must be a whole number, like 50, or one for each track in quotes, like "main=40,short=10"',
     "limit": 'must be a number, or "none"',
     "grid": 'must be text in quotes, like "1..10", or a list of numbers, like [1, 3, 5]',
     "flag": "must be true or false",
@@ -133,6 +136,8 @@ def _fits(kind: Kind, value: object) -> bool:
             return number
         case "limit":
             return number or value == "none"
+        case "papers" if number:
+            return isinstance(value, int) and value >= 0
         case "texts" | "files":
             return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
         case "grid" if isinstance(value, list):
@@ -162,7 +167,7 @@ def _setting(kind: Kind, value: object, folder: Path) -> Setting:
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return number_text(float(value))
+        return str(value) if kind == "papers" else number_text(float(value))
     if isinstance(value, list):
         if kind == "grid":
             return ",".join(number_text(float(item)) for item in value)

@@ -113,8 +113,10 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
     (
         "What to accept: one of these",
         (
-            Line("accept-rate", "Share of papers to accept.", 0.25),
+            Line("accept-rate", "Share of papers to accept, about.", 0.25),
+            Line("accept", 'Or how many papers, exactly; by track: "main=40,short=10".', 50),
             Line("bar", "Or the bar itself, as a quality (N(0,1) over papers).", 0.5),
+            Line("wait-list", "With accept: how many more papers wait, in their order.", 10),
         ),
     ),
     (
