@@ -18,7 +18,7 @@ from sizes import count
 
 def found(case: PaperCase, promise: Promise) -> Graded:
     tied, alike = case.look_alikes
-    return graded(_nodes(case), lean(case), case.bar, alike, tied, promise)
+    return graded(_nodes(case), lean(case), 0.0, alike, tied, promise)
 
 
 def accepted(case: PaperCase, one: Graded, span: float) -> np.ndarray:

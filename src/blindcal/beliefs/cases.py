@@ -223,7 +223,7 @@ def _crowd(case: PaperCase) -> Crowd:
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
     tied, alike = case.look_alikes
-    return layout(_nodes(case), _seated(case, lean(case)), case.bar, _seated(case, alike), tied, case.promise)
+    return layout(_nodes(case), _seated(case, lean(case)), 0.0, _seated(case, alike), tied, case.promise)
 
 
 def _seated(case: PaperCase, values: Any) -> Any:

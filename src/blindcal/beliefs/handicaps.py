@@ -28,8 +28,8 @@ WIDTH, _REACH = 97, 4.5
 # Authors are kept this far inside their range, so that a rounding does not leave it.
 _MARGIN = 1e-4
 _ROUNDS, _CLOSE = 40, 2e-5
-# Newton's steps are shortened to this part, and the threshold, which moves everybody, follows more slowly.
-_DAMPING, _SLOWER = 0.8, 0.4
+# Newton's steps are shortened to this part, or less; the threshold, which moves everybody, follows more slowly.
+_DAMPING, _LEAST_DAMPING, _SHORTER, _LONGER, _SLOWER = 0.8, 0.2, 0.7, 1.1, 0.5
 _LEAST_SLOPE = 0.1
 # Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
 _LIGHTEST = 1e-9
@@ -67,18 +67,23 @@ def graded(
     """
     search = _search(nodes, lean, bar, alike, tied, promise.span)
     handicap, risen = np.zeros_like(search.lean), 0.0
+    best, last, damping = (np.inf, handicap, risen), np.inf, _DAMPING
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.top.any()
     for _ in range(_ROUNDS if needed else 0):
         chance, slope = search.chances(handicap, risen)
-        around = search.around(chance, promise.name)
-        moved, missed = search.moved(handicap, chance, slope, around)
+        moved, missed = search.moved(handicap, chance, slope, search.around(chance, promise.name))
+        best = min(best, (missed, handicap, risen), key=lambda one: one[0])
         if missed < _CLOSE:
             break
-        handicap = handicap + _DAMPING * moved
+        # Many who move together overshoot: then all take shorter steps.
+        factor = _SHORTER if missed > last else _LONGER
+        damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
+        handicap, last = handicap + damping * moved, missed
         if promise.name == "steady":
-            risen += _SLOWER * (search.risen(handicap) - risen)
+            risen += _SLOWER * damping * (search.risen(handicap) - risen)
         else:
-            handicap = search.balanced(handicap)
+            handicap = search.balanced(handicap, damping)
+    _, handicap, risen = best
     return Graded(search.steps(handicap)[:, search.of], handicap[:, search.of], search.threshold(risen))
 
 
@@ -149,7 +154,7 @@ class _Search:
         """What all handicaps do to the threshold, where the ranges lie around P(accept)."""
         return float((self.top[:, None] * self.count * handicap * (self.kind >= 0)).sum())
 
-    def balanced(self, handicap: Array) -> Array:
+    def balanced(self, handicap: Array, damping: float) -> Array:
         """What all handicaps of a slot do to its likeliest author, where the ranges lie around their chance:
         all of them sum to 0. As that chance moves, so does everybody at the end of a range."""
         counted = self.count * (self.kind >= 0)
@@ -157,7 +162,7 @@ class _Search:
         balanced = handicap.copy()
         now = np.take_along_axis(handicap, self.likeliest, axis=1)
         off = (counted * handicap).sum(axis=1, keepdims=True) / moving
-        np.put_along_axis(balanced, self.likeliest, now - _DAMPING * off, axis=1)
+        np.put_along_axis(balanced, self.likeliest, now - damping * off, axis=1)
         return balanced
 
     def moved(self, handicap: Array, chance: Array, slope: Array, around: Array) -> tuple[Array, float]:

@@ -316,9 +316,18 @@ def _panels(case: Weighed) -> tuple[Array, Array, int]:
 
 
 def lean(case: Weighed) -> Array:
-    """`[slot, candidate]`: the slope of the log likelihood at the bar. For affine reviewers the evidence
-    favors accepting exactly where these slopes add up to more than the bar."""
-    pool, ends = case.reviewers, np.array([case.bar - _NEAR, case.bar + _NEAR])
-    sides = np.stack([by_candidate(pool, score, ends) for score in case.scores])
+    """`[slot, candidate]`: what each score would say for accepting if the candidate wrote it, at 0 neither way.
+
+    The slope of the log likelihood at the bar, less its share of the prior's: for affine reviewers the
+    evidence of a tuple favors accepting exactly where these add up to more than 0. How strongly depends on
+    how precise the reviews are together, so each is divided by the root of its own precision and of what the
+    others have on average.
+    """
+    ends = case.bar + _NEAR * np.array([-1.0, 0.0, 1.0])
+    low, at, high = np.moveaxis(likelihoods(case, ends), -1, 0)
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num((sides[..., 1] - sides[..., 0]) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)
+        slope = np.nan_to_num((high - low) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)
+        bend = np.nan_to_num((2 * at - high - low) / _NEAR**2, nan=0.0, posinf=0.0, neginf=0.0)
+    reviews, precision = len(case.scores), np.maximum(bend, 0.0)
+    others = precision.mean(axis=1).sum() - precision.mean(axis=1, keepdims=True)
+    return np.asarray((slope - case.bar / reviews) / np.sqrt(1.0 + precision + others))
