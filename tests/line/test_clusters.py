@@ -21,6 +21,7 @@ import pytest
 
 import dask_clusters
 from blindcal import clusters, workers
+from blindcal.beliefs import bars
 from blindcal.clusters import environment, payload
 from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
@@ -71,6 +72,7 @@ class Recorder:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few items that are soon done are sent, and a slow machine has time to start its workers."""
     monkeypatch.setattr(workers, "_PATIENCE", 0.0)
+    monkeypatch.setattr(bars, "_TOGETHER", 1)
     monkeypatch.setattr(clusters, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -134,7 +136,7 @@ def _with_heavy_rows_only(case) -> np.ndarray:
 
 
 def test_a_large_pool_is_solved_to_a_stated_gap():
-    case = random_case(np.random.default_rng(37), count(30, 70), 3)
+    case = replace(random_case(np.random.default_rng(37), count(30, 70), 3), most_listed=400_000)
     solved = program(case, Guarantee(), most_columns=1000).solve()
     assert 0 <= solved.error - solved.bound + 1e-12 <= 1e-6 + 1e-12
     weight, accept = case.belief.weight, solved.accept

@@ -28,7 +28,7 @@ WIDTH, _REACH = 97, 4.5
 # Authors are kept this far inside their range, so that a rounding does not leave it.
 _MARGIN = 1e-4
 _ROUNDS, _CLOSE = 40, 2e-5
-# Newton's steps are shortened to this part, or less; the threshold, which moves everybody, follows more slowly.
+# Newton's steps are shortened to this part, or less; the threshold, which moves everybody, follows later.
 _DAMPING, _LEAST_DAMPING, _SHORTER, _LONGER, _SLOWER = 0.8, 0.2, 0.7, 1.1, 0.5
 _LEAST_SLOPE = 0.1
 # Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.

@@ -316,7 +316,7 @@ def _panels(case: Weighed) -> tuple[Array, Array, int]:
 
 
 def lean(case: Weighed) -> Array:
-    """`[slot, candidate]`: what each score would say for accepting if the candidate wrote it, at 0 neither way.
+    """`[slot, candidate]`: what each score says for accepting if the candidate wrote it; at 0, neither way.
 
     The slope of the log likelihood at the bar, less its share of the prior's: for affine reviewers the
     evidence of a tuple favors accepting exactly where these add up to more than 0. How strongly depends on
