@@ -357,7 +357,8 @@ def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_pat
 
 
 def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) -> None:
-    """Three draws of who reviewed what stand for the pools: the same as the table of their shares."""
+    """Three draws of who reviewed what stand for the pools. Their sets say more than the table of their
+    shares: two of the three draws have the true reviewers together."""
     pools = [row[:2] for row in small.pools[1:]]
     true = {row[:2] for row in small.reviews[1:]}
     draws = [("draw", "paper", "reviewer")]
@@ -372,7 +373,7 @@ def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) 
         key.write_bytes(bytes(32))
         key.chmod(0o600)
         tables.append(decided(folder, key, tmp_path / f"out{index}")[1]["success_scores_only"])
-    assert tables[0] == pytest.approx(tables[1])
+    assert tables[0] > tables[1] + 0.05
 
 
 def test_commitment_can_be_published_before_the_draw(

@@ -22,6 +22,9 @@ PAIR = ["--reviewer", "1.2,0.3", "--reviewer", "0.8,-0.3", "--noise", "0.5"]
 CASES = {
     "new": (["made", "--reviews", "nowhere.csv"], ["made", "--reviews", "in/reviews.csv"]),
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
+    "assign": (["--bids", "nowhere.csv"], None),
+    "pools": (["nowhere.csv"], None),
+    "share": (["nowhere.csv"], None),
     "check": (["nowhere.csv"], ["in/reviews.csv"]),
     "pair": ([*PAIR, "--scores", "1"], [*PAIR, "--scores", "0.9,0.4"]),
     "average": (["--reviewer", "1,0"], [*PAIR, "--max-error", "0.2"]),

@@ -108,7 +108,7 @@ def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
 def uniform(stamp: bytes) -> float:
     """A stamp as a number in [0, 1), one of 2^53 that are equally likely.
 
-    >>> uniform(bytes(32)), uniform(bytes([128]) + bytes(31)), uniform(b"\xff" * 32) < 1.0
+    >>> uniform(bytes(32)), uniform(bytes([128]) + bytes(31)), uniform(bytes([255]) * 32) < 1.0
     (0.0, 0.5, True)
     """
     return float(int.from_bytes(stamp[:8]) >> 11) / 2.0**53
