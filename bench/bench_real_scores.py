@@ -4,7 +4,8 @@
 
 Scores of a published conference (columns `paper_id` and `rating`, or `paper` and `score`), the reviewers made
 up: a pool of people for each paper, uncertain calibration that spreads as the scores do. Without `--scores`
-the scores are simulated. With `--papers` a part of the conference is decided, and the time scaled up.
+the scores are simulated. Papers with more reviews than a large pool may have are left out. With `--papers` a
+part of the conference is decided, and the time scaled up.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
+from blindcal.beliefs.conferences import MOST_REVIEWS
 
 COLUMNS = {"paper": ("paper", "paper_id"), "score": ("score", "rating")}
 
@@ -102,7 +104,7 @@ def main() -> None:
     if given.scores is None:
         papers = simulated(given.papers or 150, given.reviews, levels, given.seed)
     else:
-        papers = scores_of(given.scores)
+        papers = [scores for scores in scores_of(given.scores) if len(scores) <= MOST_REVIEWS]
     whole = len(papers)
     if given.papers is not None and given.papers < whole:
         some = np.random.default_rng(given.seed).choice(whole, given.papers, replace=False)

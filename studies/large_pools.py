@@ -38,8 +38,9 @@ def measured(case: PaperCase, listed: bool) -> list[float]:
     case = replace(case, most_listed=2_000_000 if listed else 0)
     belief = case.belief
     named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
-    found = [solve(case, guarantee) for guarantee in GUARANTEES.values()]
-    plain = expected_figures(belief, np.zeros_like(found[0].accept), raw_accept=False, sample=case.sample)
+    found = [solve(case.promised(guarantee.promise), guarantee) for guarantee in GUARANTEES.values()]
+    entries = belief.weight.size if belief.entry is None else int(belief.entry.max()) + 1
+    plain = expected_figures(belief, np.zeros(entries), raw_accept=False, sample=case.sample)
     solved = [number for one in found for number in (one.error, one.error - one.bound)]
     return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]
 
