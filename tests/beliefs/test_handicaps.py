@@ -76,7 +76,7 @@ def test_candidates_and_slots_that_look_alike_are_treated_alike() -> None:
 
 def test_tables_by_handicaps_are_close_to_the_best_ones() -> None:
     """What sharing entries costs with 24 candidates, where in practice none are shared: under steady 0.0066
-    at most and 0.0005 on average over 20 papers, under average 0.030 and 0.0075."""
+    at most and 0.0005 on average over 20 papers, under average 0.010 and 0.0020."""
     rng, guarantees = np.random.default_rng(77), (Guarantee(), Guarantee("average", epsilon=None))
     lost = []
     for _ in range(count(3, 20)):
@@ -87,5 +87,5 @@ def test_tables_by_handicaps_are_close_to_the_best_ones() -> None:
     assert min(lost) > -1e-9
     assert np.mean(lost[::2]) < 0.002
     assert max(lost[::2]) < 0.01
-    assert np.mean(lost[1::2]) < 0.015
-    assert max(lost[1::2]) < 0.04
+    assert np.mean(lost[1::2]) < 0.005
+    assert max(lost[1::2]) < 0.02

@@ -30,6 +30,8 @@ _MARGIN = 1e-4
 _ROUNDS, _CLOSE = 40, 2e-5
 # Newton's steps are shortened to this part, or less; the threshold, which moves everybody, follows later.
 _DAMPING, _LEAST_DAMPING, _SHORTER, _LONGER, _SLOWER = 0.8, 0.2, 0.7, 1.1, 0.5
+# Where all ranges lie around one author's chance, they follow it more slowly than everybody moves.
+_FOLLOW = 0.45
 _LEAST_SLOPE = 0.1
 # Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
 _LIGHTEST = 1e-9
@@ -68,10 +70,13 @@ def graded(
     search = _search(nodes, lean, bar, alike, tied, promise.span)
     handicap, risen = np.zeros_like(search.lean), 0.0
     best, last, damping = (np.inf, handicap, risen), np.inf, _DAMPING
+    around = np.full((len(lean), 1), 0.5)
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.top.any()
-    for _ in range(_ROUNDS if needed else 0):
+    for number in range(_ROUNDS if needed else 0):
         chance, slope = search.chances(handicap, risen)
-        moved, missed = search.moved(handicap, chance, slope, search.around(chance, promise.name))
+        follow = _FOLLOW if promise.name == "average" and number else 1.0
+        around = around + follow * (search.around(chance, promise.name) - around)
+        moved, missed = search.moved(handicap, chance, slope, around)
         best = min(best, (missed, handicap, risen), key=lambda one: one[0])
         if missed < _CLOSE:
             break
