@@ -20,6 +20,17 @@ pytestmark = pytest.mark.edge
 ASKED = ("--per-paper", "2", "--per-reviewer", "4", "--cap", "0.5")
 
 
+SAMPLED = (
+    "reviews.csv",
+    "--reviewers",
+    "reviewers.csv",
+    "--pools",
+    "a/assignments.csv",
+    "--accept-rate",
+    "0.4",
+)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Bids of nine people on twelve papers, and a key."""
@@ -75,15 +86,7 @@ def test_an_assignment_is_decided_with_its_own_prior(folder: Path) -> None:
         assert code == 0, err
         code, out, err = call("verify", *asked[:5], *key)
         assert code == 0, out + err
-    again = (
-        "reviews.csv",
-        "--reviewers",
-        "reviewers.csv",
-        "--pools",
-        "a/assignments.csv",
-        "--accept-rate",
-        "0.4",
-    )
+    again = SAMPLED
     code, out, _ = call("decide", *again, "--key", "assignments.key", "--out", "out-assignments")
     assert (code, "already decided" in out) == (0, True)
 
@@ -91,15 +94,7 @@ def test_an_assignment_is_decided_with_its_own_prior(folder: Path) -> None:
 def test_a_corrected_score_is_amended_with_the_same_sets(folder: Path) -> None:
     assert assigned("--key", "key.bin", "--draws", "16", "--out", "a")[0] == 0
     reviewed(Path("a/assignment.csv"))
-    asked = (
-        "reviews.csv",
-        "--reviewers",
-        "reviewers.csv",
-        "--pools",
-        "a/assignments.csv",
-        "--accept-rate",
-        "0.4",
-    )
+    asked = SAMPLED
     sealed = ("--key", "key.bin")
     assert call("decide", *asked, *sealed, "--out", "out")[0] == 0
     lines = Path("reviews.csv").read_text().splitlines()

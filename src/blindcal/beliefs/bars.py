@@ -66,11 +66,11 @@ def bar_of(
     parts = [cases[start : start + size] for start in range(0, len(cases), size)]
     sizes = iter([len(part) for part in parts])
 
-    def told(done: int) -> None:
+    def parts_done(done: int) -> None:
         if advance is not None:
             advance(sum(next(sizes) for _ in range(done)))
 
-    mass = sum(each(_histogram, parts, workers=workers, advance=told, light=True), np.zeros(_BINS))
+    mass = sum(each(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS))
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
         index = int(np.abs(above - accept_rate).argmin())

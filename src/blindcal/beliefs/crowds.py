@@ -44,10 +44,6 @@ class Layout:
     edges: Integers
     handicap: Array | None = None
 
-    @property
-    def size(self) -> int:
-        return self.edges.size - 1
-
     def entries(self, rows: Integers, chance: Array) -> Integers:
         """The entry that tuples of candidates `[..., slot]` take. An author between two steps takes the upper
         one where `chance[..., slot]`, uniform in [0, 1), is less than the distance to the lower one."""

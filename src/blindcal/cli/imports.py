@@ -34,6 +34,32 @@ _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
 Table = Mapping[str, Sequence[object]]
 
 
+# How an export is read; `new` reads them the same way.
+System = Annotated[
+    str | None,
+    typer.Option("--format", help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
+]
+ScoreField = Annotated[str | None, typer.Option(help="The field to use as the score, if there are several.")]
+ColumnNames = Annotated[
+    str | None,
+    typer.Option(help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."),
+]
+BestFirst = Annotated[
+    str | None,
+    typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
+]
+WhoseSeverity = Annotated[
+    str,
+    typer.Option(
+        help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
+        "responsible for it)."
+    ),
+]
+PeopleMap = Annotated[
+    Path | None, typer.Option("--map", help="A table of who is behind the ids: signature, profile_id.")
+]
+
+
 def import_(
     export: Annotated[
         Path, typer.Argument(help="The file as downloaded, compressed with gzip or zip or not.")
@@ -41,33 +67,12 @@ def import_(
     out: Annotated[
         Path, typer.Option(help="The table of reviews to write; an existing file is never overwritten.")
     ],
-    system: Annotated[
-        str | None,
-        typer.Option("--format", help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
-    ] = None,
-    score_field: Annotated[
-        str | None, typer.Option(help="The field to use as the score, if there are several.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
-        ),
-    ] = None,
-    best_first: Annotated[
-        str | None,
-        typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
-    ] = None,
-    unit: Annotated[
-        str,
-        typer.Option(
-            help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
-            "responsible for it)."
-        ),
-    ] = "reviewer",
-    people: Annotated[
-        Path | None, typer.Option("--map", help="A table of who is behind the ids: signature, profile_id.")
-    ] = None,
+    system: System = None,
+    score_field: ScoreField = None,
+    columns: ColumnNames = None,
+    best_first: BestFirst = None,
+    unit: WhoseSeverity = "reviewer",
+    people: PeopleMap = None,
     codes: Annotated[
         Path | None, typer.Option(help="Replace reviewers with codes, and write who has which to this file.")
     ] = None,

@@ -16,7 +16,16 @@ from blindcal.beliefs.conferences import read_reviewers
 from blindcal.cells import count
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
-from blindcal.cli.imports import best_to_worst, known_unit
+from blindcal.cli.imports import (
+    BestFirst,
+    ColumnNames,
+    PeopleMap,
+    ScoreField,
+    System,
+    WhoseSeverity,
+    best_to_worst,
+    known_unit,
+)
 from blindcal.cli.inputs import Accept, Grid, Rate, levels, papers
 from blindcal.cli.key import ADVICE, new_key, refuse_lost
 from blindcal.decisions.coins import Key, read_key
@@ -31,7 +40,6 @@ from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
 from blindcal.folders.templates import Value, conference_text
 from blindcal.importers import (
-    FORMATS,
     MAX_EXPORT,
     Choices,
     import_reviews,
@@ -87,26 +95,12 @@ def new(
     accept: Accept = None,
     grid: Grid = None,
     better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
-    system: Annotated[
-        str | None,
-        typer.Option("--format", help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
-    ] = None,
-    score_field: Annotated[
-        str | None, typer.Option(help="The field to use as the score, if there are several.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="The columns of any other table, like paper=item,reviewer=who,score=mark."),
-    ] = None,
-    best_first: Annotated[
-        str | None, typer.Option(help="Letters or words from best to worst, like A,B,C,D.")
-    ] = None,
-    unit: Annotated[
-        str, typer.Option(help="Whose severity counts on EasyChair: reviewer or member.")
-    ] = "reviewer",
-    people: Annotated[
-        Path | None, typer.Option("--map", help="A table of who is behind the ids: signature, profile_id.")
-    ] = None,
+    system: System = None,
+    score_field: ScoreField = None,
+    columns: ColumnNames = None,
+    best_first: BestFirst = None,
+    unit: WhoseSeverity = "reviewer",
+    people: PeopleMap = None,
     as_json: Json = False,
 ) -> None:
     """Make a folder for a conference: imported reviews, calibration, settings, and beside it the key.
