@@ -22,7 +22,6 @@ import numpy as np
 from scipy.special import ndtri
 
 import blindcal as bc
-from blindcal.audits.adversaries import audit
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
 from blindcal.policies.guarantees import Guarantee
@@ -148,12 +147,16 @@ def judged(pair: tuple[PaperCase, PaperCase], guarantees: tuple[Guarantee, ...])
     found = []
     for guarantee in guarantees:
         policy = Policy(solve(stated, guarantee).accept)
-        claim, fact = audit(stated.belief, policy), audit(true.belief, policy)
-        numbers = (claim.conference_error, claim.success, fact.conference_error, fact.success)
-        found.append([float(number) for number in numbers])
+        found.append(
+            [
+                float(number)
+                for belief in (stated.belief, true.belief)
+                for number in (policy.conference_error(belief), 1.0 - policy.adversary_error(belief))
+            ]
+        )
     right = float(true.belief.weight @ true.belief.favor)
     raw = 1 - right if np.mean(true.scores) > BAR else right
-    alone = 1.0 - float(audit(true.belief, Policy(np.zeros(true.belief.weight.shape))).adversary_error)
+    alone = 1.0 - float(Policy(np.zeros(true.belief.weight.shape)).adversary_error(true.belief))
     return [*found, [raw, alone, raw, alone]]
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
-from blindcal.plans.exact import UNIT, ExactPolicy, exact_case, integers
+from blindcal.plans.exact import UNIT, ExactPolicy, exact_case, exactly, integers
+from blindcal.policies.policy import Policy
 
 WEIGHTS = st.lists(st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-308, 1e-300]), min_size=1, max_size=8)
 
@@ -78,3 +79,19 @@ def test_the_ends_of_a_table_and_the_constant_half_are_those_of_all_its_numbers(
         for (total, parts), (whole, alone) in zip(half, case.half, strict=True):
             assert total == whole * (UNIT // 2)
             assert all((x == y * (UNIT // 2)).all() for x, y in zip(parts, alone, strict=True))
+
+
+def test_floats_become_the_rationals_they_are() -> None:
+    rng = np.random.default_rng(12)
+    for accept in (
+        [0.0, 1.0, 0.5],
+        [5e-324, 1 / 3, np.nextafter(1.0, 0.0)],
+        10.0 ** rng.uniform(-320, 0, 50),
+    ):
+        policy = Policy(accept)
+        exact = exactly(policy)
+        assert [exact.probability(i) for i in range(len(policy.accept))] == [
+            Fraction(float(chance)) for chance in policy.accept
+        ]
+        np.testing.assert_array_equal(exact.accept, policy.accept)
+        assert exactly(exact) is exact

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal import Policy, audit
+from blindcal.audits import bits
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array
 from blindcal.policies import least_loss
@@ -79,10 +80,13 @@ def test_audit_agrees_with_qif() -> None:
     for _ in range(count(100, 1000)):
         n = int(rng.integers(2, 9))
         weight, accept = rng.dirichlet(np.ones(n)), rng.random(n)
-        found = audit(Belief(weight, rng.random(n)), Policy(accept))
+        belief, policy = Belief(weight, rng.random(n)), Policy(accept)
+        found = audit(belief, policy)
         channel = np.stack([accept, 1.0 - accept], axis=-1)
-        assert 1.0 - found.adversary_error == pytest.approx(
+        assert float(found.success) == pytest.approx(
             qif.measure.bayes_vuln.posterior(weight, channel), abs=1e-13
         )
         assert found.multiplier == pytest.approx(qif.measure.bayes_vuln.mult_capacity(channel), abs=1e-13)
-        assert found.bits == pytest.approx(qif.measure.shannon.add_leakage(weight, channel), abs=1e-12)
+        assert bits(belief, policy) == pytest.approx(
+            qif.measure.shannon.add_leakage(weight, channel), abs=1e-12
+        )

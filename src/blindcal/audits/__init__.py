@@ -5,12 +5,11 @@ of a release made again with the key (`verifying` is the door, `comparisons` wha
 adversary lives here. Imports: decisions and below.
 """
 
-from blindcal.audits.adversaries import Audit, audit, bits, guess, play, posterior, top_k_success
+from blindcal.audits.adversaries import audit, bits, guess, play, posterior, top_k_success
 from blindcal.audits.comparisons import Check
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
-    "Audit",
     "Check",
     "Verification",
     "audit",

@@ -1,8 +1,8 @@
 """Adversaries: what a decision reveals about the secret, exactly and by playing the game.
 
 The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
-(with labels, the most likely label in each slot). `audit` rounds outwards: its adversary error is never
-above, its epsilon, multiplier and largest posterior never below, the exact value for the stored numbers.
+(with labels, the most likely label in each slot). `audit` is exact for the stored numbers: it
+makes the claims of a certificate about any policy.
 
 Each paper is taken by itself. An adversary that knows how papers share reviewers is, so far, in
 studies/matchings.py.
@@ -18,53 +18,28 @@ from numpy.typing import NDArray
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.policies.policy import LabelSums, Policy, label_sums, missed
+from blindcal.plans.certificates import Claim, claim
+from blindcal.plans.exact import exactly
+from blindcal.policies.policy import LabelSums, Policy, label_sums
 
-_EPS = float(np.finfo(np.float64).eps)
-_LEAST = float(np.finfo(np.float64).smallest_subnormal)
 _GAMES_AT_ONCE = 1 << 22
-_TINY = 1e-290
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """What a policy costs and reveals, one number per instance, for any policy under any belief.
+def audit(belief: Belief, policy: Policy) -> Claim:
+    """What `policy` reveals under one `belief`, exactly, in the numbers of a certificate.
 
-    `bits` is the information in the decision about the adversary's question, mean over its slots;
-    `scores_only_error` its error before the decision. What a certificate claims of one paper (`plans.Claim`)
-    are the same quantities in exact integers, to be added up over papers.
-    """
-
-    conference_error: Array
-    adversary_error: Array
-    scores_only_error: Array
-    epsilon: Array
-    multiplier: Array
-    largest_posterior: Array
-    bits: Array
-
-    @property
-    def success(self) -> Array:
-        """The adversary's chance of a correct guess after the decision, mean over its slots; rounded up."""
-        return np.asarray(np.nextafter(1.0 - self.adversary_error, np.inf))
-
-
-def audit(belief: Belief, policy: Policy) -> Audit:
-    """Both errors, epsilon, multiplier, largest posterior and bits of `policy` under `belief`.
+    Weights and probabilities are read as the rationals that floats are, so nothing is lost before the last
+    rounding, which is outwards. For many instances at once, in floats: `policy.adversary_error(belief)`,
+    `policy.epsilon`, `policy.multiplier`, `policy.largest_posterior(belief)` and `bits`.
 
     >>> found = audit(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1 / 3, 0.0]))
-    >>> print(f"{found.adversary_error:.3f} {found.epsilon} {found.largest_posterior} {found.bits:.3f}")
-    0.400 inf 1.0 0.171
+    >>> print(f"{float(found.success):.3f} {found.epsilon} {found.largest_posterior}")
+    0.600 inf 1.0
     """
-    return Audit(
-        conference_error=policy.conference_error(belief),
-        adversary_error=_adversary_error(belief, policy),
-        scores_only_error=missed(belief.weight, belief.labels),
-        epsilon=_up(policy.epsilon, 8),
-        multiplier=_multiplier(policy.accept),
-        largest_posterior=_largest_posterior(belief, policy),
-        bits=bits(belief, policy),
-    )
+    policy.conference_error(belief)  # names shapes that do not fit
+    if belief.weight.ndim > 1 or policy.accept.ndim > 1:
+        raise InputError("an audit is of one belief and one policy: take the instances one by one")
+    return claim(belief, exactly(policy))
 
 
 def posterior(belief: Belief, policy: Policy) -> Array:
@@ -188,56 +163,6 @@ def play(belief: Belief, policy: Policy, games: int, rng: np.random.Generator) -
         ]
         wins += ((guessed == truth) & (truth >= 0)).sum(axis=0)
     return Games(wins, games)
-
-
-def _adversary_error(belief: Belief, policy: Policy) -> Array:
-    """Rounded down, also where the stored weights sum to a little more than 1."""
-    n = belief.weight.shape[-1]
-    error = policy.adversary_error(belief)
-    slack = error if belief.labels is None else 1.0
-    lower = error - (n + 16) * (_EPS * slack + _LEAST * (error > 0.0))
-    excess = _excess(belief.weight)
-    return np.asarray(np.where(excess > 0.0, np.nextafter(lower - excess, -np.inf), lower))
-
-
-def _excess(weight: Array) -> Array:
-    """How much the weights sum to above 1, at least: exactly for two of them."""
-    n = weight.shape[-1]
-    if n > 2:
-        return np.asarray(np.maximum(weight.sum(axis=-1) - 1.0 + n * _EPS, 0.0))
-    total, lost = _two_sum(weight[..., 0], weight[..., -1] * (n - 1.0))
-    above = (total - 1.0) + lost
-    return np.asarray(np.maximum(above * (1.0 + _EPS), 0.0))
-
-
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded sum and exactly what rounding lost."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _largest_posterior(belief: Belief, policy: Policy) -> Array:
-    """Rounded up; 1 where an outcome is so unlikely that its masses underflow and nothing better is known."""
-    mass = outcome_mass(belief, policy)
-    chance = np.stack([policy.accept, 1.0 - policy.accept], axis=-2)
-    possible = ((belief.weight[..., None, :] > 0.0) & (chance > 0.0)).any(axis=-1)
-    lost = (possible & (mass.sum(axis=-1) < _TINY)).any(axis=-1)
-    top = np.minimum(_up(policy.largest_posterior(belief), belief.weight.shape[-1] + 8), 1.0)
-    return np.asarray(np.where(lost, 1.0, top))
-
-
-def _multiplier(accept: Array) -> Array:
-    """`1 + (max accept - min accept)`, each step rounded up where it is not exact."""
-    spread, lost = _two_sum(accept.max(axis=-1), -accept.min(axis=-1))
-    spread = np.where(lost > 0.0, np.nextafter(spread, np.inf), spread)
-    total, lost = _two_sum(np.ones_like(spread), spread)
-    return np.where(lost > 0.0, np.nextafter(total, np.inf), total)
-
-
-def _up(value: Array, steps: int) -> Array:
-    """Above `value` by more than `steps` rounding errors; 0 stays 0."""
-    return np.where(value > 0.0, np.nextafter(value * (1.0 + steps * _EPS), np.inf), value)
 
 
 def _ranked(mass: Array, labels: Integers) -> LabelSums:

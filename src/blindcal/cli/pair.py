@@ -80,8 +80,8 @@ def _report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str,
         report["policy"] = {
             "accept": policy.accept,
             "q": None if np.isnan(q).any() else q,
-            "conference_error": found.conference_error,
-            "adversary_error": np.maximum(found.adversary_error, 0.0),
+            "conference_error": policy.conference_error(belief),
+            "adversary_error": _error(belief, policy),
             "epsilon": found.epsilon,
             "multiplier": found.multiplier,
         }
@@ -105,23 +105,26 @@ def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
     else:
         say(f"Frontier: conference error {number(least[0])} to {number(most[0])},")
         say(f"          adversary error  {number(least[1])} to {number(most[1])}.")
-    found = None if policy is None else audit(belief, policy)
-    chosen = None if found is None else (float(found.conference_error), float(found.adversary_error))
     say()
-    say(plot(front.conference_error, front.adversary_error, chosen, "conference error", "adversary error"))
-    if found is not None:
+    errors = None if policy is None else (float(policy.conference_error(belief)), _error(belief, policy))
+    say(plot(front.conference_error, front.adversary_error, errors, "conference error", "adversary error"))
+    if policy is not None:
         say()
-        table(
-            ("policy", ""),
-            [
-                ("conference error", float(found.conference_error)),
-                ("adversary error", max(float(found.adversary_error), 0.0)),
-                ("adversary error from the scores alone", float(found.scores_only_error)),
-                ("epsilon: odds change by at most e^", float(found.epsilon)),
-                (
-                    "multiplier: a correct guess becomes at most this many times likelier",
-                    float(found.multiplier),
-                ),
-                ("largest posterior after any decision", float(found.largest_posterior)),
-            ],
-        )
+        table(("policy", ""), _revealed(belief, policy))
+
+
+def _error(belief: Belief, policy: Policy) -> float:
+    """The chance that the adversary's best guess after the decision is wrong, rounded down."""
+    return float(1 - audit(belief, policy).success)
+
+
+def _revealed(belief: Belief, policy: Policy) -> list[tuple[str, float]]:
+    found = audit(belief, policy)
+    return [
+        ("conference error", float(policy.conference_error(belief))),
+        ("adversary error", _error(belief, policy)),
+        ("adversary error from the scores alone", float(1 - found.success_scores_only)),
+        ("epsilon: odds change by at most e^", found.epsilon),
+        ("multiplier: a correct guess becomes at most this many times likelier", found.multiplier),
+        ("largest posterior after any decision", found.largest_posterior),
+    ]

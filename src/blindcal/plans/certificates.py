@@ -37,12 +37,13 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Claim:
-    """What one paper's table promises; every number is the exact value or the next one on the unsafe side.
+    """What one paper's table reveals; every number is the exact value or the next one on the unsafe side.
 
     `success_scores_only` (before any decision), `success` (after this one) and `added` (by this one) are
     sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are
     counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
     together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
+    A certificate states these numbers of its own table, `audits.audit` of any policy.
     """
 
     reviews: int

@@ -75,6 +75,20 @@ class ExactPolicy(Policy):
         return whole if accepted else self.denominator - whole
 
 
+def exactly(policy: Policy) -> ExactPolicy:
+    """The same policy: its floats as the rationals they are.
+
+    >>> exactly(Policy([0.25, 1 / 3])).exact
+    ((1, Fraction(6004799503160661, 18014398509481984)),)
+    """
+    if isinstance(policy, ExactPolicy):
+        return policy
+    scaled = policy.accept * UNIT
+    whole = scaled.astype(np.int64)
+    finer = np.flatnonzero(whole != scaled).tolist()
+    return ExactPolicy(whole, tuple((secret, Fraction(float(policy.accept[secret]))) for secret in finer))
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
