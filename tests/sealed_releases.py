@@ -18,7 +18,7 @@ from blindcal.decisions.records import (
     read_ledger,
     sealed_folder,
 )
-from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.exact import UNIT, ExactPolicy, Tables
 
 PAPER = PaperRecord(
     paper="p1",
@@ -67,7 +67,7 @@ def several(key_path: Path, releases: int = 3) -> list[Path]:
     return sorted(sealed_folder(key_path).iterdir())
 
 
-def everything(key_path: Path) -> list[dict[str, ExactPolicy]]:
+def everything(key_path: Path) -> list[Tables]:
     """Every part of every file, read."""
     ledger = read_ledger(key_path, read_key(key_path))
     return [ledger.tables(ledger.record(release)) for release in ledger.releases]

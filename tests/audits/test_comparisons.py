@@ -23,7 +23,7 @@ from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open
 from blindcal.decisions.releases import release
 from blindcal.decisions.selections import ranked_again
 from blindcal.errors import InputError, VerificationError
-from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.exact import UNIT, ExactPolicy, packed
 from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
@@ -229,7 +229,7 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
             row = (case.tuples == [place[name] for name in truth[case.paper]]).all(axis=1).argmax()
             table = np.full(len(case.tuples), float(case.belief.favor[row] > 0.5))
             plan = plan_paper(case.belief, table, raw, guarantee)
-            plans.append(replace(plan, policy=ExactPolicy((table * UNIT).astype(np.int64))))
+            plans.append(replace(plan, packed=packed(ExactPolicy((table * UNIT).astype(np.int64)))))
         return plans, price
 
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
-from blindcal.plans.exact import UNIT, ExactPolicy, exact_case, exactly, integers
+from blindcal.plans.exact import UNIT, ExactPolicy, Tables, exact_case, exactly, integers, packed
 from blindcal.policies.policy import Policy
 
 WEIGHTS = st.lists(st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-308, 1e-300]), min_size=1, max_size=8)
@@ -95,3 +95,18 @@ def test_floats_become_the_rationals_they_are() -> None:
         ]
         np.testing.assert_array_equal(exact.accept, policy.accept)
         assert exactly(exact) is exact
+
+
+def test_tables_at_rest_are_the_tables() -> None:
+    """Packed and opened again, number by number; a table of few values takes a small part of its size."""
+    rng = np.random.default_rng(13)
+    policies = {
+        f"p{n}": ExactPolicy(rng.choice([0, 7, UNIT], 20_000), ((n, Fraction(1, 3 + n)),)) for n in range(3)
+    }
+    tables = Tables({paper: packed(policy) for paper, policy in policies.items()})
+    assert list(tables) == list(policies)
+    assert len(tables) == 3
+    for paper, policy in policies.items():
+        np.testing.assert_array_equal(tables[paper].numerator, policy.numerator)
+        assert tables[paper].exact == policy.exact
+        assert len(tables.packed[paper].numerator) < policy.numerator.nbytes / 10

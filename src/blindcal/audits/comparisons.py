@@ -31,7 +31,7 @@ from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, claim, keeps
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.exact import ExactPolicy, Tables, packed
 from blindcal.plans.figures import expected_figures
 from blindcal.plans.papers import PaperPlan, weights_digest
 from blindcal.plans.promises import at_most, worst
@@ -230,7 +230,7 @@ def _elsewhere(stored: Record, made: Record) -> bool:
     )
 
 
-def _replaying(stored: Record, tables: dict[str, ExactPolicy]) -> Planner:
+def _replaying(stored: Record, tables: Tables) -> Planner:
     """Plans from the tables that were sampled: what they promise is worked out again."""
     recorded = {paper.paper: paper for paper in stored.papers}
 
@@ -256,12 +256,12 @@ def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: flo
         stated = at_most(stated, case.revealed)
     numbers = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
     numbers = replace(numbers, gap=paper.figures["numbers"]["gap"])
-    return PaperPlan(policy, stated, numbers, weights_digest(belief))
+    return PaperPlan(packed(policy), stated, numbers, weights_digest(belief))
 
 
 def _compared(
     stored: Record,
-    tables: dict[str, ExactPolicy],
+    tables: Tables,
     made: Draft,
     ledger: Ledger,
     elsewhere: bool,
@@ -340,7 +340,7 @@ def _as_good(
     stored: Record,
     made: Draft,
     replayed: Draft,
-    tables: dict[str, ExactPolicy],
+    tables: Tables,
 ) -> Iterator[Check]:
     """Tables that were planned elsewhere keep what was requested, and cost no more than today's."""
     request = stored.request

@@ -30,7 +30,7 @@ from blindcal.decisions.statements import (
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.agreements import agreement
 from blindcal.plans.amendments import amended_case
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.exact import Tables
 from blindcal.plans.papers import PaperPlan
 from blindcal.plans.promises import paired
 from blindcal.plans.requests import Request
@@ -81,7 +81,7 @@ class Draft:
 
     record: Record
     cases: tuple[PaperCase, ...]
-    policies: Mapping[str, ExactPolicy]
+    policies: Tables
     changes: Changes
 
 
@@ -110,7 +110,7 @@ def draft(
     said, budget = (reason if records or before else ""), (frozen if records else price)
     selection = _selection(request, papers, number, last)
     record = _record(past.ledger, request, number, said, conference, truth, papers, budget, selection)
-    policies = {case.paper: plan.policy for case, plan in zip(part.cases, plans, strict=True)}
+    policies = Tables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(record, part.cases, policies, changes)
 
 

@@ -21,7 +21,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Level, Truth, level_of
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
 from blindcal.plans.amendments import Earlier, amended_case
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.exact import Tables
 
 # Scores are the same within this share of the standard deviation of all scores, or of the largest score.
 TOLERANCE, DIGITS = 0.01, 1e-6
@@ -37,7 +37,7 @@ class Past:
 
     ledger: Ledger
     _records: dict[int, Record] = field(default_factory=dict, repr=False)
-    _tables: dict[int, dict[str, ExactPolicy]] = field(default_factory=dict, repr=False)
+    _tables: dict[int, Tables] = field(default_factory=dict, repr=False)
 
     def record(self, index: int) -> Record:
         """The record of the release with this place in the ledger."""
@@ -45,7 +45,7 @@ class Past:
             self._records[index] = self.ledger.record(self.ledger.releases[index])
         return self._records[index]
 
-    def tables(self, index: int) -> dict[str, ExactPolicy]:
+    def tables(self, index: int) -> Tables:
         """The tables that a release sampled."""
         if index not in self._tables:
             self._tables[index] = self.ledger.tables(self.record(index))

@@ -33,7 +33,7 @@ from blindcal.decisions.seals import (
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, lock, make_folder, read_bytes, read_json, write_bytes
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
 _SEALED = re.compile(r"[0-9]{4,}\.sealed")
@@ -149,7 +149,7 @@ class Ledger:
             raise changed(seal.path)
         return record
 
-    def tables(self, record: Record) -> dict[str, ExactPolicy]:
+    def tables(self, record: Record) -> Tables:
         """The tables that a release sampled."""
         release = next(r for r in self.of(record.conference) if r.number == record.release)
         return unpack(self._seal(release).part("tables"))

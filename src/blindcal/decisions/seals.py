@@ -14,7 +14,6 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,12 +21,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from blindcal.decisions.coins import Key
 from blindcal.errors import InputError, VerificationError
 from blindcal.files.disk import read_part
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.exact import ExactPolicy, Packed, Tables, packed
 
 SEALED_FORMAT = 1
 """The version of a sealed file; docs/formats.md says what each version holds."""
@@ -149,21 +146,23 @@ def _other_key(path: Path, text: str, key: Key) -> VerificationError:
 
 def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
     """Tables as one part: a line that says where each one lies, then their integers, compressed."""
-    blobs = [zlib.compress(policy.numerator.astype("<i8").tobytes(), 1) for policy in policies.values()]
+    at_rest = (
+        policies.packed if isinstance(policies, Tables) else {k: packed(one) for k, one in policies.items()}
+    )
     exact = [
-        [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in policy.exact]
-        for policy in policies.values()
+        [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in one.exact]
+        for one in at_rest.values()
     ]
-    index = [[paper, len(blob), few] for paper, blob, few in zip(policies, blobs, exact, strict=True)]
+    blobs = [one.numerator for one in at_rest.values()]
+    index = [[paper, len(blob), few] for paper, blob, few in zip(at_rest, blobs, exact, strict=True)]
     return b"\n".join([json.dumps(index).encode(), b"".join(blobs)])
 
 
-def unpack(data: bytes) -> dict[str, ExactPolicy]:
+def unpack(data: bytes) -> Tables:
     """The tables of a part."""
     index, blobs = data.split(b"\n", 1)
-    policies, at = {}, 0
+    at_rest, at = {}, 0
     for paper, size, few in json.loads(index):
-        numerator = np.frombuffer(zlib.decompress(blobs[at : at + size]), dtype="<i8").astype(np.int64)
         exact = tuple((secret, Fraction(int(top, 16), int(bottom, 16))) for secret, top, bottom in few)
-        policies[paper], at = ExactPolicy(numerator, exact), at + size
-    return policies
+        at_rest[paper], at = Packed(blobs[at : at + size], exact), at + size
+    return Tables(at_rest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -73,6 +75,46 @@ class ExactPolicy(Policy):
         """P(decision | secret) times `denominator`: how a decision already seen weighs the secrets."""
         whole = self.integers
         return whole if accepted else self.denominator - whole
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An exact policy at rest: its numerators compressed, for a table has many entries and few values.
+
+    The bytes are those of the sealed record.
+
+    >>> packed(ExactPolicy(np.array([UNIT, 0]))).policy.accept
+    array([1., 0.])
+    """
+
+    numerator: bytes
+    exact: tuple[tuple[int, Fraction], ...]
+
+    @property
+    def policy(self) -> ExactPolicy:
+        """The policy, to be worked with."""
+        numerator = np.frombuffer(zlib.decompress(self.numerator), dtype="<i8")
+        return ExactPolicy(numerator.astype(np.int64), self.exact)
+
+
+def packed(policy: ExactPolicy) -> Packed:
+    return Packed(zlib.compress(policy.numerator.astype("<i8").tobytes(), 1), policy.exact)
+
+
+class Tables(Mapping[str, ExactPolicy]):
+    """The policy of each paper, packed: one is opened when it is looked at, and not kept."""
+
+    def __init__(self, packed: Mapping[str, Packed]) -> None:
+        self.packed = packed
+
+    def __getitem__(self, paper: str) -> ExactPolicy:
+        return self.packed[paper].policy
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.packed)
+
+    def __len__(self) -> int:
+        return len(self.packed)
 
 
 def exactly(policy: Policy) -> ExactPolicy:

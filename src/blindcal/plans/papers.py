@@ -18,7 +18,7 @@ from blindcal.checks import Array
 from blindcal.errors import CertificateError
 from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, certify, claim, keeps
-from blindcal.plans.exact import Exact, ExactPolicy
+from blindcal.plans.exact import Exact, ExactPolicy, Packed, packed
 from blindcal.plans.figures import Figures, expected_figures
 from blindcal.plans.promises import at_most, within_budget, worst
 from blindcal.plans.sharing import shares_of
@@ -33,10 +33,15 @@ _LEAST_MIX = 2.0**-40
 class PaperPlan:
     """The table that will be sampled for one paper, and what is claimed of it."""
 
-    policy: ExactPolicy
+    packed: Packed
     claim: Claim
     figures: Figures
     weights: str
+
+    @property
+    def policy(self) -> ExactPolicy:
+        """The table."""
+        return self.packed.policy
 
 
 def plan_paper(
@@ -53,7 +58,7 @@ def plan_paper(
     """Certify one paper's table and work out its figures; `factor` is what earlier decisions revealed."""
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
     numbers = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
-    return PaperPlan(policy, stated, numbers, weights_digest(belief))
+    return PaperPlan(packed(policy), stated, numbers, weights_digest(belief))
 
 
 def plan_conference(
@@ -78,21 +83,17 @@ def plan_conference(
         if mixed >= 1:
             raise CertificateError("the budget of added success cannot be kept with the other limits")
         mixed = max(_LEAST_MIX, 8 * mixed)
-        again = [
-            (case, one.accept, raw, one.bound)
-            for case, raw, one in zip(conference.cases, conference.raw_accept, planned, strict=True)
-        ]
-        plans = each(partial(_certified, guarantee=guarantee, mixed=mixed), again, workers=workers)
+        again = list(zip(conference.cases, planned, conference.raw_accept, strict=True))
+        plans = each(partial(_mixed, guarantee=guarantee, mixed=mixed), again, workers=workers)
     return plans, spent
 
 
 @dataclass(frozen=True, eq=False)
 class _Planned:
-    """A paper's table as it was solved, the error that no table can beat, and the plan that it leads to."""
+    """The plan that a paper's table leads to, and the error that no table can beat."""
 
-    accept: Array
-    bound: float
     plan: PaperPlan
+    bound: float
 
 
 def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -> _Planned:
@@ -101,7 +102,13 @@ def _planned(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -
     case = case.promised(guarantee.promise)
     solved = solve(case, guarantee, success=success)
     plan = _certified((case, solved.accept, raw, solved.bound), guarantee, 0.0)
-    return _Planned(solved.accept, solved.bound, plan)
+    return _Planned(plan, solved.bound)
+
+
+def _mixed(job: tuple[PaperCase, _Planned, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
+    """A certified table mixed with the constant, and certified again."""
+    case, one, raw = job
+    return _certified((case, one.plan.policy.accept, raw, one.bound), guarantee, mixed)
 
 
 def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
@@ -126,7 +133,7 @@ def _certified_again(
         policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=1.0)
     claims = [claim(belief, policy, factor=one, mixed=stated.mixed) for one in case.readings]
     numbers = expected_figures(belief, policy.accept, raw, plainest, bound=bound)
-    return PaperPlan(policy, _within_cap(worst(claims), guarantee), numbers, weights_digest(belief))
+    return PaperPlan(packed(policy), _within_cap(worst(claims), guarantee), numbers, weights_digest(belief))
 
 
 def _within_cap(stated: Claim, guarantee: Guarantee) -> Claim:
