@@ -109,4 +109,4 @@ def test_tables_at_rest_are_the_tables() -> None:
     for paper, policy in policies.items():
         np.testing.assert_array_equal(tables[paper].numerator, policy.numerator)
         assert tables[paper].exact == policy.exact
-        assert len(tables.packed[paper].numerator) < policy.numerator.nbytes / 10
+        assert len(tables.packed[paper].numerator) < policy.numerator.nbytes / 5
