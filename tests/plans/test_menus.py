@@ -106,3 +106,37 @@ def test_papers_with_nothing_secret_or_nothing_at_stake_are_counted(conference: 
     after = menu(more)
     assert after.nothing_secret == before.nothing_secret + 1
     assert after.nothing_at_stake == before.nothing_at_stake + 2
+
+
+def test_some_papers_stand_for_all_within_their_standard_errors() -> None:
+    """Which papers are weighed follows from their ids: given other ids, others are. Over 60 ways to name
+    them, what each estimate is off is about its standard error: the root mean square is 1 with a standard
+    deviation of .1, and .5 and 1.5 are five of these away."""
+    cases, guarantees = random_cases(43, 40, 60), [Guarantee("public", epsilon=None), Guarantee("none")]
+    raw = tuple(bool(np.mean(case.scores) > 0.6) for case in cases)
+
+    def found(seed: int, most: int):
+        named = tuple(replace(case, paper=f"{seed} {i}") for i, case in enumerate(cases))
+        return menu(Conference(named, 0.6, None, raw), guarantees, most=most)
+
+    whole = found(0, 1000)
+    assert (whole.papers, whole.weighed) == (40, 40)
+    assert all(one.wrong_se == one.kept_se == one.success_se == 0.0 for one in whole.choices)
+    off: dict[tuple[str, int], list[float]] = {}
+    for seed in range(60):
+        some = found(seed, 20)
+        assert (some.papers, some.weighed) == (40, 20)
+        for name in ("wrong", "success", "kept"):
+            for place, (one, other) in enumerate(zip(some.choices, whole.choices, strict=True)):
+                error = getattr(one, f"{name}_se")
+                if error > 1e-12:
+                    off.setdefault((name, place), []).append(
+                        (getattr(one, name) - getattr(other, name)) / error
+                    )
+    assert len(off) == 6
+    for (name, _), values in off.items():
+        if name == "kept":
+            # A ratio of small numbers is sometimes far off: half of all are within .67 standard errors.
+            assert 0.3 < np.median(np.abs(values)) < 1.1
+        else:
+            assert 0.5 < np.sqrt(np.mean(np.square(values))) < 1.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import (
     Json,
+    about,
     budget_line,
     emit_json,
     note,
@@ -63,6 +65,9 @@ _WORDS = {
     "average": "average: the best guess is no likelier on average",
     "none": "none: full calibration",
 }
+
+# A chair who waits longer than this wants to know it beforehand.
+_LONG_SECONDS = 60.0
 
 _COLUMNS = """\
 wrong: papers on the wrong side of the bar; benefit kept: share of what full calibration gains over raw;
@@ -119,9 +124,11 @@ def plan(
         with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
             request = request.on_scale(inputs.scale)
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
+        start = monotonic()
         planned = plan_prepared(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
         )
+        taken = monotonic() - start
         promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
         choices = None if only else planned.menu(workers=workers, progress=progress)
     figures = planned.summary
@@ -143,6 +150,8 @@ def plan(
         _print(facts, planned, choices, promise)
     for remark in planned.remarks:
         note(remark)
+    if taken >= _LONG_SECONDS:
+        note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
     if as_json:
         emit_json(facts)
 
@@ -171,16 +180,21 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     rows = [
         (
             shown(one.guarantee),
-            percent(one.wrong),
-            percent(one.kept),
+            percent(one.wrong, one.wrong_se),
+            percent(one.kept, one.kept_se),
             number(one.against * choices.papers, 1),
-            percent(one.success),
+            percent(one.success, one.success_se),
         )
         for one in choices.choices
     ]
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
     say(_COLUMNS)
+    if choices.weighed < choices.papers:
+        say(
+            f"The table is estimated from {choices.weighed:,} of {choices.papers:,} papers, chosen by their "
+            "ids alone; +- is one standard error."
+        )
     if request.quota is not None:
         say("The table is about papers decided one by one; an exact number costs a little more.")
     say()
@@ -267,5 +281,11 @@ def shown(guarantee: Guarantee) -> str:
     return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
 
 
-def percent(share: float) -> str:
-    return f"{number(100 * share, 1)} %"
+def percent(share: float, error: float = 0.0) -> str:
+    """A share, with its standard error where it has one.
+
+    >>> percent(0.125), percent(0.125, 0.0034)
+    ('12.5 %', '12.5 +- 0.34 %')
+    """
+    beside = f" +- {number(100 * error, 2)}" if error > 0.0 else ""
+    return f"{number(100 * share, 1)}{beside} %"

@@ -1,14 +1,16 @@
 """The menu for one conference: what each guarantee would cost and keep, before any coin is tossed.
 
-Every number is an expectation over the public belief.
+Every number is an expectation over the public belief. Of a large conference some papers are weighed, chosen
+by their ids alone, and the numbers have standard errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum
+from hashlib import sha256
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -30,6 +32,8 @@ MENU = (
     Guarantee("average", added_success=0.01, epsilon=None),
     Guarantee("none", epsilon=None),
 )
+# Of more papers than this, so many are weighed.
+MOST_WEIGHED = 1_000
 # A review whose author the scores alone name with this chance has no secret left to keep.
 KNOWN = 0.95
 # Reviewers that could turn a decision, together no likelier than this, put nothing at stake.
@@ -41,7 +45,8 @@ class Choice:
     """One guarantee on this conference: means over papers, and success as a mean over reviews.
 
     `kept` is the share of full calibration's benefit over raw decisions that is kept; `against` the expected
-    share of papers decided against their reviewers' evidence.
+    share of papers decided against their reviewers' evidence. The standard errors are 0 where every paper was
+    weighed.
     """
 
     guarantee: Guarantee
@@ -49,6 +54,9 @@ class Choice:
     kept: float
     against: float
     success: float
+    wrong_se: float = 0.0
+    kept_se: float = 0.0
+    success_se: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,8 @@ class Menu:
     """All choices beside the raw decision, and the papers where there is nothing to choose.
 
     `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
-    `nothing_at_stake`: papers that any likely reviewers would lead to the same decision.
+    `nothing_at_stake`: papers that any likely reviewers would lead to the same decision. Both are estimates
+    where fewer papers were `weighed` than there are.
     `gap`: by how much the mean share of wrong decisions may exceed the least possible one, whichever the
     guarantee; proved, or from a sample of tuples where a pool is too large to list them.
     """
@@ -67,6 +76,7 @@ class Menu:
     nothing_secret: int
     nothing_at_stake: int
     papers: int
+    weighed: int
     gap: float
 
 
@@ -88,10 +98,13 @@ def menu(
     conference: Conference,
     guarantees: Sequence[Guarantee] = MENU,
     *,
+    most: int = MOST_WEIGHED,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
-    """Solve every paper under every guarantee; `advance` is called once for each of them."""
+    """Solve papers, at `most` so many of them, under every guarantee; `advance` is called once for each."""
+    every = len(conference.cases)
+    conference = some_papers(conference, most)
     shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
     # The frontiers of a budget were explored before, and that was counted.
@@ -99,29 +112,59 @@ def menu(
     papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=tell)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
-    choices = map(partial(_choice, papers=papers, raw=raw, full=full), range(len(guarantees)), guarantees)
+    weigh = partial(_choice, papers=papers, every=every, raw=raw, full=full)
+    choices = map(weigh, range(len(guarantees)), guarantees)
     reviews = sum(paper.reviews for paper in papers)
     return Menu(
         choices=tuple(choices),
         wrong_raw=raw,
         success_scores_only=fsum(paper.scores_only for paper in papers) / reviews,
-        nothing_secret=sum(paper.known for paper in papers),
-        nothing_at_stake=sum(paper.settled for paper in papers),
-        papers=len(papers),
+        nothing_secret=round(sum(paper.known for paper in papers) * every / len(papers)),
+        nothing_at_stake=round(sum(paper.settled for paper in papers) * every / len(papers)),
+        papers=every,
+        weighed=len(papers),
         gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(guarantees))),
     )
 
 
-def _choice(index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], raw: float, full: float) -> Choice:
+def some_papers(conference: Conference, most: int) -> Conference:
+    """The conference, or so many of its papers: in the order of a digest of their ids, which are public."""
+    digest = [sha256(case.paper.encode()).digest() for case in conference.cases]
+    chosen = sorted(sorted(range(len(digest)), key=digest.__getitem__)[:most])
+    cases = tuple(conference.cases[index] for index in chosen)
+    return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
+
+
+def _choice(
+    index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], every: int, raw: float, full: float
+) -> Choice:
     count, reviews = len(papers), sum(paper.reviews for paper in papers)
     wrong = fsum(paper.wrong[index] for paper in papers) / count
+    kept = (raw - wrong) / (raw - full) if raw > full else 1.0
+    success = fsum(paper.success[index] for paper in papers) / reviews
+    # A ratio of means errs as the mean of what each paper is off it does.
+    gains = [p.wrong_raw - p.wrong[index] - kept * (p.wrong_raw - p.wrong_fully_calibrated) for p in papers]
+    named = [paper.success[index] - success * paper.reviews for paper in papers]
     return Choice(
         guarantee=guarantee,
         wrong=wrong,
-        kept=(raw - wrong) / (raw - full) if raw > full else 1.0,
+        kept=kept,
         against=fsum(paper.against[index] for paper in papers) / count,
-        success=fsum(paper.success[index] for paper in papers) / reviews,
+        success=success,
+        wrong_se=_standard_error([paper.wrong[index] for paper in papers], every),
+        kept_se=_standard_error(gains, every) / (raw - full) if raw > full else 0.0,
+        success_se=_standard_error(named, every) * count / reviews,
     )
+
+
+def _standard_error(values: Sequence[float], every: int) -> float:
+    """Of the mean of some values drawn without replacement from so many: none if these are all of them.
+
+    >>> _standard_error([0.0, 1.0, 0.0, 1.0], 4), round(_standard_error([0.0, 1.0, 0.0, 1.0], 400), 3)
+    (0.0, 0.287)
+    """
+    drawn = len(values)
+    return float(np.std(values, ddof=1)) * sqrt((1 - drawn / every) / drawn) if drawn < every else 0.0
 
 
 def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]) -> _Paper:

@@ -14,7 +14,7 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
 from blindcal.plans.figures import Figures
-from blindcal.plans.menus import MENU, Menu, menu
+from blindcal.plans.menus import MENU, MOST_WEIGHED, Menu, menu
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.passing import both_ranks, listed_figures
 from blindcal.plans.promises import summary
@@ -50,8 +50,9 @@ class Plan:
         return planned_figures(self.conference, self.request, self.papers)
 
     def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
-        """What each guarantee of the menu would cost and protect, for this conference."""
-        papers = len(self.conference.cases)
+        """What each guarantee of the menu would cost and protect, for this conference; estimated from a
+        thousand papers where there are more."""
+        papers = min(len(self.conference.cases), MOST_WEIGHED)
         with progress(f"comparing guarantees for {count(papers, 'paper')}", papers * len(MENU)) as advance:
             return menu(self.conference, workers=workers, advance=advance)
 
