@@ -88,6 +88,18 @@ def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
         assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=6 * error + 1e-9)
 
 
+def test_many_reviews_are_protected_too():
+    """Sums over distinct reviewers alternate, and lose the more digits the more reviews there are: with seven
+    of eight candidates still none that count."""
+    listed = random_case(np.random.default_rng(46), 8, count(4, 7))
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+        case = crowded(listed).promised(guarantee.promise)
+        plan = crowd_plan(case, guarantee)
+        adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
+        assert all(promises(adversary, guarantee).values())
+        assert float(plan.claim.success) / len(case.scores) == pytest.approx(adversary.success(), abs=1e-9)
+
+
 def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds():
     """The bound is stated four standard errors low, and three draws for what was not seen. Sharing entries
     costs up to 0.012 with 40 candidates, half a point and less in most papers."""
