@@ -50,7 +50,7 @@ __all__ = [
     "true_reviewers",
 ]
 
-# Where tuples are too many to be listed, sums over all sets of slots are taken: a minute a paper at this number.
+# Where tuples are too many to be listed, sums over all sets of slots are taken: a minute at this number.
 MOST_REVIEWS = 9
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, anyone without a row) the numbers of `FIELDS`."""
