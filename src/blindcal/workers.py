@@ -23,7 +23,9 @@ from typing import Any, Protocol, TypeVar
 
 # Sums of several threads of linear algebra depend on their number: commands and processes use one each.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_CHUNKS = 16
+# Items are handed out in so many parts for each worker, and never more than so many at once: the last part
+# keeps nobody waiting long.
+_CHUNKS, _MOST_AT_ONCE = 16, 32
 # So many processes are started wherever they are asked for; more on a machine with many cores.
 _FEW = 8
 # So many items are shared out at once; fewer only once they have taken so many seconds.
@@ -173,7 +175,7 @@ def _chunked(
     if not items:
         return []
     parts = _CHUNKS * (workers if isinstance(workers, int) else workers.size)
-    size = max(1, len(items) // parts)
+    size = max(1, min(len(items) // parts, _MOST_AT_ONCE))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
     found: dict[int, list[Result]] = {}
     with closing(shared(partial(_chunk, function), chunks, workers)) as results:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial, reduce
-from itertools import combinations, product
+from itertools import combinations
 from math import factorial
 from typing import Any
 
@@ -29,6 +29,8 @@ from blindcal.checks import Array, Integers
 _LIGHTEST = 1e-22
 # Sums with repeats may be so many times those without: three of sixteen digits are lost.
 _EXCESS = 1e3
+# Tables of more chances than this are kept without their zeros.
+_MOST_DENSE = 100_000
 # A further candidate that is seated doubles the sums to take.
 _MOST_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
 
@@ -148,14 +150,14 @@ class Sums:
     def _reached(self, held: Slots, authors: Integers, rest: Array, tables: Array) -> Array:
         """`[author, table]`: each in the held slots times the rest of the tuple and what a table gives to
         both."""
-        powers, taken = self._powers(held, authors) * self.nodes.mass, self._taken(held, authors)
+        powers, taken = self._powers(held, authors) * self.nodes.mass, self._shares(held, authors)
         windows = (np.lib.stride_tricks.sliding_window_view(table, len(rest)) for table in tables)
         beside = (taken @ (np.ascontiguousarray(window) @ rest) for window in windows)
         return np.stack([np.einsum("yt,yt->y", powers, one) for one in beside], axis=-1)
 
     def _spread(self, held: Slots, authors: Integers, rest: Array, edges: Integers) -> Array:
         """`[author, entry]`: each author in the held slots times the rest of the tuple."""
-        powers, taken = self._powers(held, authors) * self.nodes.mass, self._taken(held, authors).tocsc()
+        powers, taken = self._powers(held, authors) * self.nodes.mass, self._sparse(held, authors).tocsc()
         below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
         parts = np.zeros((authors.size, edges.size - 1))
         for steps in np.flatnonzero(np.diff(taken.indptr)):
@@ -172,19 +174,34 @@ class Sums:
         ]
         return reduce(np.multiply, parts)
 
-    def _taken(self, held: Slots, authors: Integers) -> sparse.csr_array:
+    def _shares(self, held: Slots, authors: Integers) -> Any:
         """`[author, steps]`: the chance of each number of steps in all the held slots together."""
-        steps = self.steps[list(held)][:, authors]
-        whole = np.floor(steps).astype(np.int64)
-        ways = np.array(list(product((0, 1), repeat=len(held)))).T[:, :, None]
-        chance = np.where(ways, (steps - whole)[:, None], 1.0 - (steps - whole)[:, None]).prod(axis=0)
-        place, who = (
-            (whole[:, None] + ways).sum(axis=0),
-            np.broadcast_to(np.arange(authors.size), chance.shape),
-        )
-        some = chance > 0.0
+        size = self._size(held)
+        if authors.size * size > _MOST_DENSE:
+            return self._sparse(held, authors)
+        whole, chance = self._taken(held, authors)
+        place = whole + size * np.arange(authors.size)
+        found = np.bincount(place.ravel(), chance.ravel(), size * authors.size)
+        return found.reshape(authors.size, size)
+
+    def _sparse(self, held: Slots, authors: Integers) -> sparse.csr_array:
+        """The same, where few of many may be other than 0."""
+        place, chance = self._taken(held, authors)
+        some, who = chance > 0.0, np.broadcast_to(np.arange(authors.size), chance.shape)
         shape = (authors.size, self._size(held))
         return sparse.csr_array((chance[some], (who[some], place[some])), shape=shape)
+
+    def _taken(self, held: Slots, authors: Integers) -> tuple[Integers, Array]:
+        """`[way, author]`: the total of steps in the held slots if each is taken downwards or upwards, and
+        the chance of that."""
+        steps = self.steps[list(held)][:, authors]
+        whole = np.floor(steps)
+        totals, chance = whole.sum(axis=0, dtype=np.int64)[None], np.ones((1, authors.size))
+        for up in steps - whole:
+            totals = np.concatenate([totals, totals + 1])
+            chance = np.concatenate([chance * (1.0 - up), chance * up])
+        # At the highest step nobody goes further up.
+        return np.minimum(totals, self._size(held) - 1), chance
 
     def _distinct(self, slots: Slots, peeled: Slots) -> Array:
         """`[total of steps, node]`: the sum over distinct candidates in these slots, light or `peeled`."""
@@ -201,7 +218,7 @@ class Sums:
             total += self.distinct(slots, tuple(others))
         for slot in slots:
             rest = self.distinct(without(slots, (slot,)), tuple(others))
-            taken = self._taken((slot,), np.array([last]))
+            taken = self._sparse((slot,), np.array([last]))
             for steps, chance in zip(taken.indices, taken.data, strict=True):
                 total[steps : steps + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
         return total
@@ -216,7 +233,7 @@ class Sums:
 
     def _by_step(self, held: Slots) -> Array:
         """`[steps, node]`: the sum over the light candidates, each in all of the held slots at once."""
-        taken: Any = self._taken(held, self.light)
+        taken = self._shares(held, self.light)
         return np.asarray(taken.T @ self._powers(held, self.light))
 
     def _size(self, slots: Slots) -> int:
