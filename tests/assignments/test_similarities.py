@@ -80,6 +80,12 @@ def test_a_matrix_with_numbers_as_ids(tmp_path: Path) -> None:
     assert (found.papers, found.reviewers) == (("0", "1"), ("0",))
 
 
+def test_a_matrix_with_bytes_as_ids(tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    np.savez(path, papers=np.array([b"p"]), reviewers=np.array(["Zoë".encode(), b"b"]), similarity=[[1, 2]])
+    assert read_similarity(path).reviewers == ("Zoë", "b")
+
+
 def test_a_changed_number_or_name_changes_the_digest() -> None:
     asked = ["p", "q"], ["a", "b"]
     one = Similarity.dense(*asked, [[1.0, 0.0], [0.0, 2.0]])
@@ -217,6 +223,43 @@ def test_files_that_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "MAX_MATRIX", len(content.getvalue()))
     path.write_bytes(content.getvalue())
     with pytest.raises(InputError, match="must unpack to at most"):
+        read_similarity(path)
+
+
+def with_part(part: str, data: bytes) -> bytes:
+    """A good file with one array's bytes replaced, checksums right."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(saved(**GOOD))) as good, zipfile.ZipFile(content, "w") as packed:
+        for name in good.namelist():
+            packed.writestr(name, data if name == f"{part}.npy" else good.read(name))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("part", "header", "body"),
+    [
+        ("papers", "{'descr': '<U1', 'fortran_order", b"1\0\0\0"),  # NumPy's parser: TokenError
+        ("papers", "{'descr': '<U1', 'fortran_order': False, 'shape': (1L,)}", b"1\0\0\0"),  # it only warns
+        ("papers", "{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", b"\xff\xff\xff\x7f"),
+        ("papers", "{'descr': '<U0', 'fortran_order': False, 'shape': (1,)}", b""),
+        ("similarity", "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -2)}", bytes(16)),
+        ("similarity", "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1, 2)}", bytes(16)),
+        ("similarity", "{'descr': [('a', '<f8')], 'fortran_order': 1, 'shape': (1, 2)}", bytes(16)),
+        ("similarity", "[" * 3000, b""),
+    ],
+)
+def test_arrays_that_are_damaged(tmp_path: Path, part: str, header: str, body: bytes) -> None:
+    text = header.encode().ljust(118) + b"\n"
+    path = tmp_path / "s.npz"
+    path.write_bytes(with_part(part, b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body))
+    with pytest.raises(InputError, match=r"s\.npz.*: must be"):
+        read_similarity(path)
+
+
+def test_numbers_beyond_a_float(tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    path.write_bytes(saved(**{**GOOD, "similarity": np.array([[1, np.longdouble("1e4000")]])}))
+    with pytest.raises(InputError, match="column similarity: must be finite numbers"):
         read_similarity(path)
 
 
