@@ -37,7 +37,7 @@ def test_a_cell_full_of_another_separator_does_not_mislead() -> None:
 
 
 def test_a_list_in_one_column_has_no_separator() -> None:
-    people = read_people("reviewer\nByron; Ada\nbo\nCy|D\n".encode(), "x")
+    people = read_people(b"reviewer\nByron; Ada\nbo\nCy|D\n", "x")
     assert sorted(people) == ["Byron; Ada", "Cy|D", "bo"]
 
 
