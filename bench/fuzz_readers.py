@@ -289,7 +289,8 @@ _BARRED = (
 )
 _TOML = (
     b'conference = "icx"\nreviews = "inputs/reviews.csv"\npools = "everyone"\npast = ["a.csv"]\n'
-    b'grid = "1..10"\naccept-rate = 0.25\naccept = "main=40,short=10"\nepsilon = "none"\nnumbered = true\nbetter = "low"\n'
+    b'grid = "1..10"\naccept-rate = 0.25\naccept = "main=40,short=10"\nepsilon = "none"\n'
+    b'numbered = true\nbetter = "low"\n'
     b'[withdrawn]\n"17" = "by its authors"\n[overridden]\n"23" = "accept: why"\n'
 )
 _STATEMENT = json.dumps(

@@ -27,7 +27,7 @@ from blindcal.cli.imports import (
     known_unit,
 )
 from blindcal.cli.inputs import Accept, Grid, Rate, levels, papers
-from blindcal.cli.key import ADVICE, new_key, refuse_lost
+from blindcal.cli.key import new_key, refuse_lost, say_advice
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
@@ -331,8 +331,7 @@ def _print(contents: Contents, facts: dict[str, Any], guessed: str | None) -> No
     folder = facts["folder"]
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
-    for line in ADVICE:
-        say(line.format(sealed=facts["sealed"]))
+    say_advice(facts["key"])
     say(f"next: blindcal plan {folder}")
 
 
