@@ -78,10 +78,10 @@ def planned(case: PaperCase, guarantee: int) -> Paper:
 def feasible(papers: list[Paper]) -> Array:
     """`[set of paper 1, set of paper 2, ...]`: 1 where nobody has more papers than they may have."""
     people = sorted({j for paper in papers for one in paper.sets for j in one})
-    load = np.zeros(())
+    load = np.zeros(len(people), dtype=np.int64)
     for paper in papers:
         on = np.array([[j in one for j in people] for one in paper.sets], dtype=np.int64)
-        load = np.asarray(load)[..., None, :] + on
+        load = load[..., None, :] + on
     return np.asarray(load.max(axis=-1) <= PER_REVIEWER, dtype=np.float64)
 
 
@@ -159,13 +159,16 @@ def main() -> None:
     found = {}
     for reviewers in REVIEWERS:
         run = partial(compute, similarity=similarity, reviewers=reviewers)
-        done = [one for one in each(run, range(options.conferences), workers=options.workers) if one is not None]
+        done = [
+            one for one in each(run, range(options.conferences), workers=options.workers) if one is not None
+        ]
         print(f"{reviewers} reviewers: {len(done)} of {options.conferences} conferences can be assigned")
         found[reviewers] = np.array(done)
     lines = table(found)
     print("\n".join(lines))
     command = f"python studies/coupled_draws.py --data FOLDER --conferences {options.conferences}"
-    if 0: keep("coupled_draws", command, {"docs/assigning.md": {"coupled draws": lines}}, {})
+    if 0:
+        keep("coupled_draws", command, {"docs/assigning.md": {"coupled draws": lines}}, {})
 
 
 if __name__ == "__main__":

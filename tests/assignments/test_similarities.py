@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from blindcal.assignments.similarities import (
     read_similarity,
 )
 from blindcal.errors import InputError
+from sizes import count
 
 CANARY = "canary-51"
 
@@ -254,6 +257,20 @@ def test_arrays_that_are_damaged(tmp_path: Path, part: str, header: str, body: b
     path.write_bytes(with_part(part, b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body))
     with pytest.raises(InputError, match=r"s\.npz.*: must be"):
         read_similarity(path)
+
+
+@pytest.mark.parametrize("kind", ["matrix", "similarity", "bid"])
+def test_any_change_of_bytes_is_read_or_refused(tmp_path: Path, kind: str) -> None:
+    rng, path = Random(5), tmp_path / "s.npz"
+    text = f"paper,reviewer,{kind}\np,a,0.5\np,b,{'yes' if kind == 'bid' else 1}\nq,a,3\n".encode()
+    whole = saved(**GOOD) if kind == "matrix" else text
+    for _ in range(count(300, 20_000)):
+        place, byte = rng.randrange(len(whole)), rng.randrange(256)
+        path.write_bytes(whole[:place] + bytes([byte]) * rng.randrange(3) + whole[place + 1 :])
+        with contextlib.suppress(InputError):
+            found = read_similarity(path, bids=kind == "bid")
+            assert np.isfinite(found.value.data).all()
+            assert found.value.shape == (len(found.papers), len(found.reviewers))
 
 
 def test_numbers_beyond_a_float(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from blindcal.cli.imports import (
     WhoseSeverity,
     best_to_worst,
     known_unit,
+    people_in,
 )
 from blindcal.cli.inputs import Accept, Grid, Rate, levels, papers
 from blindcal.cli.key import new_key, refuse_lost, say_advice
@@ -44,7 +45,6 @@ from blindcal.importers import (
     Choices,
     import_reviews,
     read_conflicts,
-    read_map,
     read_people,
 )
 from blindcal.importers.panels import columns_of
@@ -121,7 +121,7 @@ def new(
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else best_to_worst(best_first),
-        people=None if people is None else read_map(read_bytes(people), str(people)),
+        people=people_in(people),
         unit=known_unit(unit),
     )
     key = folder.with_name(f"{folder.name}.key") if key is None else key

@@ -268,4 +268,9 @@ def shown(guarantee: Guarantee) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{number(100 * share, 1)} %"
+    """A share as it is shown; a loss too small to be shown is none.
+
+    >>> percent(0.125), percent(-0.0001)
+    ('12.5 %', '0.0 %')
+    """
+    return f"{number(round(100 * share, 1) + 0.0, 1)} %"
