@@ -40,9 +40,10 @@ def main() -> None:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     # Two workers at most beside this process, each as large as the largest of all.
     memory = 3 * max(one.ru_maxrss for one in used) / 2**20
+    processor = sum(one.ru_utime + one.ru_stime for one in used)
     print(
         f"{len(reviews):,} past reviews by {REVIEWERS:,} reviewers: {seconds:.1f} s "
-        f"at load {os.getloadavg()[0]:.1f}"
+        f"({processor:.0f} s of processor time in all) at load {os.getloadavg()[0]:.1f}"
     )
     print(f"  at most {memory:.2f} GiB; chains differ by {fitted.checks.disagreement:.3f} standard errors")
     print(f"  promise of 60 s and 2 GiB: {'kept' if seconds < 60 and memory < 2 else 'BROKEN'}")
