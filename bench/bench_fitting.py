@@ -10,6 +10,7 @@ import resource
 import time
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 import blindcal as bc
 
@@ -37,6 +38,8 @@ def main() -> None:
     began = time.perf_counter()
     fitted = bc.fit(reviews, workers=2)
     seconds = time.perf_counter() - began
+    # Only processes that have ended are counted below.
+    get_reusable_executor().shutdown(wait=True)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     # Two workers at most beside this process, each as large as the largest of all.
     memory = 3 * max(one.ru_maxrss for one in used) / 2**20

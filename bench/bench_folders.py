@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-PAPERS, PEOPLE, PER_PAPER = 100, 40, 3
+PAPERS, PEOPLE, PER_PAPER = 60, 24, 3
 YEARS = (2025, 2026, 2027)
 TEXT = 'Solid work, but:\n- "Section 3" is thin;\n- see, e.g., Table 2.'
 SPACE = "urn:schemas-microsoft-com:office:spreadsheet"

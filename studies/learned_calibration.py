@@ -1,7 +1,7 @@
 """An adversary that learns reviewers' calibration from all of this year's papers, beside one that holds the
 stated calibration and one that knows the true one.
 
-    python studies/learned_calibration.py [--people 60] [--papers 100] [--rounds 2] [--sweeps 400]
+    python studies/learned_calibration.py [--people 60] [--papers 100] [--rounds 4] [--sweeps 1000]
 
 Histories, papers and guarantees are those of studies/from_history.py. The certificate is about somebody who
 holds the stated calibration with its errors, and takes papers one by one. The same slope and offset stand
@@ -185,7 +185,7 @@ def table(found: dict[tuple[str, int], Array]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("people", 60), ("papers", 100), ("rounds", 2), ("sweeps", 400)):
+    for name, default in (("people", 60), ("papers", 100), ("rounds", 4), ("sweeps", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--workers", type=int, default=cores())
     given = parser.parse_args()
