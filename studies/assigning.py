@@ -51,13 +51,15 @@ ROWS = (
 FINE = 1024
 DRAWS = 64
 MORE_DRAWS = (16, 64, 256)
+LITTLE = 0.05
 ALARM = 1e-6
 ROUNDING = 1e-9
 
 
-def similarity_of(folder: Path) -> Similarity:
+def similarity_of(folder: Path, otherwise: float = 0.0) -> Similarity:
+    """The bids as similarities; a pair without a bid counts `otherwise`."""
     bids = np.load(folder / "aamas2021.npz")["bids"].T
-    value = np.zeros(256)
+    value = np.full(256, otherwise)
     for bid, worth in WORTH.items():
         value[bid] = worth
     names = [f"p{i:03d}" for i in range(bids.shape[0])], [f"r{j:03d}" for j in range(bids.shape[1])]
@@ -175,6 +177,17 @@ def cap_table(similarity: Similarity, papers: int, workers: int) -> list[str]:
     return lines
 
 
+def without_bids(folder: Path) -> list[str]:
+    """What is kept at each cap if a pair without a bid counts a little and not nothing."""
+    similarity = similarity_of(folder, LITTLE)
+    asked = {"per_paper": PER_PAPER, "per_reviewer": PER_REVIEWER}
+    best = marginals(similarity, **asked).kept(similarity)
+    caps = [cap for cap, spread in ROWS if spread == 0.0 and cap < 1.0]
+    kept = [100 * marginals(similarity, **asked, cap=cap, draws=FINE).kept(similarity) / best for cap in caps]
+    *most, last = (f"{share:.1f}" for share in kept)
+    return [f"counted {LITTLE:g}, it would be {', '.join(most)} and {last} %"]
+
+
 def draw_table(similarity: Similarity, papers: int, workers: int) -> list[str]:
     lines = [
         "| cap | draws | sets per paper | author named from the scores | if fully calibrated "
@@ -289,6 +302,7 @@ def main() -> None:
     similarity = similarity_of(options.data)
     said = frequencies(similarity, options.samples, options.workers)
     said += adversary(similarity, options.papers, options.workers)
+    said += without_bids(options.data)
     print("\n".join(said), flush=True)
     tables = {
         "caps": cap_table(similarity, options.papers, options.workers),

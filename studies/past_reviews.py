@@ -8,7 +8,7 @@ scores. Beside it: a common slope with each reviewer's shrunken offset (crossed 
 ordinary regression of each reviewer's scores on the means of the other reviews. Writes
 docs/numbers/past_reviews.json and the tables of docs/fitting.md.
 
-    python studies/past_reviews.py --histories 6 --of-both 12
+    python studies/past_reviews.py --histories 20 --drifting 60
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def compared(drawn: Drawn, *, sweeps: int | None = None, workers: int = 1) -> Co
     )
 
 
-def compute(setting: str, histories: int, **sizes: int) -> list[Compared]:
+def compute(setting: str, histories: int, workers: int = 1, **sizes: int) -> list[Compared]:
     persistence, rounded = SETTINGS[setting]
     place = list(SETTINGS).index(setting)
     return [
@@ -204,7 +204,7 @@ def compute(setting: str, histories: int, **sizes: int) -> list[Compared]:
                 grid=_GRID if rounded else None,
                 **sizes,
             ),
-            workers=2,
+            workers=workers,
         )
         for number in range(histories)
     ]
@@ -222,10 +222,14 @@ def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
     return lines
 
 
-def sentences(runs: list[Compared]) -> dict[str, list[str]]:
-    """How far single histories are from their mean."""
-    cover = 100 * np.array([run.cover for run in runs])
-    return {"docs/fitting.md": [f"from {cover.min():.0f} % to {cover.max():.0f} %"]}
+def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
+    """How far single histories are from their mean, and what the table of errors does not show."""
+    cover = 100 * np.array([run.cover for run in found["drift, rounded"]])
+    said = [f"from {cover.min():.0f} % to {cover.max():.0f} %"]
+    for name, runs in found.items():
+        ahead = [mean / error for mean, error in (paired(runs, 1, *lengths) for lengths in _LENGTHS)]
+        said.append(f"{min(ahead):.1f} to {max(ahead):.1f} standard errors ({name})")
+    return {"docs/fitting.md": said}
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -237,11 +241,12 @@ _LENGTHS = ((1, 1), (2, 2), (3, 4), (5, 6), (7, 9), (10, 12))
 
 def paired(runs: list[Compared], other: int, low: int, high: int) -> tuple[float, float]:
     """Mean difference of squared errors, another method's minus the fit's, over reviewers with so many past
-    reviews; and its standard error, over reviewers."""
-    parts = [run.squares[:, (run.reviews >= low) & (run.reviews <= high)] for run in runs]
-    saved = np.concatenate([part[other] - part[0] for part in parts])
-    saved = saved[np.isfinite(saved)]
-    return float(saved.mean()), float(saved.std(ddof=1) / np.sqrt(saved.size))
+    reviews; and its standard error over histories, whose reviewers err together."""
+    saved = []
+    for run in runs:
+        part = run.squares[:, (run.reviews >= low) & (run.reviews <= high)]
+        saved.append(np.nanmean(part[other] - part[0]))
+    return float(np.mean(saved)), float(_error(np.array(saved)))
 
 
 def error_table(runs: list[Compared]) -> list[str]:
@@ -266,15 +271,17 @@ def error_table(runs: list[Compared]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--histories", type=int, default=6, help="simulated histories for each setting")
-    parser.add_argument(
-        "--of-both", type=int, default=12, help="histories with drift and rounding, of which both tables tell"
-    )
+    parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
+    parser.add_argument("--drifting", type=int, default=60, help="histories with drift, for each setting")
+    parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    sizes = {**dict.fromkeys(SETTINGS, options.histories), "drift, rounded": options.of_both}
+    sizes = {
+        name: options.histories if persistence == 1.0 else options.drifting
+        for name, (persistence, _) in SETTINGS.items()
+    }
     found = {}
     for name, histories in sizes.items():
-        found[name] = compute(name, histories)
+        found[name] = compute(name, histories, options.workers)
         print(
             f"{name}: done",
             *coverage_table({name: found[name]})[2:],
@@ -283,8 +290,8 @@ def main() -> None:
             flush=True,
         )
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
-    command = f"python studies/past_reviews.py --histories {options.histories} --of-both {options.of_both}"
-    keep("past_reviews", command, {"docs/fitting.md": tables}, sentences(found["drift, rounded"]))
+    command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
+    keep("past_reviews", command, {"docs/fitting.md": tables}, sentences(found))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Save what blindcal needs of an OpenReview venue: reviews, who wrote them, assignments and conflicts.
 
     python tools/fetch_openreview.py CONF.cc/2027/Conference --out fetched
+    python tools/fetch_openreview.py CONF.cc/2022/Conference --api 1 --out fetched-2022
 
 For a program chair, with the account that may see reviewers. This script is no part of the package, which
 never reaches for the network: it stands alone, uses nothing but Python's standard library, only reads (the
@@ -36,10 +37,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-SERVER = "https://api2.openreview.net"
+# Venues until about 2023 are on the old API.
+SERVER, HOSTS = "https://{}.openreview.net", {1: "api", 2: "api2"}
 PAGE, PATIENCE, TRIES = 1000, 60.0, 6
 # What is kept of a note: nothing that says when it was written or changed.
-KEPT = ("id", "forum", "replyto", "number", "invitations", "signatures", "ddate")
+KEPT = ("id", "forum", "replyto", "number", "invitation", "invitations", "signatures", "ddate")
 # Longer texts are no scores.
 LONGEST = 200
 
@@ -47,11 +49,11 @@ LONGEST = 200
 class Server:
     """The API, as far as it is needed: GET, and one POST to log in."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, api: int) -> None:
         host = urllib.parse.urlsplit(url)
         if host.scheme != "https" and host.hostname not in ("localhost", "127.0.0.1"):
             sys.exit("the server must be reached by https: a password is sent to it")
-        self.url, self.token = url.rstrip("/"), ""
+        self.url, self.api, self.token = url.rstrip("/"), api, ""
 
     def login(self, name: str, password: str) -> None:
         self.token = self._answer("/login", body={"id": name, "password": password})["token"]
@@ -60,13 +62,14 @@ class Server:
         return self._answer(f"{path}?{urllib.parse.urlencode(parameters)}")
 
     def all(self, path: str, kind: str, **parameters: object) -> Iterator[dict[str, Any]]:
-        """Every item of a list, page by page: each page starts after the last id of the one before."""
-        after: dict[str, object] = {}
-        while page := self.get(path, **parameters, limit=PAGE, sort="id", **after)[kind]:
+        """Every item of a list, page by page: each page starts after the last id of the one before, on the
+        old API after so many items."""
+        after: dict[str, Any] = {"sort": "id"} if self.api == 2 else {"offset": 0}
+        while page := self.get(path, **parameters, limit=PAGE, **after)[kind]:
             yield from page
             if len(page) < PAGE:
                 return
-            after = {"after": page[-1]["id"]}
+            after |= {"after": page[-1]["id"]} if self.api == 2 else {"offset": after["offset"] + PAGE}
 
     def edges(self, invitation: str) -> Iterator[tuple[str, str]]:
         """Pairs of submission and person."""
@@ -108,7 +111,8 @@ def plain(note: dict[str, Any]) -> dict[str, Any]:
         for name, item in (note.get("content") or {}).items()
         if name == "title" or len(json.dumps(item)) <= LONGEST
     }
-    replies = (note.get("details") or {}).get("replies") or []
+    details = note.get("details") or {}
+    replies = details.get("replies") or details.get("directReplies") or []
     kept = {key: note[key] for key in KEPT if note.get(key) is not None}
     return {
         **kept,
@@ -120,17 +124,16 @@ def plain(note: dict[str, Any]) -> dict[str, Any]:
 def fetch(server: Server, venue: str) -> dict[str, Any]:
     """All that is saved, by file."""
     settings = server.get("/groups", id=venue)["groups"][0]
-    submission = value(settings, "submission_name", "Submission")
     reviewers = value(settings, "reviewers_id", f"{venue}/Reviewers")
-    role = reviewers.rpartition("/")[2]
-    notes = list(server.all("/notes", "notes", invitation=f"{venue}/-/{submission}", details="replies"))
+    if server.api == 2:
+        submission = value(settings, "submission_name", "Submission")
+        notes = list(server.all("/notes", "notes", invitation=f"{venue}/-/{submission}", details="replies"))
+        prefix = f"{venue}/{submission}{{}}/{reviewers.rpartition('/')[2].removesuffix('s')}_"
+        people = signed(server, [prefix.format(note["number"]) for note in notes])
+    else:
+        notes = old_notes(server, venue)
+        people = signed_one_by_one(server, venue, notes)
     number = {note["id"]: str(note["number"]) for note in notes}
-    people = {}
-    for paper in sorted(number.values(), key=int):
-        prefix = f"{venue}/{submission}{paper}/{role.removesuffix('s')}_"
-        for group in server.all("/groups", "groups", prefix=prefix):
-            if group.get("members"):
-                people[group["id"]] = group["members"][0]
     committee = server.get("/groups", id=reviewers)["groups"][0]["members"]
     return {
         "notes.json": {"notes": [plain(note) for note in notes]},
@@ -138,6 +141,32 @@ def fetch(server: Server, venue: str) -> dict[str, Any]:
         "committee.csv": [("reviewer",), *((person,) for person in sorted(committee))],
         "assignments.csv": [("paper", "reviewer"), *pairs(server.edges(f"{reviewers}/-/Assignment"), number)],
         "conflicts.csv": [("paper", "conflict"), *pairs(server.edges(f"{reviewers}/-/Conflict"), number)],
+    }
+
+
+def signed(server: Server, prefixes: Iterable[str]) -> dict[str, str]:
+    """Who is behind each signature: the groups of these names, with one member each."""
+    groups = (group for prefix in prefixes for group in server.all("/groups", "groups", prefix=prefix))
+    return {group["id"]: group["members"][0] for group in groups if group.get("members")}
+
+
+def old_notes(server: Server, venue: str) -> list[dict[str, Any]]:
+    """Submissions on the old API: those of a double-blind venue go by another name."""
+    for name in ("Blind_Submission", "Submission"):
+        invitation = f"{venue}/-/{name}"
+        if notes := list(server.all("/notes", "notes", invitation=invitation, details="directReplies")):
+            return notes
+    sys.exit(f"{venue} has no submissions on the old API")
+
+
+def signed_one_by_one(server: Server, venue: str, notes: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """The same on the old API, where groups are called AnonReviewer2 or Reviewer_AbCd: each by its name."""
+    replies = [reply for note in notes for reply in note["details"]["directReplies"]]
+    reviews = [reply for reply in replies if reply["invitation"].endswith("/-/Official_Review")]
+    names = {name for review in reviews for name in review["signatures"] if name.startswith(f"{venue}/")}
+    found = {name: server.get("/groups", id=name)["groups"] for name in sorted(names)}
+    return {
+        name: group[0]["members"][0] for name, group in found.items() if group and group[0].get("members")
     }
 
 
@@ -163,11 +192,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("venue", help="like CONF.cc/2027/Conference")
     parser.add_argument("--out", type=Path, required=True, help="the folder to make")
-    parser.add_argument("--server", default=SERVER, help=f"{SERVER} unless given")
+    parser.add_argument("--api", type=int, choices=(1, 2), default=2, help="1: venues until about 2023")
+    parser.add_argument("--server", help=f"{SERVER.format(HOSTS[2])} unless given, or that of the old API")
     given = parser.parse_args()
     if given.out.exists():
         sys.exit(f"{given.out} exists already and is never overwritten")
-    server = Server(given.server)
+    server = Server(given.server or SERVER.format(HOSTS[given.api]), given.api)
     name = os.environ.get("OPENREVIEW_USERNAME") or input("OpenReview name: ")
     server.login(name, os.environ.get("OPENREVIEW_PASSWORD") or getpass.getpass("password: "))
     files = fetch(server, given.venue)

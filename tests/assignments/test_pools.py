@@ -215,6 +215,9 @@ def test_the_columns_of_a_file_say_what_its_pools_are(tmp_path):
     everyone_else = {"p": {"b": 1.0, "c": 1.0}, "q": {"a": 1.0, "b": 1.0, "c": 1.0}}
     assert pools_of(path, ["p", "q"], people) == everyone_else
     assert pools_of("everyone", ["q"], people) == {"q": everyone_else["q"]}
+    path.write_text("draw,paper,reviewer\n1,p,a\n2,p,*\n")
+    with pytest.raises(InputError, match=r"row 3, column reviewer: must be a person: .* add \* to"):
+        pools_of(path, ["p"], people)
     for bad in ("paper\np\n", "paper,reviewer,conflict\np,a,b\n", "reviewer\na\n", "paper,author\np,a\n"):
         path.write_text(bad)
         with pytest.raises(InputError):

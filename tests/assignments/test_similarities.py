@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from blindcal.assignments.similarities import (
     read_similarity,
 )
 from blindcal.errors import InputError
+from sizes import count
 
 CANARY = "canary-51"
 
@@ -78,6 +81,12 @@ def test_a_matrix_with_numbers_as_ids(tmp_path: Path) -> None:
     np.savez(path, papers=np.arange(2), reviewers=np.arange(1), similarity=[[1], [2]])
     found = read_similarity(path)
     assert (found.papers, found.reviewers) == (("0", "1"), ("0",))
+
+
+def test_a_matrix_with_bytes_as_ids(tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    np.savez(path, papers=np.array([b"p"]), reviewers=np.array(["Zoë".encode(), b"b"]), similarity=[[1, 2]])
+    assert read_similarity(path).reviewers == ("Zoë", "b")
 
 
 def test_a_changed_number_or_name_changes_the_digest() -> None:
@@ -217,6 +226,57 @@ def test_files_that_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "MAX_MATRIX", len(content.getvalue()))
     path.write_bytes(content.getvalue())
     with pytest.raises(InputError, match="must unpack to at most"):
+        read_similarity(path)
+
+
+def with_part(part: str, data: bytes) -> bytes:
+    """A good file with one array's bytes replaced, checksums right."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(saved(**GOOD))) as good, zipfile.ZipFile(content, "w") as packed:
+        for name in good.namelist():
+            packed.writestr(name, data if name == f"{part}.npy" else good.read(name))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("part", "header", "body"),
+    [
+        ("papers", "{'descr': '<U1', 'fortran_order", b"1\0\0\0"),  # NumPy's parser: TokenError
+        ("papers", "{'descr': '<U1', 'fortran_order': False, 'shape': (1L,)}", b"1\0\0\0"),  # it only warns
+        ("papers", "{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", b"\xff\xff\xff\x7f"),
+        ("papers", "{'descr': '<U0', 'fortran_order': False, 'shape': (1,)}", b""),
+        ("similarity", "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -2)}", bytes(16)),
+        ("similarity", "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1, 2)}", bytes(16)),
+        ("similarity", "{'descr': [('a', '<f8')], 'fortran_order': 1, 'shape': (1, 2)}", bytes(16)),
+        ("similarity", "[" * 3000, b""),
+    ],
+)
+def test_arrays_that_are_damaged(tmp_path: Path, part: str, header: str, body: bytes) -> None:
+    text = header.encode().ljust(118) + b"\n"
+    path = tmp_path / "s.npz"
+    path.write_bytes(with_part(part, b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body))
+    with pytest.raises(InputError, match=r"s\.npz.*: must be"):
+        read_similarity(path)
+
+
+@pytest.mark.parametrize("kind", ["matrix", "similarity", "bid"])
+def test_any_change_of_bytes_is_read_or_refused(tmp_path: Path, kind: str) -> None:
+    rng, path = Random(5), tmp_path / "s.npz"
+    text = f"paper,reviewer,{kind}\np,a,0.5\np,b,{'yes' if kind == 'bid' else 1}\nq,a,3\n".encode()
+    whole = saved(**GOOD) if kind == "matrix" else text
+    for _ in range(count(300, 20_000)):
+        place, byte = rng.randrange(len(whole)), rng.randrange(256)
+        path.write_bytes(whole[:place] + bytes([byte]) * rng.randrange(3) + whole[place + 1 :])
+        with contextlib.suppress(InputError):
+            found = read_similarity(path, bids=kind == "bid")
+            assert np.isfinite(found.value.data).all()
+            assert found.value.shape == (len(found.papers), len(found.reviewers))
+
+
+def test_numbers_beyond_a_float(tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    path.write_bytes(saved(**{**GOOD, "similarity": np.array([[1, np.longdouble("1e4000")]])}))
+    with pytest.raises(InputError, match="column similarity: must be finite numbers"):
         read_similarity(path)
 
 

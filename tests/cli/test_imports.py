@@ -12,11 +12,9 @@ import pytest
 pytest.importorskip("typer")
 
 from commands import call
-from exports import EXPORTS, Export, rows_of
+from exports import BY_NAME, EXPORTS, Export, rows_of
 
 pytestmark = pytest.mark.edge
-
-BY_NAME = {export.name: export for export in EXPORTS}
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -48,6 +46,18 @@ def test_what_came_with_the_reviews_lies_beside_them(tmp_path: Path) -> None:
     assert table(tmp_path / "in.titles.csv")[1] == {"paper": "2", "title": "Gadgets Revisited"}
     assert table(tmp_path / "in.conflicts.csv")[0] == {"paper": "1", "conflict": "cy@example.org"}
     assert table(tmp_path / "in.committee.csv")[0] == {"reviewer": "ada@example.edu", "name": "Ada Byron"}
+
+
+def test_several_maps_are_one(tmp_path: Path) -> None:
+    export = BY_NAME["openreview/api2-replies.json"]
+    header, *people = export.path.with_suffix(".map").read_text().splitlines()
+    words = []
+    for number, half in enumerate((people[::2], people[1::2])):
+        (tmp_path / f"{number}.csv").write_text("\n".join([header, *half, ""]))
+        words += ["--map", str(tmp_path / f"{number}.csv")]
+    code, _, err = call("import", str(export.path), *words, "--out", str(tmp_path / "r.csv"))
+    assert (code, err) == (0, "")
+    assert table(tmp_path / "r.csv") == export.expected
 
 
 def test_json_says_the_same(tmp_path: Path) -> None:

@@ -57,6 +57,23 @@ def test_the_key_command_tells_the_fingerprint(tmp_path: Path, capsys: pytest.Ca
         assert "internal error" not in capsys.readouterr().err
 
 
+def test_the_advice_names_every_folder_to_back_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["key", str(tmp_path / "one.bin")]) == 0
+    said = capsys.readouterr().out
+    assert "one.bin.sealed, which remembers what was decided" in said
+    assert "one.bin.shared, which remembers what was shared" in said
+
+
+@pytest.mark.parametrize(("folder", "what"), [("sealed", "decisions"), ("shared", "shared sums")])
+def test_no_key_is_made_where_one_was_lost(
+    folder: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / f"key.bin.{folder}").mkdir()
+    assert run(["key", str(tmp_path / "key.bin")]) == 3
+    assert f"key.bin.{folder} holds {what} of a key that is missing" in capsys.readouterr().err
+    assert not (tmp_path / "key.bin").exists()
+
+
 @pytest.mark.parametrize("key", [".", "..", "/"])
 def test_a_folder_for_a_key_is_bad_input(
     key: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -139,7 +139,9 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     marks = zip("1122", "abab", "ABCA", strict=True)
     Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
-    assert call("new", "icx", "--reviews", "own.csv", *words)[0] == 0
+    code, out, _ = call("new", "icx", "--reviews", "own.csv", *words)
+    assert code == 0
+    assert "next: name past reviews in icx/conference.toml, then blindcal fit icx\n" in out
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
@@ -172,6 +174,16 @@ BAD = {
     "bad end": (["reviews"], ["--better", "up"], "must be high or low, found 'up'"),
     "bad rate": (["reviews"], ["--accept-rate", "25"], "for 25 % give 0.25"),
     "bad pools": (["reviews"], ["--pools", "downloads/known.csv"], "known.csv, row 1: must be the header"),
+    "reviews as committee": (
+        ["reviews"],
+        ["--committee", "downloads/scores.csv"],
+        "this one is about papers",
+    ),
+    "this year as past": (
+        ["reviews", "committee"],
+        ["--past", "downloads/scores.csv"],
+        "--past must be other conferences than the one being decided",
+    ),
     "same past": (
         ["reviews", "committee", "past"],
         ["--past", "downloads/2025.csv"],

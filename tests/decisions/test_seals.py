@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from blindcal.decisions import records, seals
 from blindcal.decisions.coins import make_key, read_key
 from blindcal.decisions.records import read_ledger
-from blindcal.decisions.seals import NOTICE, pack, unpack
+from blindcal.decisions.seals import NOTICE, pack, read_chain, unpack
 from blindcal.errors import VerificationError
 from blindcal.plans.exact import UNIT, ExactPolicy
 from sealed_releases import everything, several
@@ -34,6 +34,14 @@ def test_every_changed_byte_is_found(key_path: Path) -> None:
             everything(key_path)
     path.write_bytes(data)
     assert len(everything(key_path)) == 3
+
+
+def test_a_chain_has_every_head_and_the_stamp_of_the_one_before(key_path: Path) -> None:
+    folder = several(key_path)[0].parent
+    chain = read_chain(folder, read_key(key_path))
+    assert [seal.head["counter"] for seal in chain] == [1, 2, 3]
+    assert [seal.head["previous"] for seal in chain] == ["", chain[0].stamp, chain[1].stamp]
+    assert read_chain(folder.with_name("nothing"), read_key(key_path)) == ()
 
 
 def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

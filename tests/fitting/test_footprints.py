@@ -112,7 +112,20 @@ def test_the_file_beside_a_table_says_how_it_was_moved(tmp_path: Path) -> None:
             read_scale(path)
 
 
-@pytest.mark.parametrize("content", [[], {"format": 2}, {"format": 1, "used": [{"conference": "a"}]}])
+NOTHING = {"conference": "a", "whole": [], "scored": [], "patterns": []}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {"format": 2},
+        {"format": 1, "used": [{"conference": "a"}]},
+        {"format": 1, "used": [NOTHING]},
+        {"format": 1, "used": [{**NOTHING, "patterns": "ab"}]},
+        {"format": 1, "used": [{**NOTHING, "patterns": ["a", ["b"]]}]},
+    ],
+)
 def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) -> None:
     path = tmp_path / "reviewers.csv"
     write_json(beside(path), content)

@@ -6,7 +6,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.files.tables import format_table
-from blindcal.importers import Choices, coded, import_reviews, read_codes, read_map
+from blindcal.importers import Choices, coded, import_reviews, read_codes, read_map, read_maps
 from blindcal.importers.identities import new_codes
 from exports import BY_NAME, Export, every_export, in_order, refused, rows
 
@@ -88,3 +88,10 @@ def test_codes_tell_nothing_about_the_order() -> None:
     draws = [new_codes("abcd", {})["a"] for _ in range(400)]
     for code in ("R001", "R002", "R003", "R004"):
         assert abs(draws.count(code) - 100) < 5.2 * (400 * 0.25 * 0.75) ** 0.5
+
+
+def test_maps_of_several_years_are_joined_unless_they_disagree() -> None:
+    first, second = b"signature,profile_id\nx,Ada\ny,Bo\n", b"signature,profile_id\ny,Bo\nz,Cy\n"
+    assert read_maps({"a.csv": first, "b.csv": second}) == {"x": "Ada", "y": "Bo", "z": "Cy"}
+    with pytest.raises(InputError, match=r"b\.csv, column signature: must not stand for another person"):
+        read_maps({"a.csv": first, "b.csv": second.replace(b"y,Bo", b"y,Ada")})

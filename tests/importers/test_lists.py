@@ -89,3 +89,9 @@ def test_any_change_of_bytes_is_read_or_refused() -> None:
 def test_a_bulk_assignment_is_no_reviews_and_it_is_said_what_it_is() -> None:
     with pytest.raises(InputError, match=r"this is a bulk assignment\. Export the reviews"):
         import_reviews(BULK, "bulk.csv", Choices())
+
+
+def test_reviews_are_no_list_of_who_may_have_reviewed() -> None:
+    table = b"paper,title,review,reviewername,email,OveMer\n1,W,1A,Ada,ada@example.edu,3\n"
+    with pytest.raises(InputError, match=r"scores\.csv: must be a list of people, and this one is about"):
+        read_people(table, "scores.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blindcal.importers import import_reviews
+from blindcal.importers import import_reviews, read_people
 from blindcal.importers.texts import decoded
 from exports import refused
 
@@ -34,6 +34,11 @@ def test_a_cell_full_of_another_separator_does_not_mislead() -> None:
     for other in ";|\t":
         data = f"paper,reviewer,score,note\n1,a,3,{other * 9}\n2,a,4,{other * 9}\n3,c,1,\n".encode()
         assert import_reviews(data, "x").recognized[1] == "cells separated by commas, UTF-8"
+
+
+def test_a_list_in_one_column_has_no_separator() -> None:
+    people = read_people(b"reviewer\nByron; Ada\nbo\nCy|D\n", "x")
+    assert sorted(people) == ["Byron; Ada", "Cy|D", "bo"]
 
 
 def test_windows_text_is_told_from_damaged_utf8() -> None:

@@ -58,6 +58,45 @@ def submission(paper: int) -> dict[str, object]:
     }
 
 
+OLD = "CONF.cc/2021/Conference"
+
+
+def old_submission(paper: int) -> dict[str, object]:
+    """The same on the old API: bare values, one invitation, AnonReviewer1 and 2 on every paper."""
+    replies = [
+        {
+            "id": f"r{paper}{place}",
+            "forum": f"f{paper}",
+            "replyto": f"f{paper}",
+            "invitation": f"{OLD}/Paper{paper}/-/Official_Review",
+            "signatures": [f"{OLD}/Paper{paper}/AnonReviewer{place}"],
+            "tcdate": 1767225600000,
+            "content": {
+                "review": "A long text. " * 50,
+                "rating": f"{paper + place}: fine",
+                "confidence": "3: x",
+            },
+        }
+        for place in (1, 2)
+    ]
+    comment = {"id": f"c{paper}", "invitation": f"{OLD}/Paper{paper}/-/Official_Comment", "signatures": [OLD]}
+    title = {"title": f"Paper {paper} " + "x" * 300, "abstract": "y" * 999}
+    plain = {"id": f"f{paper}", "forum": f"f{paper}", "number": paper, "content": title}
+    invitation = f"{OLD}/-/Blind_Submission"
+    return {**plain, "invitation": invitation, "details": {"directReplies": [*replies, comment]}}
+
+
+def old_groups(query: dict[str, str]) -> list[dict[str, object]]:
+    name = query["id"]
+    if name == f"{OLD}/Reviewers":
+        return [{"id": name, "members": [*PEOPLE.values(), "~Idle_Member1"]}]
+    if "AnonReviewer" not in name:
+        return [{"id": name, "content": None}]
+    paper, place = int(name.split("/Paper")[1].split("/")[0]), int(name[-1])
+    order = [*PEOPLE.values()]
+    return [{"id": name, "members": [order[(paper % 3 + place - 1) % 3]]}]
+
+
 def groups(query: dict[str, str]) -> list[dict[str, object]]:
     if query.get("id") == VENUE:
         return [{"id": VENUE, "content": {"submission_name": {"value": "Submission"}}}]
@@ -109,6 +148,13 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(429, {}, Retry_After="0")
         elif parts.path == "/edges":
             self.answer(200, {"groupedEdges": edges(query)})
+        elif parts.path == "/groups" and OLD in query.get("id", ""):
+            self.answer(200, {"groups": old_groups(query)})
+        elif parts.path == "/notes" and OLD in query["invitation"]:
+            assert query["details"] == "directReplies"
+            start = int(query["offset"])
+            notes = [old_submission(paper) for paper in PAPERS if "Blind" in query["invitation"]]
+            self.answer(200, {"notes": notes[start : start + int(query["limit"])]})
         elif parts.path == "/groups":
             self.answer(200, {"groups": self.page(groups(query), query)})
         else:
@@ -171,6 +217,21 @@ def test_what_is_fetched_can_be_imported(server: tuple[str, type[Handler]], tmp_
     assert rows(out / "assignments.csv")[:2] == [["paper", "reviewer"], ["1", "~Ada_Byron1"]]
     assert len(rows(out / "assignments.csv")) == 1 + 2 * len(PAPERS)
     assert [path for kind, path in handler.asked if kind == "POST"] == ["/login"], "nothing else is written"
+
+
+def test_a_venue_on_the_old_api(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
+    out = tmp_path / "fetched"
+    done = run(OLD, "--api", "1", "--out", str(out), "--server", server[0])
+    assert done.returncode == 0, done.stderr
+    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+    assert people[f"{OLD}/Paper1/AnonReviewer1"] == "~Bo_Chen1"
+    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
+    assert imported.recognized[0] == "OpenReview notes (API 1)"
+    assert imported.reviews.papers == ("1", "2", "3", "4"), "all pages"
+    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+    assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
+    assert not any(word in (out / "notes.json").read_text() for word in ('date"', "17672256", "A long text"))
+    assert len(rows(out / "committee.csv")) == 5
 
 
 def test_times_and_long_texts_are_not_saved(server: tuple[str, type[Handler]], tmp_path: Path) -> None:

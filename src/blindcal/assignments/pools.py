@@ -43,6 +43,10 @@ Sets = tuple[tuple[tuple[int, ...], int], ...]
 """Sets of candidates by index, ascending, and in how many draws each stands."""
 
 _KINDS = ("draw", "reviewer", "conflict")
+_DRAWN_OUTSIDER = (
+    "must be a person: nobody drew * for a paper. Where others may have reviewed too, give pools with "
+    "probabilities (pools.csv) and add * to every paper"
+)
 _PATIENCE = 20
 _MET = 1e-14
 _CLOSE = 1e-9
@@ -149,7 +153,7 @@ def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
                 Problem(table.file, row, "reviewer", "must not stand twice on one paper of one draw")
             )
         if reviewer == OUTSIDER:
-            problems.append(Problem(table.file, row, "reviewer", "must be a person in sampled assignments"))
+            problems.append(Problem(table.file, row, "reviewer", _DRAWN_OUTSIDER))
         who.append(reviewer)
     if problems:
         raise refuse(problems)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sys
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +33,7 @@ WORDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
 """What a bid that is a word counts; `conflict` bars the pair."""
 _CONFLICT = "conflict"
 _ZIP = b"PK\x03\x04"
+_NO_OBJECTS = "must be a NumPy .npz file without objects"
 _TWICE = "must not be listed twice for one paper"
 _FORM = (
     "must hold arrays papers, reviewers and similarity: a matrix [papers, reviewers], or its entries with "
@@ -203,23 +206,30 @@ def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
     if not {"papers", "reviewers", "similarity"} <= parts.keys():
         raise refuse([Problem(name, None, None, _FORM, ", ".join(sorted(parts)) or "nothing")])
     papers, reviewers = (_ids(parts[key], name, key) for key in ("papers", "reviewers"))
-    value, shape = parts["similarity"], (len(papers), len(reviewers))
-    if value.dtype.kind not in "fiu" or not np.isfinite(value).all() or (value < 0).any():
-        rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
-        raise refuse([Problem(name, None, "similarity", rule)])
+    value, shape = _numbers(parts["similarity"], name), (len(papers), len(reviewers))
     if value.ndim == 2 and value.shape == shape:
-        matrix = sparse.csr_array(value.astype(np.float64))
+        matrix = sparse.csr_array(value)
     elif value.ndim == 1 and {"paper", "reviewer"} <= parts.keys():
         place = [
             _indices(parts[key], name, key, value.size, size)
             for key, size in zip(("paper", "reviewer"), shape, strict=True)
         ]
-        matrix = sparse.csr_array((value.astype(np.float64), (place[0], place[1])), shape)
+        matrix = sparse.csr_array((value, (place[0], place[1])), shape)
         if np.unique(place[0] * shape[1] + place[1]).size < value.size:
             raise refuse([Problem(name, None, "reviewer", _TWICE)])
     else:
         raise refuse([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
     return _sorted(papers, reviewers, matrix, sparse.csr_array(shape, dtype=bool))
+
+
+def _numbers(values: Any, name: str) -> Array:
+    good = values.dtype.kind in "fiu"
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = values.astype(np.float64) if good else np.empty(0)
+    if not good or not np.isfinite(found).all() or (found < 0).any():
+        rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
+        raise refuse([Problem(name, None, "similarity", rule)])
+    return np.asarray(found, dtype=np.float64)
 
 
 def _arrays(data: bytes, name: str) -> dict[str, Any]:
@@ -231,8 +241,9 @@ def _arrays(data: bytes, name: str) -> dict[str, Any]:
             return {info.filename.removesuffix(".npy"): _array(packed, info) for info in infos}
     except InputError as error:
         raise refuse([Problem(name, None, None, str(error))]) from None
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, RuntimeError):
-        raise refuse([Problem(name, None, None, "must be a NumPy .npz file without objects")]) from None
+    # Headers and packed bytes that were damaged raise whatever the libraries that read them come across.
+    except Exception:
+        raise refuse([Problem(name, None, None, _NO_OBJECTS)]) from None
 
 
 def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
@@ -242,24 +253,39 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         header = (
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
-        shape, fortran, kind = header(member)
+        with catch_warnings():
+            # NumPy warns of headers that only its most lenient parser can read, and goes on.
+            simplefilter("error")
+            shape, fortran, kind = header(member)
         size = prod(shape) * kind.itemsize
         if kind.hasobject or size > info.file_size:
-            raise InputError("must be a NumPy .npz file without objects")
+            raise InputError(_NO_OBJECTS)
         flat = np.frombuffer(member.read(size), dtype=kind)
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
 def _ids(values: Any, name: str, key: str) -> list[str]:
-    found = [str(one) for one in np.asarray(values).ravel().tolist()]
+    found = [_text(one) for one in values.ravel().tolist()] if _written(values) else []
     problems = [
         Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None
     ]
-    if np.asarray(values).dtype.kind not in "USiu" or len(set(found)) < len(found) or not found:
+    if len(set(found)) < len(found) or not found:
         problems.append(Problem(name, None, key, "must be ids, each once"))
     if problems:
         raise refuse(problems)
     return found
+
+
+def _written(values: Any) -> bool:
+    """Whether an array holds text or whole numbers, text of characters that exist."""
+    if values.dtype.kind != "U":
+        return values.dtype.kind in "Siu"
+    codes = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+    return not codes.size or int(codes.max()) <= sys.maxunicode
+
+
+def _text(one: object) -> str:
+    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
 
 
 def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integers:

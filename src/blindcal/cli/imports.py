@@ -20,7 +20,7 @@ from blindcal.importers import (
     coded,
     import_reviews,
     read_codes,
-    read_map,
+    read_maps,
 )
 from blindcal.importers.findings import Unit, counted
 from blindcal.importers.panels import columns_of
@@ -56,7 +56,8 @@ WhoseSeverity = Annotated[
     ),
 ]
 PeopleMap = Annotated[
-    Path | None, typer.Option("--map", help="A table of who is behind the ids: signature, profile_id.")
+    list[Path] | None,
+    typer.Option("--map", help="A table of who is behind the ids: signature, profile_id; repeatable."),
 ]
 
 
@@ -94,7 +95,7 @@ def import_(
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else best_to_worst(best_first),
-        people=None if people is None else read_map(read_bytes(people), str(people)),
+        people=people_in(people),
         unit=known_unit(unit),
     )
     if known_codes is not None and codes is None:
@@ -123,6 +124,11 @@ def best_to_worst(text: str) -> tuple[str, ...]:
     if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
         raise InputError(f"--best-first must be different scores, like A,B,C,D, found {text!r}")
     return order
+
+
+def people_in(files: Sequence[Path] | None) -> dict[str, str] | None:
+    """The people whom the files of `--map` name; None without any."""
+    return read_maps({str(path): read_bytes(path) for path in files}) if files else None
 
 
 def known_unit(text: str) -> Unit:

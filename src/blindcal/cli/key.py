@@ -12,11 +12,13 @@ from blindcal.cli.console import Json, emit_json, say
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import RefusedError
+from blindcal.sharing.accounts import shared_folder
 
-ADVICE = (
+_ADVICE = (
     "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",
     "decisions, much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
-    "with the folder {sealed}, which remembers what was decided. If the key is lost, the decisions",
+    "with the folder {sealed}, which remembers what was decided, and after every `blindcal share`",
+    "with {shared}, which remembers what was shared. If the key is lost, the decisions",
     "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
 )
 
@@ -31,13 +33,19 @@ def key(
 
     Example: blindcal key key.bin
     """
-    made, sealed = new_key(path), sealed_folder(path)
+    made = new_key(path)
     if as_json:
-        emit_json({"key": path, "sealed": sealed, "fingerprint": made.fingerprint})
+        folders = {"sealed": sealed_folder(path), "shared": shared_folder(path)}
+        emit_json({"key": path, **folders, "fingerprint": made.fingerprint})
         return
     say(f"key written to {path}, fingerprint {made.fingerprint}")
-    for line in ADVICE:
-        say(line.format(sealed=sealed))
+    say_advice(path)
+
+
+def say_advice(path: Path) -> None:
+    """How to keep a key that was just made."""
+    for line in _ADVICE:
+        say(line.format(sealed=sealed_folder(path), shared=shared_folder(path)))
 
 
 def new_key(path: Path) -> Key:
@@ -47,10 +55,10 @@ def new_key(path: Path) -> Key:
 
 
 def refuse_lost(path: Path) -> None:
-    """A `RefusedError` if there is no key here but a sealed folder beside it: that of a key that was lost."""
-    sealed = sealed_folder(path)
-    if os.path.lexists(sealed) and not os.path.lexists(path):
-        raise RefusedError(
-            f"{sealed} holds decisions of a key that is missing: restore that key from its backup, or "
-            "use another name for a new key for other conferences"
-        )
+    """A `RefusedError` if there is no key here but a folder of releases beside it: a key that was lost."""
+    for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
+        if os.path.lexists(folder) and not os.path.lexists(path):
+            raise RefusedError(
+                f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
+                "use another name for a new key for other conferences"
+            )

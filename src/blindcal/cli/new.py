@@ -25,15 +25,17 @@ from blindcal.cli.imports import (
     WhoseSeverity,
     best_to_worst,
     known_unit,
+    people_in,
 )
 from blindcal.cli.inputs import Accept, Grid, Rate, levels, papers
-from blindcal.cli.key import ADVICE, new_key, refuse_lost
+from blindcal.cli.key import new_key, refuse_lost, say_advice
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
 from blindcal.files.disk import read_bytes, write_bytes
 from blindcal.fitting.estimates import Fitted
 from blindcal.fitting.estimates import fit as fit_reviews
+from blindcal.fitting.footprints import footprint_of, overlap
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
 from blindcal.folders.making import check_new, new_folder
@@ -44,7 +46,6 @@ from blindcal.importers import (
     Choices,
     import_reviews,
     read_conflicts,
-    read_map,
     read_people,
 )
 from blindcal.importers.panels import columns_of
@@ -121,7 +122,7 @@ def new(
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else best_to_worst(best_first),
-        people=None if people is None else read_map(read_bytes(people), str(people)),
+        people=people_in(people),
         unit=known_unit(unit),
     )
     key = folder.with_name(f"{folder.name}.key") if key is None else key
@@ -222,6 +223,13 @@ def _fitted(contents: Contents, folder: Path, better: str) -> Fitted | None:
     same = _same(contents)
     if not contents.past:
         return None
+    now = footprint_of(contents.imported.reviews)
+    for name, one in contents.past.items():
+        if found := overlap(replace(footprint_of(one.reviews), conference=name), now):
+            raise InputError(
+                "--past must be other conferences than the one being decided, whose own reviews would give "
+                f"their authors away; found {found}"
+            )
     return fit_reviews(
         {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
         committee=contents.committee,
@@ -331,9 +339,15 @@ def _print(contents: Contents, facts: dict[str, Any], guessed: str | None) -> No
     folder = facts["folder"]
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
-    for line in ADVICE:
-        say(line.format(sealed=facts["sealed"]))
-    say(f"next: blindcal plan {folder}")
+    say_advice(facts["key"])
+    if _calibrated(contents):
+        say(f"next: blindcal plan {folder}")
+    else:
+        say(f"next: name past reviews in {folder / FILE}, then blindcal fit {folder}")
+
+
+def _calibrated(contents: Contents) -> bool:
+    return contents.fitted is not None or "reviewers" in contents.files
 
 
 def _print_open(contents: Contents, facts: dict[str, Any], guessed: str | None) -> None:
@@ -345,5 +359,5 @@ def _print_open(contents: Contents, facts: dict[str, Any], guessed: str | None) 
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
     if not settings.keys() & {"accept-rate", "accept"}:
         say("  accept-rate, accept: neither is set; say how many papers to accept")
-    if contents.fitted is None and "reviewers" not in contents.files:
+    if not _calibrated(contents):
         say(f"  past: not set; `blindcal fit {folder}` calibrates reviewers once it is")

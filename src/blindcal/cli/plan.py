@@ -282,10 +282,10 @@ def shown(guarantee: Guarantee) -> str:
 
 
 def percent(share: float, error: float = 0.0) -> str:
-    """A share, with its standard error where it has one.
+    """A share as it is shown, with its standard error where it has one; a loss too small to be shown is none.
 
-    >>> percent(0.125), percent(0.125, 0.0034)
-    ('12.5 %', '12.5 +- 0.34 %')
+    >>> percent(0.125), percent(0.125, 0.0034), percent(-0.0001)
+    ('12.5 %', '12.5 +- 0.34 %', '0.0 %')
     """
     beside = f" +- {number(100 * error, 2)}" if error > 0.0 else ""
-    return f"{number(100 * share, 1)}{beside} %"
+    return f"{number(round(100 * share, 1) + 0.0, 1)}{beside} %"

@@ -24,7 +24,9 @@ from blindcal.decisions.seals import (
     Seal,
     changed,
     full_head,
+    held,
     pack,
+    read_chain,
     read_seal,
     restore,
     sealed,
@@ -32,11 +34,10 @@ from blindcal.decisions.seals import (
     unpack,
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.files.disk import clear_stale, lock, make_folder, read_bytes, read_json, write_bytes
+from blindcal.files.disk import make_folder, read_bytes, read_json, write_bytes
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
-_SEALED = re.compile(r"[0-9]{4,}\.sealed")
 _NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
 _T = TypeVar("_T")
 Reference = tuple[str, int, str]
@@ -177,15 +178,8 @@ def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
-    """The ledger of a key, held by this process alone: a second run is refused at once.
-
-    The folder is made with the first release, so that a run that releases nothing leaves nothing.
-    """
-    folder = sealed_folder(key_path)
-    with lock(folder):
-        if os.path.lexists(folder):
-            make_folder(folder)
-        clear_stale(folder)
+    """The ledger of a key, held by this process alone: a second run is refused at once."""
+    with held(sealed_folder(key_path)):
         yield read_ledger(key_path, key)
 
 
@@ -195,32 +189,8 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
     Only heads are read, and checked one against the other: the parts of a file when they are asked for.
     """
     folder = sealed_folder(key_path)
-    last, releases = "", list[Release]()
-    for counter, path in enumerate(sealed_files(folder), start=1):
-        seal = read_seal(path, key)
-        release = _release(seal)
-        if (release.counter, seal.head.get("previous")) != (counter, last):
-            raise VerificationError(f"{path} does not follow the file before it: {restore(folder)}")
-        last = seal.stamp
-        releases.append(release)
-    return Ledger(folder, key, tuple(releases), last)
-
-
-def sealed_files(folder: Path) -> list[Path]:
-    """The sealed files of a folder in their order, without a gap and with nothing between them."""
-    # A name with a dot in front is a lock, a temporary file, or the system's own.
-    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
-    if strange := sorted(name for name in names if not _SEALED.fullmatch(name)):
-        raise VerificationError(
-            f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "
-            "move it away"
-        )
-    expected = [sealed_name(counter) for counter in range(1, len(names) + 1)]
-    if missing := [name for name in expected if name not in names]:
-        raise VerificationError(
-            f"{folder / missing[0]} is missing, and later ones are not: {restore(folder)}"
-        )
-    return [folder / name for name in expected]
+    chain = read_chain(folder, key)
+    return Ledger(folder, key, tuple(map(_release, chain)), chain[-1].stamp if chain else "")
 
 
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:

@@ -14,7 +14,9 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -23,7 +25,7 @@ from typing import Any
 
 from blindcal.decisions.coins import Key
 from blindcal.errors import InputError, VerificationError
-from blindcal.files.disk import read_part
+from blindcal.files.disk import clear_stale, lock, make_folder, read_part
 from blindcal.plans.exact import ExactPolicy, Packed, Tables, packed
 
 SEALED_FORMAT = 1
@@ -31,6 +33,7 @@ SEALED_FORMAT = 1
 NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
 _OPENING = f"{NOTICE} blindcal sealed format "
 _HEAD_LIMIT = 1 << 16
+_SEALED = re.compile(r"[0-9]{4,}\.sealed")
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,49 @@ def read_seal(path: Path, key: Key) -> Seal:
     if os.stat(path).st_size != size:
         raise changed(path)
     return Seal(path, stamp, head, start)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """A folder of sealed files, held by this process alone: a second run is refused at once.
+
+    The folder is made with its first file, so that a run that seals nothing leaves nothing.
+    """
+    with lock(folder):
+        if os.path.lexists(folder):
+            make_folder(folder)
+        clear_stale(folder)
+        yield
+
+
+def sealed_files(folder: Path) -> list[Path]:
+    """The sealed files of a folder in their order, without a gap and with nothing between them."""
+    # A name with a dot in front is a lock, a temporary file, or the system's own.
+    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
+    if strange := sorted(name for name in names if not _SEALED.fullmatch(name)):
+        raise VerificationError(
+            f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "
+            "move it away"
+        )
+    expected = [sealed_name(counter) for counter in range(1, len(names) + 1)]
+    if missing := [name for name in expected if name not in names]:
+        raise VerificationError(
+            f"{folder / missing[0]} is missing, and later ones are not: {restore(folder)}"
+        )
+    return [folder / name for name in expected]
+
+
+def read_chain(folder: Path, key: Key) -> tuple[Seal, ...]:
+    """The heads of all sealed files of a folder, each checked against the one before it; none where there is
+    no folder."""
+    chain, last = list[Seal](), ""
+    for counter, path in enumerate(sealed_files(folder), start=1):
+        seal = read_seal(path, key)
+        if (seal.head.get("counter"), seal.head.get("previous")) != (counter, last):
+            raise VerificationError(f"{path} does not follow the file before it: {restore(folder)}")
+        last = seal.stamp
+        chain.append(seal)
+    return tuple(chain)
 
 
 def changed(path: Path) -> VerificationError:

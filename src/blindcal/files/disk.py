@@ -43,6 +43,7 @@ __all__ = [
     "write_table",
 ]
 
+_LONG = 308  # digits from which on a whole number can be beyond a float
 _TEMPORARY = ".blindcal-new"
 _ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
 # Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
@@ -92,7 +93,9 @@ def read_json(path: str | os.PathLike[str]) -> object:
 def parse_json(text: str, name: str) -> object:
     """What the JSON text of the file `name` holds (see `read_json`)."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_whole
+        )
     except json.JSONDecodeError as error:
         offset = len(text[: error.pos].encode())
         problem = Problem(
@@ -122,6 +125,12 @@ def _float(text: str) -> float:
     if math.isinf(value := float(text)):
         raise InputError("must hold numbers below 1e308 in size")
     return value
+
+
+def _whole(text: str) -> int:
+    if len(text) >= _LONG:
+        _float(text)
+    return int(text)
 
 
 def write_bytes(

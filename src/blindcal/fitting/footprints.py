@@ -90,22 +90,23 @@ def written(footprints: Sequence[Footprint]) -> dict[str, object]:
 
 def read_footprints(path: str | os.PathLike[str]) -> list[Footprint]:
     """What `written` wrote."""
-    content = read_json(path)
-    try:
-        if not isinstance(content, dict) or content["format"] != _FORMAT:
-            raise KeyError
-        return [
-            Footprint(
-                str(one["conference"]),
-                frozenset(one["whole"]),
-                frozenset(one["scored"]),
-                tuple(one["patterns"]),
-            )
-            for one in content["used"]
-        ]
-    except (KeyError, TypeError):
-        rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
-        raise refuse([Problem(os.fspath(path), None, None, rule)]) from None
+    match read_json(path):
+        case {"format": 1, "used": [*used]} if None not in (found := [*map(_one_read, used)]):
+            return [one for one in found if one is not None]
+    rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
+    raise refuse([Problem(os.fspath(path), None, None, rule)])
+
+
+def _one_read(content: object) -> Footprint | None:
+    match content:
+        case {
+            "conference": str(name),
+            "whole": [*whole],
+            "scored": [*scored],
+            "patterns": [_, *_] as patterns,
+        } if all(isinstance(one, str) for one in (*whole, *scored, *patterns)):
+            return Footprint(name, frozenset(whole), frozenset(scored), tuple(patterns))
+    return None
 
 
 def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:

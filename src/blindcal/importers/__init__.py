@@ -8,7 +8,7 @@ new system is a module of its own here, listed in `recognizing`. Imports: the co
 
 from blindcal.importers.findings import Choices, Dropped
 from blindcal.importers.gathering import Imported, coded
-from blindcal.importers.identities import read_codes, read_map
+from blindcal.importers.identities import read_codes, read_map, read_maps
 from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.opening import MAX_EXPORT
 from blindcal.importers.recognizing import FORMATS, import_reviews
@@ -26,5 +26,6 @@ __all__ = [
     "read_codes",
     "read_conflicts",
     "read_map",
+    "read_maps",
     "read_people",
 ]

@@ -82,6 +82,22 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
     return _unique(zip(table.text("signature"), table.text("profile_id"), strict=True), table.rows, file)
 
 
+def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The people behind the ids of several exports, as of several years: maps by name, joined.
+
+    >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
+    {'x': 'Ada', 'y': 'Bo'}
+    """
+    people: dict[str, str] = {}
+    for file, data in files.items():
+        found = read_map(data, file)
+        if any(people.get(key, person) != person for key, person in found.items()):
+            rule = "must not stand for another person than in the maps before"
+            raise refuse([Problem(file, None, "signature", rule)])
+        people |= found
+    return people
+
+
 def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) -> dict[str, str]:
     people: dict[str, str] = {}
     problems = []

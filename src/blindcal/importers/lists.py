@@ -18,6 +18,10 @@ _PEOPLE = (
     "must be a list of people: a table with a column reviewer or email, in which everyone has the id that "
     "the reviews have"
 )
+_REVIEWS = (
+    "must be a list of people, and this one is about papers: who reviewed is secret, so everyone who may "
+    "have reviewed must be listed, without looking at the reviews"
+)
 _CONFLICTS = (
     "must be a list of conflicts: a table with the columns paper and conflict, or HotCRP's bulk assignment "
     "(paper, action, email)"
@@ -36,6 +40,8 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     table = one_table(open_export(data, file).sheets, lambda names: bool(names & {*_IDS}))
     if table is None:
         raise refusal(file, _PEOPLE)
+    if table.first(*_PAPERS) is not None:
+        raise refusal(file, _REVIEWS)
     ids = _ids(table, table.first(*_IDS), people)
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
     names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)

@@ -77,7 +77,8 @@ def delimited(text: str, file: str, name: str) -> tuple[Sheet, str]:
 
 
 def _separator(text: str) -> str:
-    """The separator that stands equally often in the most of the first lines, outside quotes.
+    """The separator that stands equally often in the most of the first lines, outside quotes; a comma if it
+    stands in less than half of them, as in a list of names.
 
     >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
     (',', '\\t')
@@ -89,4 +90,5 @@ def _separator(text: str) -> str:
         return max(((lines, number) for number, lines in counts.items()), default=(0, 0))
 
     # Where two agree equally well it is the comma that stands in texts.
-    return max(reversed(SEPARATORS), key=agreement)
+    best = max(reversed(SEPARATORS), key=agreement)
+    return best if 2 * agreement(best)[0] >= len(top) else ","

@@ -17,10 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.decisions.coins import Key
-from blindcal.decisions.records import sealed_files, sealed_folder
-from blindcal.decisions.seals import Seal, changed, full_head, read_seal, restore, sealed, sealed_name
-from blindcal.errors import VerificationError
-from blindcal.files.disk import clear_stale, lock, make_folder, write_bytes
+from blindcal.decisions.records import sealed_folder
+from blindcal.decisions.seals import (
+    Seal,
+    changed,
+    full_head,
+    held,
+    read_chain,
+    read_seal,
+    sealed,
+    sealed_name,
+)
+from blindcal.files.disk import make_folder, write_bytes
 from blindcal.fitting.footprints import Footprint, overlap
 from blindcal.sharing.limits import Limit
 
@@ -75,24 +83,15 @@ def shared_folder(key_path: str | os.PathLike[str]) -> Path:
 @contextmanager
 def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account]:
     """The account of a key, held by this process alone: a second run is refused at once."""
-    folder = shared_folder(key_path)
-    with lock(folder):
-        if os.path.lexists(folder):
-            make_folder(folder)
-        clear_stale(folder)
+    with held(shared_folder(key_path)):
         yield read_account(key_path, key)
 
 
 def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
     """The account of a key as it stands; empty if nothing was shared."""
-    folder, last, entries = shared_folder(key_path), "", list[Entry]()
-    for counter, path in enumerate(sealed_files(folder), start=1):
-        seal = read_seal(path, key)
-        if (seal.head.get("counter"), seal.head.get("previous")) != (counter, last):
-            raise VerificationError(f"{path} does not follow the file before it: {restore(folder)}")
-        last = seal.stamp
-        entries.append(_entry(seal))
-    return Account(folder, key, tuple(entries), last)
+    folder = shared_folder(key_path)
+    chain = read_chain(folder, key)
+    return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")
 
 
 def enter(

@@ -1,0 +1,94 @@
+"""The studies of adversaries that take papers together: against what lists everything, on small cases."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+pytest.importorskip("joblib")
+
+from studies.coupled_draws import Paper, feasible, named
+from studies.from_history import PER_PAPER, POOL, Year, cases, drawn_people, drawn_year
+from studies.learned_calibration import Seen, learned, right
+
+from blindcal.simulations.drawing import prototype_population
+from sizes import count
+
+pytestmark = pytest.mark.edge
+
+
+def drawn_papers(rng: np.random.Generator) -> list[Paper]:
+    """Three papers with two reviews each by two of four people."""
+    found = []
+    for _ in range(3):
+        sets = ((0, 1), (1, 2), (0, 3))
+        who = np.array([order for one in sets for order in permutations(one)])
+        weight = rng.dirichlet(np.ones(len(who)))
+        found.append(Paper(sets, np.repeat(np.arange(3), 2), who, weight, rng.random(len(who))))
+    return found
+
+
+def listed(papers: list[Paper], outcomes: tuple[int, ...], most: int) -> float:
+    """The same by going through every tuple of all papers."""
+    mass = np.zeros((3, 2, 4))
+    for rows in product(range(6), repeat=3):
+        who = [paper.who[row] for paper, row in zip(papers, rows, strict=True)]
+        if np.bincount(np.concatenate(who), minlength=4).max() > most:
+            continue
+        parts = zip(papers, rows, outcomes, strict=True)
+        chance = np.prod([p.weight[r] * (p.accept[r] if o else 1 - p.accept[r]) for p, r, o in parts])
+        for index, slots in enumerate(who):
+            mass[index, [0, 1], slots] += chance
+    return float(mass.max(axis=2).sum())
+
+
+def test_combinations_of_sets_are_all_that_meet_the_loads() -> None:
+    papers = drawn_papers(np.random.default_rng(1))
+    for outcomes in product((0, 1), repeat=3):
+        assert named(papers, feasible(papers), outcomes) == pytest.approx(listed(papers, outcomes, 2))
+        free = np.ones_like(feasible(papers))
+        assert named(papers, free, outcomes) == pytest.approx(listed(papers, outcomes, 9))
+
+
+def test_who_has_nothing_to_learn_believes_what_each_paper_says() -> None:
+    rng = np.random.default_rng(2)
+    people = drawn_people(rng, prototype_population(), 12)
+    year = drawn_year(rng, people, 4)
+    true = cases(year, people.rows)
+    seen = Seen(year, true[0].tuples, np.ones((4, len(true[0].tuples))))
+    found = learned(seen, people.rows, 10, rng)
+    expected = np.array([case.belief.weight for case in true]) @ seen.on
+    assert found == pytest.approx(expected.reshape(found.shape), abs=1e-6)
+    assert right(true, seen.likely, found, seen.on) == pytest.approx(found.max(axis=2).mean(), abs=1e-6)
+
+
+def test_learning_is_weighing_calibrations_by_all_papers() -> None:
+    """Two papers of the same eight people: calibrations drawn from what is stated, each weighed by how likely
+    all scores are under it, which needs no Gibbs sampling."""
+    rng = np.random.default_rng(3)
+    people = drawn_people(rng, prototype_population(), POOL)
+    pool = np.tile(np.arange(POOL), (2, 1))
+    year = Year(pool, np.sort(rng.standard_normal((2, PER_PAPER)), axis=1))
+    rows = people.rows
+    rows[:, 3:6] = 0.3, 0.6, 0.4
+    case = cases(year, rows)[0]
+    seen = Seen(year, case.tuples, np.ones((2, len(case.tuples))))
+    draws, total, whole = count(4_000, 40_000), np.zeros((2, PER_PAPER * POOL)), 0.0
+    for _ in range(draws):
+        z = rng.standard_normal((POOL, 2))
+        slope = rows[:, 0] + 0.3 * z[:, 0]
+        offset = rows[:, 1] + 0.6 * (0.4 * z[:, 0] + np.sqrt(1 - 0.4**2) * z[:, 1])
+        a, b, v = (part[case.tuples] for part in (slope, offset, rows[:, 2] ** 2))
+        density = []
+        for scores in year.score:
+            rest, precision = scores - b, 1 + (a * a / v).sum(axis=1)
+            square = (rest**2 / v).sum(axis=1) - (a * rest / v).sum(axis=1) ** 2 / precision
+            density.append(np.exp(-0.5 * (np.log(v).sum(axis=1) + np.log(precision) + square)))
+        sums = [one.sum() for one in density]
+        total += np.array([density[0] * sums[1], density[1] * sums[0]]) @ seen.on
+        whole += sums[0] * sums[1]
+    found = learned(seen, rows, count(6_000, 60_000), rng)
+    # Both are means over thousands of draws: 0.02 is beyond six of their standard errors.
+    assert found.reshape(2, -1) == pytest.approx(total / whole, abs=0.02)
