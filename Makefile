@@ -85,7 +85,7 @@ $(STAMP): $(RUN_STAMP) requirements/dev.txt
 	$(BIN)/python $(PIP) -r requirements/dev.txt
 	touch $@
 
-$(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -name '*.py')
+$(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -type f -not -name '*.pyc')
 	rm -rf dist $(WHEEL)
 	$(BIN)/python -m build --wheel --no-isolation . > /dev/null
 	test -d $(CORE) || { $(call venv,$(CORE)); }

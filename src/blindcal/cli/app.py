@@ -15,6 +15,7 @@ from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.explain import explain
 from blindcal.cli.export import export
 from blindcal.cli.fit import fit
 from blindcal.cli.folders import InFolder
@@ -24,6 +25,7 @@ from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
 from blindcal.cli.pools import pools
+from blindcal.cli.report import report
 from blindcal.cli.select import select
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
@@ -81,5 +83,7 @@ app.command("plan", cls=InFolder)(plan)
 app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)
 app.command("verify", cls=InFolder)(verify)
+app.command("report", cls=InFolder)(report)
+app.command("explain", cls=Once)(explain)
 app.command("export", cls=InFolder)(export)
 app.command("demo", cls=Once)(demo)
