@@ -43,6 +43,8 @@ class Claim:
     sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are
     counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
     together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
+    `largest_posterior_scores_only` is the largest posterior before any decision; records of older versions
+    have none.
     """
 
     reviews: int
@@ -54,6 +56,7 @@ class Claim:
     multiplier: float
     largest_posterior: float
     mixed: float
+    largest_posterior_scores_only: float | None = None
 
 
 def certify(
@@ -274,9 +277,15 @@ def _claim(
         largest_rise=upward(Fraction(rise, FINE)),
         epsilon=max(logarithm_above(*ratio) for ratio in ratios),
         multiplier=quotient_above(high + unit - low, unit),
-        largest_posterior=min(1.0, upward(Fraction(posterior, FINE))),
+        largest_posterior=_posterior(posterior),
         mixed=mixed,
+        largest_posterior_scores_only=_posterior(ceiling(max(alone.top, default=0), alone.total)),
     )
+
+
+def _posterior(units: int) -> float:
+    """A posterior in units of 2^-80, rounded up, as a float."""
+    return min(1.0, upward(Fraction(units, FINE)))
 
 
 def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:
