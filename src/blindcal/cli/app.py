@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from blindcal import __version__
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
 from blindcal.cli.average import average
@@ -30,6 +29,7 @@ from blindcal.cli.select import select
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
+from blindcal.cli.versions import version_text
 
 app = typer.Typer(
     name="blindcal",
@@ -43,7 +43,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        say(f"blindcal {__version__}")
+        say(version_text())
         raise typer.Exit
 
 
@@ -51,7 +51,13 @@ def _version(asked: bool) -> None:
 def blindcal(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print what a bug report should say, versions first, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Private calibration of peer review.
