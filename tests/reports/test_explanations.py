@@ -31,7 +31,7 @@ OPTIONS = {
         "--epsilon",
         "none",
     ),
-    "limited": ("--multiplier", "1.4", "--never-against", "0.97"),
+    "limited": ("--guarantee", "none", "--yes-leak", "--never-against", "0.97", "--posterior-cap", "1"),
     "list": ("--accept", "2", "--wait-list", "1"),
     "bar": ("--bar", "0.3"),
 }

@@ -117,7 +117,7 @@ def test_links_lead_to_places_on_the_page_and_ids_are_unique() -> None:
     assert len(ids) == len({*ids})
     links = {str(a["href"])[1:] for t, a in seen.found if t == "a"}
     assert links <= {*ids}
-    named = {name for _, a in seen.found for name in str(a.get("aria-labelledby") or "").split()}
+    named = {one for _, a in seen.found for key in a if key.endswith("by") for one in str(a[key]).split()}
     assert named <= {*ids}
 
 

@@ -25,7 +25,7 @@ from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
 CERTIFICATE_FORMAT = 2
-"""Counted up whenever a field is added; 1 did not say so. docs/certificate.schema.json describes them all."""
+"""Counted up whenever a field is added; 1 did not say so. docs/certificate_schema.json describes them all."""
 _DECIMALS = 10**6
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")

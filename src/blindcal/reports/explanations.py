@@ -219,8 +219,13 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "multiplier",
         number_text(round(content["multiplier"], 4)),
-        "Whatever someone suspected before, their chance of a correct guess becomes at most "
-        f"{content['multiplier']:.3g} times as large, on average over the decisions that a paper can get.",
+        "Whatever someone suspected before, their chance of a correct guess "
+        + (
+            "does not grow"
+            if content["multiplier"] == 1
+            else f"becomes at most {content['multiplier']:.3g} times as large"
+        )
+        + ", on average over the decisions that a paper can get.",
     )
 
 

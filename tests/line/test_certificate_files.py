@@ -25,7 +25,7 @@ from small_conferences import SmallConference, arguments, decided, files_of, sma
 
 pytestmark = pytest.mark.edge
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate_schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)
 ARCHIVED = sorted(ARCHIVE.glob("*/*/out/certificate.json"))
 
