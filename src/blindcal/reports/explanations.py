@@ -48,7 +48,7 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
         ("What the decisions reveal", _revealed),
         ("How good the decisions are", _wrong),
         ("Does the calibration fit the scores", _fit),
-        ("How to tell it from others", _made),
+        ("What identifies this certificate", _made),
     )
     return tuple(Explained(title, tuple(lines(certificate))) for title, lines in parts)
 
@@ -57,10 +57,12 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
     papers, again = content["papers"], content["decided_again"]
     yield Line("conference", content["conference"], "The name of the conference, in its own records.")
     yield Line("release", str(content["release"]), _release(content["release"]))
-    yield Line("papers", f"{papers:,}", "So many papers were decided.")
-    yield Line("reviews", f"{content['reviews']:,}", "They had so many reviews, all together.")
+    yield Line("papers", f"{papers:,}", f"{count(papers, 'paper')} decided in all.")
+    yield Line(
+        "reviews", f"{content['reviews']:,}", f"They have {count(content['reviews'], 'review')} in all."
+    )
     accepted = (
-        f"{count(content['accepted'], 'paper')} accepted: {percent(content['accepted'] / papers)} of all."
+        f"{count(content['accepted'], 'paper')} accepted, {percent(content['accepted'] / papers)} of all."
     )
     yield Line("accepted", f"{content['accepted']:,}", accepted)
     if "requested" in content:
@@ -107,9 +109,9 @@ def _requested(asked: Mapping[str, Any]) -> Iterable[Line]:
         bar = asked["bar"]
         yield Line("requested.bar", bar_words(bar), "The chair set the bar; no number was requested.")
     if asked.get("accept") is not None:
-        exactly = "The chair requested exactly so many accepted papers."
+        exactly = "The chair requested exactly this number of accepted papers."
         yield Line("requested.accept", _number(asked["accept"]), exactly)
-        waiting = "So many more may follow them, in the order of the wait list."
+        waiting = "This number of papers may follow them, in the order of the wait list."
         yield Line("requested.wait_list", _number(asked["wait_list"] or 0), waiting)
 
 
@@ -118,10 +120,16 @@ def _selection(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "selection.accept",
         _number(selection["accept"]),
-        "Exactly so many papers are accepted: the best ones by their private decisions, which stay sealed.",
+        "Exactly this number of papers is accepted: the best by their private decisions, which stay sealed.",
     )
-    yield Line("selection.wait_list", _number(selection["wait_list"]), "So many places has the wait list.")
-    yield Line("selection.waiting", f"{selection['waiting']:,}", "So many papers are on it.")
+    yield Line(
+        "selection.wait_list", _number(selection["wait_list"]), "The wait list has this number of places."
+    )
+    yield Line(
+        "selection.waiting",
+        f"{selection['waiting']:,}",
+        f"{count(selection['waiting'], 'paper')} on the wait list.",
+    )
     yield Line(
         "selection.expected_wrong_private",
         percent(selection["expected_wrong_private"]),
@@ -152,14 +160,18 @@ def _scale(scale: Mapping[str, Any]) -> Iterable[Line]:
 
 def _pools(pools: Mapping[str, Any]) -> Iterable[Line]:
     people, per = pools["people"], pools["reviews_per_paper"]
-    yield Line("pools.people", f"{people:,}", "So many people may have reviewed some paper.")
+    yield Line("pools.people", f"{people:,}", f"{people:,} people may have reviewed at least one paper.")
     for name, words in (("smallest", "fewest"), ("largest", "most")):
         told = f"The paper with the {words} candidates has {count(pools[name], 'candidate')}."
         yield Line(f"pools.{name}", f"{pools[name]:,}", told)
-    middle = f"Half of the papers have up to {count(pools['median'], 'candidate')}."
+    middle = f"Half of the papers have at most {count(pools['median'], 'candidate')}."
     yield Line("pools.median", f"{pools['median']:,}", middle)
     others = pools["with_others"]
-    told = "For so many papers somebody who is not listed by name may have reviewed too."
+    told = (
+        f"For {count(others, 'paper')}, someone who is not listed by name may have reviewed too."
+        if others
+        else "Everyone who may have reviewed is listed by name."
+    )
     yield Line("pools.with_others", f"{others:,}", told)
     shown_per = " to ".join(dict.fromkeys(map(number_text, per)))
     yield Line("pools.reviews_per_paper", shown_per, f"Each paper has {shown_per} reviews.")
@@ -194,12 +206,12 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
         "Someone who knows all scores and who might have reviewed what names the author of a review "
         f"correctly in {percent(before)} of tries, before any decision is known.",
     )
-    yield Line("success", percent(after), f"With all decisions too, in {percent(after)} of tries.")
+    yield Line("success", percent(after), f"Once all decisions are known, in {percent(after)} of tries.")
     yield Line("added_success", points(content["added_success"]), _added(content["added_success"]))
     yield Line(
         "success_fully_calibrated",
         percent(full),
-        f"Had every paper been decided with no regard for privacy, it would be {percent(full)}.",
+        f"Had papers been decided with no regard for privacy, it would be {percent(full)} of tries.",
     )
     if content.get("added_share_of_full") is not None:
         share = content["added_share_of_full"]
@@ -235,16 +247,16 @@ def _largest(content: Mapping[str, Any]) -> Iterable[Line]:
         yield Line(
             "largest_posterior_scores_only",
             percent(alone),
-            "There is a review whose author the scores alone name with this certainty, and none with more.",
+            f"From the scores alone, someone can be {percent(alone)} sure of the author of some review.",
         )
     yield Line(
         "largest_posterior",
         percent(most),
-        f"With the decisions, no author of any review is more than {percent(most)} certain"
+        f"With the decisions, nobody can be more than {percent(most)} sure of the author of any review"
         + (
             ", whichever way its paper is decided."
             if alone is None
-            else f" ({percent(alone)} by scores alone)."
+            else f" ({percent(alone)} from the scores alone)."
         ),
     )
 
@@ -292,7 +304,7 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
     yield line(
         "expected_wrong_raw", "Decided by their mean scores, {} papers are expected to be decided wrongly."
     )
-    yield line("expected_wrong", "As they were decided, {} are.")
+    yield line("expected_wrong", "As they were decided, {} papers are expected to be wrong.")
     yield line("expected_wrong_public", "Decided by public information alone, {} would be.")
     yield line(
         "expected_wrong_fully_calibrated",
@@ -301,8 +313,8 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
     )
     yield line(
         "against_evidence",
-        "So much privacy has a price: {} papers are expected to be decided against what their own reviewers' "
-        "scores, calibrated, speak for. Which ones is not known to anyone without the sealed record.",
+        "Privacy has a price: {} papers are expected to be decided against what their own reviewers' "
+        "scores, calibrated, speak for. Which ones is known only to those who hold the sealed record.",
     )
     gap = content["gap"]
     yield Line(
@@ -314,11 +326,11 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
         f"{expected(gap * papers)} fewer wrong ones.",
     )
     for name, told in (
-        ("repaired", "So many papers' accept probabilities were moved slightly to keep the promise exactly."),
-        ("decided_by_public_information", "So many papers were decided by public information alone."),
+        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
+        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
     ):
         if content.get(name) is not None:
-            yield Line(name, f"{content[name]:,}", told)
+            yield Line(name, f"{content[name]:,}", told.format(count(content[name], "paper")))
 
 
 def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
@@ -336,7 +348,8 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "calibration_fit.shift",
         f"{fit['shift']:+.2f}",
-        "So many standard deviations is the mean of the scores above what was predicted (+) or below (-).",
+        f"The mean score is {abs(fit['shift']):.2f} standard deviations "
+        f"{'above' if fit['shift'] >= 0 else 'below'} what was predicted.",
     )
     stretch = f"The scores vary {fit['stretch']:.2f} times as much as predicted."
     yield Line("calibration_fit.stretch", f"{fit['stretch']:.2f}", stretch)
@@ -361,14 +374,18 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "calibration_fit.impossible",
         str(fit["impossible"]),
-        "So many scores no candidate of the paper gives.",
+        f"{count(fit['impossible'], 'score')} so far out that no candidate for the paper would give it.",
     )
-    yield Line("calibration_fit.odd", str(fit["odd"]), "So many candidates would not give scores like these.")
+    yield Line(
+        "calibration_fit.odd",
+        str(fit["odd"]),
+        f"{count(fit['odd'], 'candidate')} would hardly give scores like these.",
+    )
     if "calibration_scale" in content:
         scale = content["calibration_scale"]
-        shift = "The calibration was moved by so much, toward the better end, to this year's scores."
+        shift = "The calibration was moved by this much, toward the better end, to fit this year's scores."
         yield Line("calibration_scale.shift", number_text(scale["shift"]), shift)
-        stretch = "The calibration was stretched by so much to fit them."
+        stretch = "The calibration was stretched by this factor to fit this year's scores."
         yield Line("calibration_scale.stretch", number_text(scale["stretch"]), stretch)
 
 
@@ -393,7 +410,7 @@ def _made(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "release_counter",
         str(content["release_counter"]),
-        "So many releases were made with that key, this one included.",
+        f"This is release {content['release_counter']} made with that key, over all its conferences.",
     )
 
 
