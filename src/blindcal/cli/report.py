@@ -109,9 +109,7 @@ def report(
         return
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
-        say(
-            "CONFIDENTIAL, never share: it has titles, mean scores and chances; --confidential left out, none"
-        )
+        say(f"CONFIDENTIAL, never share: {out}")
 
 
 def _surveyed(

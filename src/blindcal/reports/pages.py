@@ -117,6 +117,7 @@ def facts(report: Report) -> dict[str, Any]:
         "more": None if survey is None else _more(survey),
         "gray": None if survey is None else _gray(report, survey),
         "rows": _rows(report),
+        "titled": report.confidential and bool(report.titles),
         "listed": MOST_LISTED,
         "waiting": sum(one.decision == WAITING for one in report.decided),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
