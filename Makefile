@@ -54,8 +54,10 @@ coverage: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report json:coverage.json tests src
 	$(BIN)/python bench/covered.py coverage.json
 
+# The page of commands, then all pages as a site to read offline: build/site/index.html.
 docs: $(STAMP)
 	$(BIN)/python -m blindcal.cli.reference docs/cli.md
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(STAMP)
 	for script in bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
