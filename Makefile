@@ -15,7 +15,7 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-long test-core test-edge test-optimized coverage lint hooks docs bench figures package libreoffice clean
+.PHONY: demo test test-long test-core test-edge test-optimized coverage lint hooks docs bench figures package libreoffice browser clean
 
 demo: $(RUN_STAMP)
 	$(BIN)/blindcal demo
@@ -32,7 +32,7 @@ test-core: $(CORE_STAMP)
 	BLINDCAL_WHEEL=1 $(CORE)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not edge" -p no:cacheprovider tests
 
 # The built wheel with every extra: command line, documentation, sweeps, comparisons; then the doctests.
-test-edge: $(CORE_STAMP)
+test-edge: $(CORE_STAMP) browser
 	BLINDCAL_WHEEL=1 PYTHONPATH=$(CURDIR)/$(WHEEL) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m edge tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src
 
@@ -54,8 +54,10 @@ coverage: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report json:coverage.json tests src
 	$(BIN)/python bench/covered.py coverage.json
 
+# The page of commands, then all pages as a site to read offline: build/site/index.html.
 docs: $(STAMP)
 	$(BIN)/python -m blindcal.cli.reference docs/cli.md
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(STAMP)
 	for script in bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -74,6 +76,13 @@ libreoffice:
 	  apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui; } || \
 	  echo "no LibreOffice: one test is left out"
 
+# Tests of pages open them in Chromium: one that is installed, else Debian's.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	  command -v google-chrome-stable || { test "$$(id -u)" = 0 && command -v apt-get && apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends chromium poppler-utils; } || \
+	  { echo "no Chromium: install it (as root: apt-get install chromium) and run this again"; exit 1; }
+
 # What a user needs, which is soon there; then what a developer needs besides.
 $(RUN_STAMP): requirements/core.txt requirements/cli.txt pyproject.toml
 	$(call venv,$(VENV))
@@ -85,7 +94,7 @@ $(STAMP): $(RUN_STAMP) requirements/dev.txt
 	$(BIN)/python $(PIP) -r requirements/dev.txt
 	touch $@
 
-$(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -name '*.py')
+$(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -type f -not -name '*.pyc')
 	rm -rf dist $(WHEEL)
 	$(BIN)/python -m build --wheel --no-isolation . > /dev/null
 	test -d $(CORE) || { $(call venv,$(CORE)); }

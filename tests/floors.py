@@ -25,6 +25,7 @@ FLOORS = [
     "paper",
     "importers",
     "exporters",
+    "reports",
     "folders",
     "cli",
 ]

@@ -221,6 +221,7 @@ def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
     floats = (
         (stated.largest_rise, max(0, *rises)),
         (stated.largest_posterior, max(after for after, _ in true.posteriors)),
+        (stated.largest_posterior_scores_only, max(tops)),
         (stated.multiplier, true.multiplier),
     )
     for said, exact in floats:

@@ -101,6 +101,7 @@ _FLOORS = (
     "paper",
     "importers",
     "exporters",
+    "reports",
     "folders",
 )
 

@@ -43,6 +43,13 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(few: PooledConferen
     assert code == 0
     assert "Every paper was decided once." in said
     assert sorted(file.name for file in out.iterdir()) == ["inputs", "public", "secret"]
+    assert sorted(file.name for file in (out / "public").iterdir()) == [
+        "certificate.json",
+        "decisions.csv",
+        "report.html",
+    ]
+    assert f"Now open {out / 'public' / 'report.html'} in a browser" in said
+    assert "demo: how papers were decided" in (out / "public" / "report.html").read_text()
     inputs, key = read_inputs(*files(out)), out / "secret" / "key.bin"
     assert verify(inputs, key, out / "public", conference="demo").agrees
     for file in (out / "inputs" / "reviews.csv", *(out / "secret").rglob("*")):

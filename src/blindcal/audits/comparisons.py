@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from blindcal import __version__
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Level, Truth, level_of
@@ -278,8 +279,9 @@ def _compared(
     whole = made.record
     if elsewhere:
         whole = with_texts(ranked_again(replace(made.record, papers=stored.papers)), ledger)
+    loosely = elsewhere or _version(stored.certificate) != __version__
     for name, told in _RECORD.items():
-        same = _same_text if elsewhere and name == "certificate" else operator.eq
+        same = _same_text if loosely and name == "certificate" else operator.eq
         wrong = not same(getattr(stored, name), getattr(whole, name))
         count(told, wrong or (name == "bar" and wrong_bar))
     again = {paper.paper: paper for paper in made.record.papers}
@@ -294,6 +296,15 @@ def _compared(
     return found
 
 
+def _version(certificate: str) -> object:
+    """The version that wrote a certificate; None if it does not say."""
+    try:
+        content = json.loads(certificate)
+    except ValueError:
+        return None
+    return content.get("version") if isinstance(content, dict) else None
+
+
 def _same_text(stored: str, made: str) -> bool:
     """Whether a certificate of another version says what today's would, wording apart: all that every version
     says, and nothing that today's does not."""
@@ -304,7 +315,7 @@ def _same_text(stored: str, made: str) -> bool:
         return False
     if not one.keys() >= _ALWAYS or not one.keys() <= other.keys():
         return False
-    shared = one.keys() - {"assumptions", "decided_again"}
+    shared = one.keys() - {"assumptions", "decided_again", "format", "version"}
     return all(one[key] == other[key] for key in shared) and all(
         again[0].get(key) == again[1].get(key) for key in ("papers", "epsilon")
     )
@@ -313,11 +324,18 @@ def _same_text(stored: str, made: str) -> bool:
 def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
     one, other = getattr(stored, name), getattr(made, name)
     if name == "figures":
-        # Records of older versions have no standings.
-        other = {part: value for part, value in other.items() if part in one or part != "standings"}
+        other = _as_known_then(one, other)
     if not elsewhere:
         return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     return name == "weights" or _close(one, other)
+
+
+def _as_known_then(stored: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures without what records of older versions lack: standings, the posterior before any decision."""
+    known = {part: value for part, value in made.items() if part in stored or part != "standings"}
+    later = {"largest_posterior_scores_only"} - stored.get("claim", {}).keys()
+    claim_then = {part: value for part, value in made["claim"].items() if part not in later}
+    return {**known, "claim": claim_then}
 
 
 def _close(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from blindcal.cli.startup import INTERRUPTED, finished, loaded, tell_interrupted
 
-_EXTRA = {"typer", "rich", "joblib"}
+_EXTRA = {"typer", "rich", "joblib", "jinja2"}
 
 
 def main() -> None:

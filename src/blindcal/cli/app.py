@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from blindcal import __version__
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
 from blindcal.cli.average import average
@@ -15,6 +14,7 @@ from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
+from blindcal.cli.explain import explain
 from blindcal.cli.export import export
 from blindcal.cli.fit import fit
 from blindcal.cli.folders import InFolder
@@ -24,10 +24,12 @@ from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.plan import plan
 from blindcal.cli.pools import pools
+from blindcal.cli.report import report
 from blindcal.cli.select import select
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
+from blindcal.cli.versions import version_text
 
 app = typer.Typer(
     name="blindcal",
@@ -41,7 +43,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        say(f"blindcal {__version__}")
+        say(version_text())
         raise typer.Exit
 
 
@@ -49,7 +51,13 @@ def _version(asked: bool) -> None:
 def blindcal(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print what a bug report should say, versions first, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Private calibration of peer review.
@@ -81,5 +89,7 @@ app.command("plan", cls=InFolder)(plan)
 app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)
 app.command("verify", cls=InFolder)(verify)
+app.command("report", cls=InFolder)(report)
+app.command("explain", cls=Once)(explain)
 app.command("export", cls=InFolder)(export)
 app.command("demo", cls=Once)(demo)

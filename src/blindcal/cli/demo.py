@@ -11,15 +11,19 @@ import numpy as np
 import typer
 
 from blindcal.beliefs.conferences import level_of
-from blindcal.beliefs.inputs import read_inputs
+from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.cli.key import new_key
 from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError, RefusedError
+from blindcal.exporters.decided import read_decided
 from blindcal.files.disk import write_bytes
 from blindcal.files.tables import format_table
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
+from blindcal.reports.pages import Report, page
+from blindcal.reports.reading import guarantee_of, read_certificate
+from blindcal.reports.surveys import survey
 from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
 from blindcal.workers import cores
 
@@ -32,8 +36,8 @@ def demo(
 ) -> None:
     """Run every step on a made-up conference of 200 papers and leave a folder to look at.
 
-    OUT/inputs holds what a chair has, OUT/public what may be shared, OUT/secret the key and the sealed
-    record. Running it again returns the stored decisions.
+    OUT/inputs holds what a chair has, OUT/public what may be shared, with report.html to read, OUT/secret
+    the key and the sealed record. Running it again returns the stored decisions.
 
     Example: blindcal demo
     """
@@ -49,11 +53,27 @@ def demo(
     given = read_inputs(*(inputs / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
     request = Request(Guarantee(), "demo", accept_rate=_RATE)
     outcome = decide(given, request, key, public, workers=cores(), progress=progress)
+    report = _reported(given, public)
     counts = _wrong(drawn, outcome.record.decisions, level_of(outcome.record.bar, ""))
     if as_json:
-        emit_json({"folder": out, "how": outcome.how, "certificate": outcome.certificate, "wrong": counts})
+        facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
+        emit_json({**facts, "certificate": outcome.certificate})
         return
     _print(out, outcome.how, outcome.certificate, counts)
+    say()
+    say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
+
+
+def _reported(inputs: Inputs, public: Path) -> Path:
+    """The page about the release, written by the first run."""
+    path = public / "report.html"
+    if not path.exists():
+        certificate = read_certificate(public)
+        chosen, bar = guarantee_of(certificate), certificate["bar"]
+        conference, _ = inputs.prepared(bar=bar, workers=cores(), progress=progress)
+        found = survey(conference, chosen, workers=cores(), progress=progress)
+        write_bytes(path, page(Report(certificate, read_decided(public), found)).encode())
+    return path
 
 
 def _write_inputs(drawn: PooledConference, folder: Path) -> None:
@@ -129,6 +149,6 @@ def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str
         f"{counts['private']} of blindcal's."
     )
     say()
-    say(f"{out}/public   decisions.csv and certificate.json: may be shared")
+    say(f"{out}/public   decisions.csv, certificate.json and report.html: may be shared")
     say(f"{out}/inputs   what a chair has; reviews.csv is confidential")
     say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never share")

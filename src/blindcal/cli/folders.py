@@ -22,7 +22,8 @@ _LIMITS = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-aga
 # Where a command's option is another setting of the file than its name says, or none.
 _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "fit": {"out": "reviewers", "for": "reviews", "grid": None},
-    "plan": {"key": None},
+    "plan": {"key": None, "out": None},
+    "report": {"out": None},
     "export": {"out": None},
 }
 

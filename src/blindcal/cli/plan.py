@@ -52,19 +52,15 @@ from blindcal.cli.inputs import (
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
 from blindcal.decisions.statements import stated_epsilon
+from blindcal.files.disk import refuse_existing, write_bytes
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.menus import KNOWN, Menu
 from blindcal.plans.plans import Plan, plan_prepared
-from blindcal.plans.quotas import Quota
+from blindcal.plans.promises import ASSUMPTIONS, SELECTED
 from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
-
-_WORDS = {
-    "public": "public: decisions reveal nothing new",
-    "steady": "steady: no decision makes the best guess likelier",
-    "average": "average: the best guess is no likelier on average",
-    "none": "none: full calibration",
-}
+from blindcal.reports.pages import Report, page
+from blindcal.reports.sentences import percent, quota_line, shown
+from blindcal.reports.surveys import survey
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0
@@ -104,17 +100,23 @@ def plan(
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write all of it as a page to read or print; nothing is overwritten."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what each guarantee would cost this conference, without tossing a coin.
 
     Prints what the requested guarantee promises, then the menu: for each guarantee the expected share of
     wrong decisions, how much of full calibration's benefit it keeps, how many papers would be decided against
-    the evidence, and the chance of naming a review's author. Nothing is written; every number is an
+    the evidence, and the chance of naming a review's author. Nothing is decided; every number is an
     expectation over public information.
 
     Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     """
+    if out is not None:
+        refuse_existing(out)
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
@@ -130,7 +132,11 @@ def plan(
         )
         taken = monotonic() - start
         promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
-        choices = None if only else planned.menu(workers=workers, progress=progress)
+        if out is None:
+            found, choices = None, None if only else planned.menu(workers=workers, progress=progress)
+        else:
+            found = survey(prepared, requested, better=better, only=only, workers=workers, progress=progress)
+            choices = found.menu
     figures = planned.summary
     facts: dict[str, Any] = {
         **figures,
@@ -146,6 +152,8 @@ def plan(
         "menu": choices,
         "notes": [],
     }
+    if found is not None and out is not None:
+        write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
     if not as_json:
         _print(facts, planned, choices, promise)
     for remark in planned.remarks:
@@ -154,6 +162,16 @@ def plan(
         note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
     if as_json:
         emit_json(facts)
+    elif out is not None:
+        say(f"wrote {out}; open it in any browser, or print it from there")
+
+
+def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
+    """The fields of the certificate that this plan would get, but for those of the toss."""
+    limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
+    exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
+    said = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
+    return {**facts, **said, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
 def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
@@ -213,20 +231,6 @@ def _bar_line(bar: Level) -> str:
     return "bars: quality " + ", ".join(f"{height:g} in {track}" for track, height in bar.items())
 
 
-def quota_line(quota: Quota) -> str:
-    """How many papers are accepted, exactly.
-
-    >>> print(quota_line(Quota({"main": 40, "short": 10}, {"main": 5})))
-    exactly 40 papers accepted in main and 5 on the wait list, 10 papers accepted in short
-    """
-    parts = []
-    for group in quota.groups:
-        accept, wait = quota.of(group)
-        waiting = f" and {wait} on the wait list" if wait else ""
-        parts.append(f"{count(accept, 'paper')} accepted{f' in {group}' if group else ''}{waiting}")
-    return f"exactly {', '.join(parts)}"
-
-
 def _at_stake(papers: int) -> str:
     """The sentence on papers for which all likely reviewers lead to the same decision.
 
@@ -259,33 +263,3 @@ def fit_line(fit: Agreement) -> str:
         f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "
         f"{fit.predicted_sd:.2f}, scores {fit.observed_mean:.2f} and {fit.observed_sd:.2f}"
     )
-
-
-def shown(guarantee: Guarantee) -> str:
-    """A guarantee in words.
-
-    >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
-    'average, up to 1 percentage point more authors named'
-    >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
-    'public, never against 0.95'
-    """
-    points = 100 * guarantee.added_success
-    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more authors named"] if points else []
-    limits = {
-        "epsilon": guarantee.epsilon,
-        "multiplier": guarantee.multiplier,
-        "posterior cap": guarantee.posterior_cap,
-        "never against": guarantee.never_against,
-    }
-    more += [f"{name} {value:g}" for name, value in limits.items() if value is not None]
-    return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
-
-
-def percent(share: float, error: float = 0.0) -> str:
-    """A share as it is shown, with its standard error where it has one; a loss too small to be shown is none.
-
-    >>> percent(0.125), percent(0.125, 0.0034), percent(-0.0001)
-    ('12.5 %', '12.5 +- 0.34 %', '0.0 %')
-    """
-    beside = f" +- {number(100 * error, 2)}" if error > 0.0 else ""
-    return f"{number(round(100 * share, 1) + 0.0, 1)}{beside} %"

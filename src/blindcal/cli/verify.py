@@ -20,8 +20,8 @@ from blindcal.cli.inputs import (
     Withdrawn,
     loaded,
 )
-from blindcal.cli.plan import quota_line
 from blindcal.decisions.records import release_folder
+from blindcal.reports.sentences import quota_line
 
 
 def verify(

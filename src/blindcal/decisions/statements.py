@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
+from blindcal import __version__
+from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.conferences import Level
 from blindcal.decisions.records import PaperRecord
 from blindcal.files.disk import jsonable
@@ -22,6 +24,8 @@ from blindcal.plans.quotas import Quota
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
+CERTIFICATE_FORMAT = 2
+"""Counted up whenever a field is added; 1 did not say so. docs/certificate_schema.json describes them all."""
 _DECIMALS = 10**6
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
@@ -88,6 +92,8 @@ def certificate_text(
     numbers = private if listing is None else summary(claims, listing.figures)
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
     content = {
+        "format": CERTIFICATE_FORMAT,
+        "version": __version__,
         **numbers,
         "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
         "conference": conference,
@@ -95,6 +101,9 @@ def certificate_text(
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
         "bar": bar,
         "better": better,
+        "requested": _requested(settings, listing),
+        "scale": _scale(papers, better),
+        "pools": _pools(papers),
         **moved_to_scale(settings),
         "calibration_fit": fit.public,
         "guarantee": guarantee.name,
@@ -122,6 +131,43 @@ def certificate_text(
             "expected_wrong_private": private["expected_wrong"],
         }
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:
+    """How many papers the chair requested: a share, a bar or a number; what was not given is null."""
+    quota = None if listing is None else listing.quota
+    exactly = {"accept": None, "wait_list": None} if quota is None else vars(quota)
+    return {"accept_rate": settings["accept_rate"], "bar": settings["bar"], **exactly}
+
+
+def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
+    """The lowest and the highest score that was given, and those that can be given where they are rounded;
+    as they were given, also where low scores are better."""
+    sign = -1.0 if better == "low" else 1.0
+    # Adding 0 makes a zero of no sign.
+    given = {sign * score + 0.0 for paper in papers for score in paper.public["scores"]}
+    grid = papers[0].public["grid"]
+    return {
+        "lowest_score": min(given),
+        "highest_score": max(given),
+        "possible_scores": None if grid is None else sorted(sign * level + 0.0 for level in grid),
+    }
+
+
+def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
+    """How many people may have reviewed: over all papers, and for the papers with the fewest and the most
+    candidates; where somebody who is not listed may have, that counts as one candidate."""
+    pools = [[row[0] for row in paper.public["pool"]] for paper in papers]
+    sizes = sorted(map(len, pools))
+    reviews = [len(paper.public["scores"]) for paper in papers]
+    return {
+        "people": len({name for pool in pools for name in pool} - {OUTSIDER}),
+        "smallest": sizes[0],
+        "median": sizes[(len(sizes) - 1) // 2],
+        "largest": sizes[-1],
+        "with_others": sum(OUTSIDER in pool for pool in pools),
+        "reviews_per_paper": [min(reviews), max(reviews)],
+    }
 
 
 def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:

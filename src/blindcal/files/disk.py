@@ -165,6 +165,12 @@ def write_bytes(
         os.close(descriptor)
 
 
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there, before the work whose result would be written to it."""
+    if os.path.lexists(path):
+        raise _exists(Path(path))
+
+
 def _exists(target: Path) -> RefusedError:
     return RefusedError(f"{target} exists already and is never overwritten")
 

@@ -44,6 +44,8 @@ class Claim:
     counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
     together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
     A certificate states these numbers of its own table, `audits.audit` of any policy.
+    `largest_posterior_scores_only` is the largest posterior before any decision; records of older versions
+    have none.
     """
 
     reviews: int
@@ -55,6 +57,7 @@ class Claim:
     multiplier: float
     largest_posterior: float
     mixed: float
+    largest_posterior_scores_only: float | None = None
 
 
 def certify(
@@ -275,9 +278,15 @@ def _claim(
         largest_rise=upward(Fraction(rise, FINE)),
         epsilon=max(logarithm_above(*ratio) for ratio in ratios),
         multiplier=quotient_above(high + unit - low, unit),
-        largest_posterior=min(1.0, upward(Fraction(posterior, FINE))),
+        largest_posterior=_posterior(posterior),
         mixed=mixed,
+        largest_posterior_scores_only=_posterior(ceiling(max(alone.top, default=0), alone.total)),
     )
+
+
+def _posterior(units: int) -> float:
+    """A posterior in units of 2^-80, rounded up, as a float."""
+    return min(1.0, upward(Fraction(units, FINE)))
 
 
 def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:

@@ -115,6 +115,9 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         fsum(f.success_fully_calibrated for f in numbers) / reviews,
     )
     would_add = full - share([c.success_scores_only for c in claims])
+    alone = [c.largest_posterior_scores_only for c in claims]
+    # Papers that were decided by older versions have no such figure.
+    known = [one for one in alone if one is not None]
     return {
         "papers": papers,
         "reviews": reviews,
@@ -135,4 +138,5 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         "gap": mean("gap"),
         "repaired": sum(0 < c.mixed < 1 for c in claims),
         "decided_by_public_information": sum(c.mixed == 1 for c in claims),
+        **({"largest_posterior_scores_only": max(known)} if len(known) == papers else {}),
     }

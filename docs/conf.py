@@ -1,0 +1,82 @@
+"""The documentation as a site: `make docs`. Pages are those that are read in the repository."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import blindcal
+
+project, author, release = "blindcal", "", blindcal.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["numbers"]
+html_theme, html_title, html_copy_source, html_show_sphinx = "alabaster", "blindcal", False, False
+html_theme_options = {"description": "Private calibration of peer review", "page_width": "1100px"}
+html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
+myst_heading_anchors, myst_enable_extensions = 3, ["dollarmath"]
+# Pages also link to files of the repository, and name languages of blocks that tests know and Pygments not.
+suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
+default_role, autodoc_typehints, autodoc_member_order = "code", "signature", "bysource"
+add_module_names = False
+autodoc_type_aliases = {name: name for name in ("Array", "Exact", "Integers", "Level", "Workers")}
+# From a file, without a server, a browser fetches no page to quote from.
+html_show_search_summary = False
+
+
+class Floors(SphinxDirective):
+    """A section for the top level and for each floor, with everything that it names."""
+
+    def run(self) -> list[nodes.Node]:
+        seen: set[object] = set()
+        text = [line for name in ("", *blindcal._FLOORS) for line in _section(name, seen)]
+        lines = StringList(text, "floors")
+        place = nodes.section()
+        self.state.nested_parse(lines, self.content_offset, place, match_titles=1)
+        return list(place.children)
+
+
+def _section(floor: str, seen: set[object]) -> Iterator[str]:
+    """The title of a floor, what it says of itself, and its names but for those seen above."""
+    module = import_module(f"blindcal.{floor}" if floor else "blindcal")
+    title = f"blindcal.{floor}" if floor else "blindcal"
+    yield from (title, "-" * len(title), "", *_prose((module.__doc__ or "").splitlines()), "")
+    for name in getattr(module, "__all__", ()):
+        found = getattr(module, name)
+        home = getattr(found, "__module__", "")
+        if (inspect.isclass(found) or inspect.isfunction(found)) and found not in seen:
+            seen.add(found)
+            kind = "autoclass" if inspect.isclass(found) else "autofunction"
+            yield from (
+                f".. {kind}:: {home}.{found.__qualname__}",
+                "   :members:" * (kind == "autoclass"),
+                "",
+            )
+
+
+def _prose(lines: list[str]) -> list[str]:
+    """Plain text as reStructuredText: what stands for itself there, and lines that are set off as code."""
+    found: list[str] = []
+    for line in lines:
+        text = re.sub(r"(?<![`\w])([\w.]+_)(?!\w)", r"\\\1", line) if not line.startswith("    ") else line
+        if line.startswith("    ") and (not found or not found[-1].strip()):
+            found += ["::", ""]
+        found.append(text.replace("*", r"\*") if not line.startswith("    ") else text)
+    return found
+
+
+def _docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
+    escaped = [line if line.lstrip().startswith(">>>") else line.replace("*", r"\*") for line in lines]
+    lines[:] = [re.sub(r"\|", r"\\|", line) if ">>>" not in line else line for line in escaped]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("floors", Floors)
+    app.connect("autodoc-process-docstring", _docstring)

@@ -1,0 +1,142 @@
+"""`blindcal report`: one page about a release, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blindcal.beliefs.inputs import Inputs
+from blindcal.cells import count
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
+from blindcal.cli.console import Json, emit_json, note, progress, say
+from blindcal.cli.inputs import Grid, Withdrawn, levels, loaded
+from blindcal.errors import InputError
+from blindcal.exporters.decided import Decided, read_decided, read_titles
+from blindcal.files.disk import refuse_existing, write_bytes
+from blindcal.plans.agreements import agreement
+from blindcal.plans.remarks import plan_remarks
+from blindcal.reports.pages import Report, page
+from blindcal.reports.reading import guarantee_of, read_certificate
+from blindcal.reports.surveys import Survey, survey
+from blindcal.workers import Workers
+
+# The fit of the calibration is published with four digits: other files have another one.
+_SAME_FIT = 2e-4
+
+
+def report(
+    release: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
+            "latest release, with all files that are not given."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write; an existing file is never overwritten.")],
+    reviews: Annotated[
+        Path | None,
+        typer.Option(
+            help="The reviews that were decided, with --reviewers and --pools: for the menu and the gray "
+            "zone. Who wrote them does not enter the page."
+        ),
+    ] = None,
+    reviewers: Annotated[
+        Path | None, typer.Option(help="The calibration that they were decided with.")
+    ] = None,
+    pools: Annotated[Path | None, typer.Option(help="The pools that they were decided with.")] = None,
+    grid: Grid = None,
+    withdrawn: Withdrawn = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="Leave out the menu, which takes longest to compute.")
+    ] = False,
+    confidential: Annotated[
+        bool,
+        typer.Option(
+            "--confidential",
+            help="A page for the chair alone, marked so: also titles, mean scores and chances of the papers "
+            "in the gray zone.",
+        ),
+    ] = False,
+    titles: Annotated[
+        Path | None, typer.Option(help="Titles of papers, for --confidential: columns paper, title.")
+    ] = None,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
+    as_json: Json = False,
+) -> None:
+    """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
+
+    One HTML file that needs nothing else: it has no script and loads nothing, so it can be sent or printed as
+    it is. It is made from certificate.json and decisions.csv, and from the public side of the files that were
+    decided where these are given; it is the same whoever wrote the reviews.
+
+    Example: blindcal report out/ --out report.html
+    """
+    refuse_existing(out)
+    certificate, decided = read_certificate(release), read_decided(release)
+    if len(decided) != certificate["papers"]:
+        raise InputError(
+            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
+            f"decisions.csv has {len(decided):,}"
+        )
+    files = [reviews, reviewers, pools]
+    given = [one for one in files if one is not None]
+    if 0 < len(given) < len(files):
+        raise InputError("give --reviews, --reviewers and --pools together, or none of them")
+    found = None
+    if reviews is not None and reviewers is not None and pools is not None:
+        read = loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn)
+        with hired(processes, cluster) as workers, read as inputs:
+            found = _surveyed(inputs, certificate, decided, only=only, workers=workers)
+    names = read_titles(titles) if titles is not None and confidential else {}
+    notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
+    made = page(Report(certificate, decided, found, confidential, names, notes)).encode()
+    write_bytes(out, made, confidential=confidential)
+    if found is None:
+        note("without --reviews, --reviewers and --pools the page has no menu and no gray zone")
+    if as_json:
+        facts = {
+            "out": out,
+            "bytes": len(made),
+            "confidential": confidential,
+            "release": release,
+            "notes": [],
+        }
+        emit_json({**facts, "menu": None if found is None else found.menu})
+        return
+    say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
+    if confidential:
+        say(f"CONFIDENTIAL, never share: {out}")
+
+
+def _surveyed(
+    inputs: Inputs,
+    certificate: dict[str, Any],
+    decided: Sequence[Decided],
+    *,
+    only: bool,
+    workers: Workers,
+) -> Survey:
+    """The survey of the files that were decided, or an error if they are others."""
+    bar, better = certificate["bar"], certificate["better"]
+    conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
+    if {case.paper for case in conference.cases} != {one.paper for one in decided}:
+        raise InputError("--reviews is not about the papers that were decided; --withdrawn leaves papers out")
+    fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
+    reviews = sum(len(case.scores) for case in conference.cases)
+    if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
+        raise InputError(
+            "--reviews, --reviewers, --pools or --grid are not those that were decided: by the certificate "
+            "they fit the scores in another way"
+        )
+    chosen = guarantee_of(certificate)
+    return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= _SAME_FIT * max(1.0, abs(other))
+    return one == other

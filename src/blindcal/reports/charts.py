@@ -1,0 +1,133 @@
+"""Numbers -> the geometry of a chart, in units of its own drawing. The page's templates draw it as SVG.
+
+Charts are drawn into the page by ourselves: they need no script, take the page's colors in light, dark and
+print, and every text in them is escaped like the rest of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+
+WIDTH = 640.0
+"""How wide every chart is, in its own units."""
+_STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of a bar chart: `width` is a share of the longest bar, `text` the value as it is written."""
+
+    label: str
+    text: str
+    width: float
+    chosen: bool = False
+    more: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a histogram: its range, how many of each kind, and where each part is drawn."""
+
+    low: float
+    high: float
+    counts: tuple[int, ...]
+    x: float
+    width: float
+    parts: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Columns from left to right in a frame `WIDTH` wide and `height` high, with ticks on both axes."""
+
+    columns: tuple[Column, ...]
+    height: float
+    across: tuple[tuple[float, str], ...]
+    up: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A mean with one standard deviation to either side, on a common axis."""
+
+    label: str
+    text: str
+    left: float
+    middle: float
+    right: float
+
+
+def bars(rows: Iterable[tuple[str, float, str, bool, tuple[str, ...]]]) -> tuple[Bar, ...]:
+    """Rows of label, value, written value, whether it is the chosen one, and further cells.
+
+    >>> [bar.width for bar in bars([("a", 2.0, "2", False, ()), ("b", 1.0, "1", True, ())])]
+    [1.0, 0.5]
+    """
+    listed = list(rows)
+    longest = max((value for _, value, *_ in listed), default=0.0)
+    return tuple(
+        Bar(label, text, max(0.0, value / longest) if longest > 0 else 0.0, chosen, more)
+        for label, value, text, chosen, more in listed
+    )
+
+
+def histogram(
+    values: Sequence[tuple[float, int]], kinds: int, *, bins: int = 20, height: float = 180.0
+) -> Histogram:
+    """Shares from 0 to 1, each with its kind (0, 1, ...), counted in equal bins; kinds are stacked.
+
+    >>> found = histogram([(0.1, 0), (0.15, 1), (1.0, 0)], 2, bins=2)
+    >>> [column.counts for column in found.columns]
+    [(1, 1), (1, 0)]
+    """
+    counts = [[0] * kinds for _ in range(bins)]
+    for share, kind in values:
+        counts[min(bins - 1, int(share * bins))][kind] += 1
+    top = round_up(max(1, max(map(sum, counts))))
+    wide = WIDTH / bins
+    columns = []
+    for place, numbers in enumerate(counts):
+        parts, below = [], 0
+        for number in numbers:
+            parts.append((height * (1 - (below + number) / top), height * number / top))
+            below += number
+        columns.append(
+            Column(place / bins, (place + 1) / bins, tuple(numbers), place * wide, wide, tuple(parts))
+        )
+    across = tuple((WIDTH * share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+    ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
+    return Histogram(
+        tuple(columns), height, across, tuple((height * (1 - one / top), f"{one:,g}") for one in ups)
+    )
+
+
+def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
+    """Means and standard deviations, drawn to one scale with a margin at both ends.
+
+    >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
+    [320, 320]
+    """
+    low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
+    room = 0.08 * (high - low) or 1.0
+    unit = WIDTH / (high - low + 2 * room)
+
+    def place(value: float) -> float:
+        return unit * (value - low + room)
+
+    return tuple(
+        Span(name, f"{mean:.2f} ± {sd:.2f}", place(mean - sd), place(mean), place(mean + sd))
+        for name, mean, sd in rows
+    )
+
+
+def round_up(value: float) -> float:
+    """The next round number, one that can be halved where it is above 1.
+
+    >>> round_up(107), round_up(3), round_up(1)
+    (120.0, 4.0, 1.0)
+    """
+    unit = 10.0 ** floor(log10(value))
+    found = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
+    return 1.0 if value <= 1 else next(one for one in found if one % 2 == 0)

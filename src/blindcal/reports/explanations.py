@@ -1,0 +1,422 @@
+"""A certificate -> plain language: a sentence for every number in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf
+from typing import Any
+
+from blindcal.cells import count, number_text
+from blindcal.plans.agreements import DOUBTFUL, FITS, HOPELESS
+from blindcal.reports.reading import guarantee_of
+from blindcal.reports.sentences import after_odds, bar_words, expected, factor, percent, promises, shown
+
+# A share of wrong decisions below this is rounding.
+_ROUNDING = 1e-6
+_VERDICTS = {
+    FITS: "The calibration predicts scores like those that were given.",
+    DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the expected "
+    "errors, and the chances of naming authors.",
+    HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
+    "certificate mean little.",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A field of a certificate, its value for people, and what that means."""
+
+    name: str
+    value: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A part of the certificate: what it is about, and its lines."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
+    """Every field of a certificate, as `read_certificate` returns it, in the order in which people ask."""
+    parts = (
+        ("What was decided", _decided),
+        ("What was promised", _promised),
+        ("What the decisions reveal", _revealed),
+        ("How good the decisions are", _wrong),
+        ("Does the calibration fit the scores", _fit),
+        ("What identifies this certificate", _made),
+    )
+    return tuple(Explained(title, tuple(lines(certificate))) for title, lines in parts)
+
+
+def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
+    papers, again = content["papers"], content["decided_again"]
+    yield Line("conference", content["conference"], "The name of the conference, in its own records.")
+    yield Line("release", str(content["release"]), _release(content["release"]))
+    yield Line("papers", f"{papers:,}", f"{count(papers, 'paper')} decided in all.")
+    yield Line(
+        "reviews", f"{content['reviews']:,}", f"They have {count(content['reviews'], 'review')} in all."
+    )
+    accepted = (
+        f"{count(content['accepted'], 'paper')} accepted, {percent(content['accepted'] / papers)} of all."
+    )
+    yield Line("accepted", f"{content['accepted']:,}", accepted)
+    if "requested" in content:
+        yield from _requested(content["requested"])
+    if "selection" in content:
+        yield from _selection(content)
+    yield Line(
+        "bar",
+        bar_words(content["bar"]),
+        "A paper was right to accept if its quality is above this. Quality is measured in standard "
+        "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
+    )
+    better = f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
+    yield Line("better", content["better"], better)
+    if "scale" in content:
+        yield from _scale(content["scale"])
+    if "pools" in content:
+        yield from _pools(content["pools"])
+    if again["papers"]:
+        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again['note']}"
+        yield Line("decided_again.papers", str(again["papers"]), sentence)
+        odds = f"All decisions about one of these shift odds up to {factor(again['epsilon'])} times together."
+        yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
+    else:
+        yield Line("decided_again.papers", "0", "No paper was decided twice.")
+
+
+def _release(number: int) -> str:
+    if number == 1:
+        return "These are the first decisions that were published."
+    return f"These decisions replace those of {count(number - 1, 'earlier release')}."
+
+
+def _requested(asked: Mapping[str, Any]) -> Iterable[Line]:
+    if asked.get("accept_rate") is not None:
+        rate = asked["accept_rate"]
+        yield Line(
+            "requested.accept_rate",
+            percent(rate),
+            f"The chair requested that about {percent(rate)} be accepted. This set the bar; as some "
+            "decisions are drawn by lot, the number accepted varies a little around it.",
+        )
+    if asked.get("bar") is not None:
+        bar = asked["bar"]
+        yield Line("requested.bar", bar_words(bar), "The chair set the bar; no number was requested.")
+    if asked.get("accept") is not None:
+        exactly = "The chair requested exactly this number of accepted papers."
+        yield Line("requested.accept", _number(asked["accept"]), exactly)
+        waiting = "This number of papers may follow them, in the order of the wait list."
+        yield Line("requested.wait_list", _number(asked["wait_list"] or 0), waiting)
+
+
+def _selection(content: Mapping[str, Any]) -> Iterable[Line]:
+    selection = content["selection"]
+    yield Line(
+        "selection.accept",
+        _number(selection["accept"]),
+        "Exactly this number of papers is accepted: the best by their private decisions, which stay sealed.",
+    )
+    yield Line(
+        "selection.wait_list", _number(selection["wait_list"]), "The wait list has this number of places."
+    )
+    yield Line(
+        "selection.waiting",
+        f"{selection['waiting']:,}",
+        f"{count(selection['waiting'], 'paper')} on the wait list.",
+    )
+    yield Line(
+        "selection.expected_wrong_private",
+        percent(selection["expected_wrong_private"]),
+        "The expected share of wrong decisions if the private decisions had been published as they are. The "
+        f"list that was published has {percent(content['expected_wrong'])}.",
+    )
+
+
+def _number(value: float | Mapping[str, float]) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{number_text(one)} in {track}" for track, one in value.items())
+    return number_text(value)
+
+
+def _scale(scale: Mapping[str, Any]) -> Iterable[Line]:
+    ends = number_text(scale["lowest_score"]), number_text(scale["highest_score"])
+    yield Line("scale.lowest_score", ends[0], f"The lowest score that a reviewer gave is {ends[0]}.")
+    yield Line("scale.highest_score", ends[1], f"The highest score that a reviewer gave is {ends[1]}.")
+    possible = scale["possible_scores"]
+    if possible is None:
+        told = "Any number can be given as a score: none was taken as rounded."
+        yield Line("scale.possible_scores", "any", told)
+    else:
+        listed = ", ".join(map(number_text, possible))
+        told = f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
+        yield Line("scale.possible_scores", listed, told)
+
+
+def _pools(pools: Mapping[str, Any]) -> Iterable[Line]:
+    people, per = pools["people"], pools["reviews_per_paper"]
+    yield Line("pools.people", f"{people:,}", f"{people:,} people may have reviewed at least one paper.")
+    for name, words in (("smallest", "fewest"), ("largest", "most")):
+        told = f"The paper with the {words} candidates has {count(pools[name], 'candidate')}."
+        yield Line(f"pools.{name}", f"{pools[name]:,}", told)
+    middle = f"Half of the papers have at most {count(pools['median'], 'candidate')}."
+    yield Line("pools.median", f"{pools['median']:,}", middle)
+    others = pools["with_others"]
+    told = (
+        f"For {count(others, 'paper')}, someone who is not listed by name may have reviewed too."
+        if others
+        else "Everyone who may have reviewed is listed by name."
+    )
+    yield Line("pools.with_others", f"{others:,}", told)
+    shown_per = " to ".join(dict.fromkeys(map(number_text, per)))
+    yield Line("pools.reviews_per_paper", shown_per, f"Each paper has {shown_per} reviews.")
+
+
+def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
+    guarantee = guarantee_of(content)
+    first, *more = promises(guarantee)
+    yield Line("guarantee", shown(guarantee), first)
+    names = ("epsilon", "multiplier", "posterior_cap", "never_against")
+    given = [name for name in names if getattr(guarantee, name) is not None]
+    for name, sentence in zip(given, more, strict=True):
+        yield Line(f"limits.{name}", number_text(getattr(guarantee, name)), sentence)
+    if guarantee.added_success:
+        yield Line(
+            "limits.added_success",
+            number_text(guarantee.added_success),
+            f"The chair allowed {percent(guarantee.added_success)} of authors to be named beyond those that "
+            "the scores alone name.",
+        )
+    if absent := [name.replace("_", " ") for name in names if name not in given]:
+        yield Line("limits", "none", f"No further limit was requested on {_listed(absent)}.")
+
+
+def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
+    before, after, full = (
+        content[name] for name in ("success_scores_only", "success", "success_fully_calibrated")
+    )
+    yield Line(
+        "success_scores_only",
+        percent(before),
+        "Someone who knows all scores and who might have reviewed what names the author of a review "
+        f"correctly in {percent(before)} of tries, before any decision is known.",
+    )
+    yield Line("success", percent(after), f"Once all decisions are known, in {percent(after)} of tries.")
+    yield Line("added_success", points(content["added_success"]), _added(content["added_success"]))
+    yield Line(
+        "success_fully_calibrated",
+        percent(full),
+        f"Had papers been decided with no regard for privacy, it would be {percent(full)} of tries.",
+    )
+    if content.get("added_share_of_full") is not None:
+        share = content["added_share_of_full"]
+        told = f"The decisions reveal {percent(share)} of what decisions without protection would add."
+        yield Line("added_share_of_full", percent(share), told)
+    rise = content["largest_rise"]
+    yield Line(
+        "largest_rise",
+        points(rise),
+        "No decision on any paper makes the likeliest author of any of its reviews likelier."
+        if rise == 0.0
+        else "The decision that reveals most makes the likeliest author of some review likelier by "
+        f"{points(rise)}.",
+    )
+    yield from _largest(content)
+    yield Line("epsilon", _limit(content["epsilon"]), _odds(content["epsilon"]))
+    yield Line(
+        "multiplier",
+        number_text(round(content["multiplier"], 4)),
+        "Whatever someone suspected before, their chance of a correct guess "
+        + (
+            "does not grow"
+            if content["multiplier"] == 1
+            else f"becomes at most {content['multiplier']:.3g} times as large"
+        )
+        + ", on average over the decisions that a paper can get.",
+    )
+
+
+def _largest(content: Mapping[str, Any]) -> Iterable[Line]:
+    alone, most = content.get("largest_posterior_scores_only"), content["largest_posterior"]
+    if alone is not None:
+        yield Line(
+            "largest_posterior_scores_only",
+            percent(alone),
+            f"From the scores alone, someone can be {percent(alone)} sure of the author of some review.",
+        )
+    yield Line(
+        "largest_posterior",
+        percent(most),
+        f"With the decisions, nobody can be more than {percent(most)} sure of the author of any review"
+        + (
+            ", whichever way its paper is decided."
+            if alone is None
+            else f" ({percent(alone)} from the scores alone)."
+        ),
+    )
+
+
+def points(share: float) -> str:
+    """A difference of two shares.
+
+    >>> points(0.0), points(0.0123), points(1e-12)
+    ('0 points', '1.23 points', 'less than 0.01 points')
+    """
+    if share == 0.0:
+        return "0 points"
+    return f"{100 * share:.2f} points" if share >= 5e-5 else "less than 0.01 points"
+
+
+def _added(share: float) -> str:
+    if share == 0.0:
+        return "The decisions add nothing to that chance."
+    return f"The decisions add {points(share)} (of 100) to that chance."
+
+
+def _odds(epsilon: float) -> str:
+    if epsilon == 0.0:
+        return "No decision changes anyone's odds about authors, whatever they know."
+    if isinf(epsilon):
+        return "There is no limit on how far a decision can shift the odds of someone who knows more."
+    return (
+        f"Whatever someone suspects, no single decision shifts their odds more than {factor(epsilon)} times: "
+        f"a suspicion of 10 in 100 becomes {100 * after_odds(0.1, epsilon):.0f} in 100 at most, one of 50 "
+        f"becomes {100 * after_odds(0.5, epsilon):.0f}."
+    )
+
+
+def _limit(value: float) -> str:
+    return "no limit" if isinf(value) else number_text(value)
+
+
+def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
+    papers = content["papers"]
+
+    def line(name: str, sentence: str) -> Line:
+        share = content[name]
+        return Line(name, percent(share), sentence.format(expected(share * papers)))
+
+    yield line(
+        "expected_wrong_raw", "Decided by their mean scores, {} papers are expected to be decided wrongly."
+    )
+    yield line("expected_wrong", "As they were decided, {} papers are expected to be wrong.")
+    yield line("expected_wrong_public", "Decided by public information alone, {} would be.")
+    yield line(
+        "expected_wrong_fully_calibrated",
+        "Decided with full calibration, which would reveal reviewers, {} would be: reviews are noisy, and "
+        "some errors cannot be avoided.",
+    )
+    yield line(
+        "against_evidence",
+        "Privacy has a price: {} papers are expected to be decided against what their own reviewers' "
+        "scores, calibrated, speak for. Which ones is known only to those who hold the sealed record.",
+    )
+    gap = content["gap"]
+    yield Line(
+        "gap",
+        "0" if gap < _ROUNDING else percent(gap),
+        "No other decisions that keep the promise have fewer expected errors, but for rounding."
+        if gap < _ROUNDING
+        else f"Large pools are approximated: the best possible decisions that keep the promise have up to "
+        f"{expected(gap * papers)} fewer wrong ones.",
+    )
+    for name, told in (
+        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
+        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
+    ):
+        if content.get(name) is not None:
+            yield Line(name, f"{content[name]:,}", told.format(count(content[name], "paper")))
+
+
+def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
+    fit = content["calibration_fit"]
+    verdict = _VERDICTS.get(fit["verdict"], "How well the calibration predicts the scores.")
+    yield Line("calibration_fit.verdict", fit["verdict"], verdict)
+    for name, what in (("mean", "mean"), ("sd", "standard deviation")):
+        one, other = (f"{fit[f'{kind}_{name}']:.2f}" for kind in ("predicted", "observed"))
+        yield Line(
+            f"calibration_fit.predicted_{name}", one, f"The scores were predicted to have {what} {one}."
+        )
+        yield Line(
+            f"calibration_fit.observed_{name}", other, f"The scores that were given have {what} {other}."
+        )
+    yield Line(
+        "calibration_fit.shift",
+        f"{fit['shift']:+.2f}",
+        f"The mean score is {abs(fit['shift']):.2f} standard deviations "
+        f"{'above' if fit['shift'] >= 0 else 'below'} what was predicted.",
+    )
+    stretch = f"The scores vary {fit['stretch']:.2f} times as much as predicted."
+    yield Line("calibration_fit.stretch", f"{fit['stretch']:.2f}", stretch)
+    yield Line(
+        "calibration_fit.shape",
+        percent(fit["shape"]),
+        f"The share of scores up to any value is within {percent(fit['shape'])} of the prediction.",
+    )
+    if fit["following"] is not None:
+        yield Line(
+            "calibration_fit.following",
+            f"{fit['following']:.2f}",
+            "Papers with generous candidates get higher scores: 1 is as much as predicted, 0 is not at all.",
+        )
+    if fit["mirrored"] is not None:
+        yield Line(
+            "calibration_fit.mirrored",
+            f"{fit['mirrored']:.2f}",
+            "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks "
+            "against it.",
+        )
+    yield Line(
+        "calibration_fit.impossible",
+        str(fit["impossible"]),
+        f"{count(fit['impossible'], 'score')} so far out that no candidate for the paper would give it.",
+    )
+    yield Line(
+        "calibration_fit.odd",
+        str(fit["odd"]),
+        f"{count(fit['odd'], 'candidate')} would hardly give scores like these.",
+    )
+    if "calibration_scale" in content:
+        scale = content["calibration_scale"]
+        shift = "The calibration was moved by this much, toward the better end, to fit this year's scores."
+        yield Line("calibration_scale.shift", number_text(scale["shift"]), shift)
+        stretch = "The calibration was stretched by this factor to fit this year's scores."
+        yield Line("calibration_scale.stretch", number_text(scale["stretch"]), stretch)
+
+
+def _made(content: Mapping[str, Any]) -> Iterable[Line]:
+    if content.get("version") is not None:
+        told = "The version of blindcal that decided the papers."
+        yield Line("version", content["version"], told)
+    if content.get("format") is not None:
+        told = "The format of the certificate: which fields it has, and what they mean."
+        yield Line("format", str(content["format"]), told)
+    yield Line(
+        "commitment",
+        content["commitment"],
+        "Fixes the key and the whole input without revealing them. If it was published before the draw, "
+        "nobody can have chosen the coins afterward.",
+    )
+    yield Line(
+        "key_fingerprint",
+        content["key_fingerprint"],
+        "Says which key was used, and nothing else about it.",
+    )
+    yield Line(
+        "release_counter",
+        str(content["release_counter"]),
+        f"This is release {content['release_counter']} made with that key, over all its conferences.",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,250 @@
+"""What was published, and what a survey found -> one HTML page that needs nothing else.
+
+The page has no script and asks for nothing: a policy in its head forbids both. Its numbers come from the
+certificate, the decisions and the public side of the conference, so it is the same whoever wrote the reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from math import isinf
+from typing import Any
+
+from blindcal.cells import count
+from blindcal.errors import InputError
+from blindcal.exporters.decided import WAITING, Decided
+from blindcal.plans.agreements import FITS
+from blindcal.reports.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
+from blindcal.reports.explanations import explained, points
+from blindcal.reports.reading import guarantee_of
+from blindcal.reports.sentences import (
+    about,
+    after_odds,
+    bar_words,
+    expected,
+    factor,
+    percent,
+    promises,
+    shown,
+)
+from blindcal.reports.surveys import Survey, Surveyed
+
+MOST_LISTED = 1000
+"""More papers than this are not listed one by one."""
+_SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
+_KINDS = ("accepted", "not accepted")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a page is about: a certificate (before the toss, the fields that it would have), the decisions
+    (none before the toss), and where the public side was at hand, a survey. One that is `confidential` is
+    for the chair: it also lists papers with titles, mean scores and chances, and is marked so everywhere;
+    `notes` are what the chair should know. Neither kind knows who reviewed what."""
+
+    certificate: Mapping[str, Any]
+    decided: tuple[Decided, ...] = ()
+    survey: Survey | None = None
+    confidential: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One paper as the page lists it."""
+
+    paper: str
+    decision: str
+    raw_decision: str
+    advice: str
+    title: str = ""
+    mean: str = ""
+    chance: str = ""
+    gray: bool = False
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise InputError("a page needs Jinja2: pip install 'blindcal[cli]'") from None
+    environment = Environment(
+        loader=PackageLoader("blindcal.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = files("blindcal.reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return environment.get_template("report.html").render(style=style, **facts(report))
+
+
+def facts(report: Report) -> dict[str, Any]:
+    """Everything that the page says, in words or as geometry."""
+    content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
+    papers, tossed = content["papers"], bool(report.decided)
+    wrong = {name: content[f"expected_wrong{name}"] * papers for name in ("", "_raw", "_fully_calibrated")}
+    return {
+        "content": content,
+        "tossed": tossed,
+        "confidential": report.confidential,
+        "notes": report.notes if report.confidential else (),
+        "papers": count(papers, "paper"),
+        "reviews": count(content["reviews"], "review"),
+        "bar": bar_words(content["bar"]),
+        "guarantee": shown(guarantee),
+        "guarantee_name": guarantee.name,
+        "promises": promises(guarantee),
+        "lots": guarantee.name not in ("public", "none"),
+        "number": {name or "_now": expected(value) for name, value in wrong.items()},
+        "saved": wrong["_raw"] - wrong[""],
+        "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
+        "against": expected(content["against_evidence"] * papers),
+        "about": {name or "_now": about(value) for name, value in wrong.items()}
+        | {"against": about(content["against_evidence"] * papers)},
+        "wrong_bars": _wrong_bars(content, wrong, tossed),
+        "named_bars": _named_bars(content, tossed),
+        "odds": _odds(content["epsilon"]),
+        "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
+        "spans": _spans(content["calibration_fit"]),
+        "fits": content["calibration_fit"]["verdict"] == FITS,
+        "survey": survey,
+        "menu_bars": None if survey is None else _menu_bars(survey),
+        "more": None if survey is None else _more(survey),
+        "gray": None if survey is None else _gray(report, survey),
+        "rows": _rows(report),
+        "titled": report.confidential and bool(report.titles),
+        "listed": MOST_LISTED,
+        "waiting": sum(one.decision == WAITING for one in report.decided),
+        "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
+        "explained": explained(content) if tossed else (),
+        "width": WIDTH,
+        "percent": percent,
+        "points": points,
+        "kinds": _KINDS if tossed else ("papers",),
+    }
+
+
+def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
+    named = (
+        ("_raw", "by mean score", False),
+        ("", "as decided" if tossed else "as planned", True),
+        ("_fully_calibrated", "with full calibration, which would reveal reviewers", False),
+    )
+    return bars(
+        (label, wrong[name], expected(wrong[name]), own, (percent(content[f"expected_wrong{name}"]),))
+        for name, label, own in named
+    )
+
+
+def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
+    named = (
+        ("success_scores_only", "from the scores alone, before any decision", False),
+        ("success", "with all decisions" if tossed else "with all decisions as planned", True),
+        ("success_fully_calibrated", "if papers were decided with no protection", False),
+    )
+    return bars((label, content[name], percent(content[name]), own, ()) for name, label, own in named)
+
+
+def _odds(epsilon: float) -> list[tuple[str, str, str]]:
+    """What a suspicion can become by one decision, at the least and at the most."""
+    if isinf(epsilon):
+        return []
+    return [
+        (
+            f"{100 * one:.0f} %",
+            percent(1.0 - after_odds(1.0 - one, epsilon)),
+            percent(after_odds(one, epsilon)),
+        )
+        for one in _SUSPICIONS
+    ]
+
+
+def _spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
+    rows = [("predicted", fit["predicted_mean"], fit["predicted_sd"])]
+    return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
+
+
+def _menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
+    """The menu: raw decisions, then each guarantee with what it costs and keeps."""
+    if survey.menu is None:
+        return None
+    found, papers = survey.menu, survey.menu.papers
+    raw = found.wrong_raw * papers
+    rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
+    rows += [
+        (
+            shown(one.guarantee),
+            one.wrong * papers,
+            expected(one.wrong * papers),
+            one.guarantee == survey.chosen,
+            (
+                percent(one.kept, one.kept_se),
+                expected(one.against * papers),
+                percent(one.success, one.success_se),
+            ),
+        )
+        for one in found.choices
+    ]
+    return bars(rows)
+
+
+def _more(survey: Survey) -> str:
+    """What a little more would buy, or that nothing would."""
+    own, other, papers = survey.choice, survey.dearer, len(survey.papers)
+    if own is None:
+        return ""
+    if other is None:
+        return "No weaker promise of the menu has noticeably fewer wrong decisions."
+    fewer, named = (own.wrong - other.wrong) * papers, other.success - own.success
+    price = (
+        f"and let {points(named)} more of the authors be named on average"
+        if named >= 5e-5
+        else "and name no more authors on average, but promise less about single decisions"
+    )
+    return (
+        f"The next weaker promise ({shown(other.guarantee)}) would be expected to avoid {expected(fewer)} "
+        f"more wrong decision{'' if expected(fewer) == '1.0' else 's'} {price}."
+    )
+
+
+@dataclass(frozen=True)
+class Gray:
+    """The gray zone: how many papers are in it, how many of them accepted, a chart of them, and for
+    the chair those nearest to the bar."""
+
+    papers: int
+    accepted: int
+    chart: Histogram
+    nearest: tuple[Row, ...]
+
+
+def _gray(report: Report, survey: Survey) -> Gray:
+    decisions = {one.paper: one for one in report.decided}
+    kinds = {paper: int(one.decision != "accept") for paper, one in decisions.items()}
+    values = [(one.chance, kinds.get(one.paper, 0)) for one in survey.papers if one.gray]
+    accepted = sum(
+        one.gray and one.paper in decisions and decisions[one.paper].decision == "accept"
+        for one in survey.papers
+    )
+    near = sorted((one for one in survey.papers if one.gray), key=lambda one: abs(one.chance - 0.5))
+    nearest = near[:MOST_LISTED] if report.confidential else []
+    rows = tuple(_row(report, one.paper, decisions.get(one.paper), one) for one in nearest)
+    return Gray(survey.gray, accepted, histogram(values, 2 if decisions else 1), rows)
+
+
+def _rows(report: Report) -> tuple[Row, ...]:
+    """The papers in the order of the public table, the first of them where there are many."""
+    return tuple(_row(report, one.paper, one, None) for one in report.decided[:MOST_LISTED])
+
+
+def _row(report: Report, paper: str, decided: Decided | None, found: Surveyed | None) -> Row:
+    said = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
+    title = report.titles.get(paper, "") if report.confidential else ""
+    if found is None:
+        return Row(paper, *said, title)
+    return Row(paper, *said, title, f"{found.mean:.2f}", percent(found.chance), found.gray)

@@ -1,0 +1,158 @@
+"""Numbers and guarantees as a person says them: one wording for the command line and for every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp, inf, isinf
+
+from blindcal.cells import count
+from blindcal.plans.quotas import Quota
+from blindcal.policies.guarantees import Guarantee
+
+_WORDS = {
+    "public": "public: decisions reveal nothing new",
+    "steady": "steady: no decision makes the best guess likelier",
+    "average": "average: the best guess is no likelier on average",
+    "none": "none: full calibration",
+}
+_PROMISES = {
+    "public": "Decisions depend on public information alone, so they reveal nothing new about who wrote "
+    "which review, to anyone.",
+    "steady": "No decision makes the best guess of a review's author any likelier than it is from the scores "
+    "alone.",
+    "average": "On average over all reviews, decisions do not make the best guess of a review's author any "
+    "likelier.",
+    "none": "There is no promise: decisions may reveal who wrote which review.",
+}
+# Odds that grow beyond this are said to be unlimited.
+_MOST = 1e6
+
+
+def percent(share: float, error: float = 0.0) -> str:
+    """A share in percent, with its standard error where it has one; a loss too small to be shown is none.
+
+    >>> percent(0.3066), percent(0.125, 0.0034), percent(-0.0001)
+    ('30.7 %', '12.5 +- 0.34 %', '0.0 %')
+    """
+    beside = f" +- {100 * error:.2f}" if error > 0.0 else ""
+    return f"{round(100 * share, 1) + 0.0:.1f}{beside} %"
+
+
+def expected(number: float) -> str:
+    """An expected number of papers.
+
+    >>> expected(15.91), expected(0.02), expected(0.0), expected(1591.2)
+    ('15.9', 'fewer than 0.1', '0', '1,591')
+    """
+    if 0.0 < number < 0.05:
+        return "fewer than 0.1"
+    return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
+
+
+def about(number: float) -> str:
+    """An expected number of papers, in a letter.
+
+    >>> about(15.91), about(1.42), about(0.0)
+    ('about 16', '1.4', '0')
+    """
+    return f"about {number:,.0f}" if number >= 3 else expected(number)
+
+
+def factor(epsilon: float) -> str:
+    """By how many times odds may change.
+
+    >>> factor(2.0), factor(0.0), factor(float("inf"))
+    ('7.4', '1', 'any number of')
+    """
+    grown = exp(epsilon) if epsilon < 20 else inf
+    return "any number of" if grown > _MOST else f"{grown:.1f}".removesuffix(".0")
+
+
+def after_odds(before: float, epsilon: float) -> float:
+    """The most that a suspicion can become by one decision that changes odds by up to e^epsilon.
+
+    >>> round(after_odds(0.5, 2.0), 3), after_odds(0.1, float("inf"))
+    (0.881, 1.0)
+    """
+    if isinf(epsilon):
+        return 1.0
+    return before / (before + (1.0 - before) * exp(-epsilon))
+
+
+def shown(guarantee: Guarantee) -> str:
+    """A guarantee in words.
+
+    >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
+    'average, up to 1 percentage point more authors named'
+    >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
+    'public, never against 0.95'
+    """
+    points = 100 * guarantee.added_success
+    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more authors named"] if points else []
+    limits = {
+        "epsilon": guarantee.epsilon,
+        "multiplier": guarantee.multiplier,
+        "posterior cap": guarantee.posterior_cap,
+        "never against": guarantee.never_against,
+    }
+    more += [f"{name} {value:g}" for name, value in limits.items() if value is not None]
+    return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
+
+
+def promises(guarantee: Guarantee) -> list[str]:
+    """What a guarantee and its limits promise, a sentence each.
+
+    >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
+    Whatever someone already suspects, no single decision shifts their odds more than 7.4 times.
+    """
+    points = 100 * guarantee.added_success
+    found = [
+        _PROMISES[guarantee.name]
+        if not points
+        else f"Over all reviews, decisions let at most {points:g} more author{'s' * (points != 1)} in 100 "
+        "reviews be named than the scores alone do."
+    ]
+    if guarantee.epsilon is not None:
+        found.append(
+            "Whatever someone already suspects, no single decision shifts their odds more than "
+            f"{factor(guarantee.epsilon)} times."
+        )
+    if guarantee.multiplier is not None:
+        found.append(
+            f"Whatever someone already suspects, a correct guess becomes at most {guarantee.multiplier:g} "
+            "times as likely."
+        )
+    if guarantee.posterior_cap is not None:
+        found.append(
+            f"No decision leaves one author of a review more than {percent(guarantee.posterior_cap)} likely."
+        )
+    if guarantee.never_against is not None:
+        found.append(
+            f"No paper is decided against evidence of {percent(guarantee.never_against)} or stronger."
+        )
+    return found
+
+
+def quota_line(quota: Quota) -> str:
+    """How many papers are accepted, exactly.
+
+    >>> print(quota_line(Quota({"main": 40, "short": 10}, {"main": 5})))
+    exactly 40 papers accepted in main and 5 on the wait list, 10 papers accepted in short
+    """
+    parts = []
+    for group in quota.groups:
+        accept, wait = quota.of(group)
+        waiting = f" and {wait} on the wait list" if wait else ""
+        parts.append(f"{count(accept, 'paper')} accepted{f' in {group}' if group else ''}{waiting}")
+    return f"exactly {', '.join(parts)}"
+
+
+def bar_words(bar: float | Mapping[str, float]) -> str:
+    """The bar, or that of each track.
+
+    >>> bar_words(0.5), bar_words({"main": 0.5, "short": 0.75})
+    ('0.5', '0.5 in main, 0.75 in short')
+    """
+    if not isinstance(bar, Mapping):
+        return f"{bar:.3g}"
+    return ", ".join(f"{height:.3g} in {track}" for track, height in bar.items())

@@ -1,0 +1,111 @@
+"""The public side of a conference -> where its papers stand before any decision, and the menu.
+
+Everything is a function of scores, pools, calibration and bar: the same whoever wrote the reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+
+import numpy as np
+
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference
+from blindcal.cells import count
+from blindcal.plans.figures import evidence
+from blindcal.plans.menus import MENU, MOST_WEIGHED, UNLIKELY, Choice, Menu, menu
+from blindcal.policies.guarantees import Guarantee
+from blindcal.workers import Progress, Workers, each, silent, stepping
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """One paper before any decision: its mean score, the `chance` that it is above the bar given scores and
+    pools, and how many candidates its pool has. It is `gray` if its reviewers could turn the decision:
+    evidence for either side is at least as likely as 1 in 1,000."""
+
+    paper: str
+    mean: float
+    chance: float
+    gray: bool
+    pool: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All papers, in the order of the conference, and the menu where it was requested; the guarantee that was
+    `chosen` is one of its choices."""
+
+    papers: tuple[Surveyed, ...]
+    chosen: Guarantee
+    menu: Menu | None
+
+    @property
+    def gray(self) -> int:
+        """How many papers are in the gray zone."""
+        return sum(one.gray for one in self.papers)
+
+    @property
+    def choice(self) -> Choice | None:
+        """The chosen guarantee as the menu has it."""
+        choices = () if self.menu is None else self.menu.choices
+        return next((one for one in choices if one.guarantee == self.chosen), None)
+
+    @property
+    def dearer(self) -> Choice | None:
+        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions: what a little
+        more would buy. None if nothing but full calibration does."""
+        if self.menu is None or (own := self.choice) is None:
+            return None
+        better = [
+            one
+            for one in self.menu.choices
+            if one.guarantee.name != "none" and one.wrong < own.wrong - 1e-9 and one != own
+        ]
+        return max(better, key=lambda one: one.wrong, default=None)
+
+
+def survey(
+    conference: Conference,
+    chosen: Guarantee,
+    *,
+    better: str = "high",
+    only: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Survey:
+    """Where every paper stands, and the menu with the chosen guarantee in it, unless `only` the papers."""
+    cases, sign = conference.cases, -1.0 if better == "low" else 1.0
+    guarantees = with_chosen(chosen)
+    steps = len(cases) + (0 if only else min(len(cases), MOST_WEIGHED) * len(guarantees))
+    with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
+        papers = each(_surveyed, cases, workers=workers, advance=stepping(advance, 1))
+        found = None if only else menu(conference, guarantees, workers=workers, advance=advance)
+    upright = (replace(one, mean=sign * one.mean) for one in papers)
+    return Survey(tuple(upright), chosen, found)
+
+
+def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
+    """The menu with the chosen guarantee in it: after the last one of its name.
+
+    >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
+    [1.0, 2.0, None, 0.5]
+    """
+    if chosen in guarantees:
+        return tuple(guarantees)
+    place = 1 + max(index for index, one in enumerate(guarantees) if one.name == chosen.name)
+    return *guarantees[:place], chosen, *guarantees[place:]
+
+
+def _surveyed(case: PaperCase) -> Surveyed:
+    belief = case.belief
+    sides = [evidence(belief, case.sample, side) for side in (1, -1)]
+    return Surveyed(
+        paper=case.paper,
+        mean=fsum(case.scores) / len(case.scores),
+        chance=min(1.0, max(0.0, float(np.dot(belief.weight, belief.favor)))),
+        gray=min(sides) >= UNLIKELY,
+        pool=len(case.candidates),
+    )

@@ -1,0 +1,171 @@
+"""`blindcal report` and `plan --out`: pages of public things alone, the same whoever wrote the reviews."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from chair_exports import options, write_exports
+from commands import call
+from small_conferences import SmallConference, arguments, decided, files_of, small_conference
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture
+def small() -> SmallConference:
+    return small_conference(papers=5)
+
+
+def permuted(small: SmallConference, seed: int) -> SmallConference:
+    """Other true reviewers behind the same public data: of each paper any of its candidates, in any order."""
+    rng, rows = random.Random(seed), list(small.reviews)
+    for paper in {row[0] for row in rows[1:]}:
+        places = [i for i, row in enumerate(rows) if row[0] == paper]
+        candidates = [row[1] for row in small.pools if row[0] == paper]
+        for place, name in zip(places, rng.sample(candidates, len(places)), strict=True):
+            rows[place] = (paper, name, rows[place][2])
+    body = rows[1:]
+    rng.shuffle(body)
+    return replace(small, reviews=(rows[0], *body))
+
+
+def given(folder: Path) -> list[str]:
+    reviews, *rest = files_of(folder)
+    return ["--reviews", reviews, *rest]
+
+
+def test_the_page_is_the_same_whoever_wrote_the_reviews(small: SmallConference, tmp_path: Path) -> None:
+    """With the same decisions, not a byte depends on the true reviewers; nor does one of a plan."""
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    pages = []
+    for seed in range(3):
+        other = permuted(small, seed)
+        assert other.reviews != small.reviews
+        home = other.write(tmp_path / f"other-{seed}")
+        for name, more in (("public", ()), ("chair", ("--confidential",))):
+            target = tmp_path / f"{name}-{seed}.html"
+            code, _, err = call("report", str(out), "--out", str(target), *given(home), *more)
+            assert (code, err) == (0, "")
+        planned = tmp_path / f"plan-{seed}.html"
+        code, _, err = call("plan", *files_of(home), "--accept-rate", "0.4", "--out", str(planned))
+        assert (code, err) == (0, "")
+        names = (f"public-{seed}.html", f"chair-{seed}.html", planned.name)
+        pages.append([(tmp_path / name).read_bytes() for name in names])
+    assert pages[0] == pages[1] == pages[2]
+    assert pages[0][0] != pages[0][1]
+    for text in pages[0]:
+        assert not [one for one in small.canaries if one.encode() in text], "no reviewer is named"
+
+
+def test_a_page_for_the_chair_is_for_its_owner_only(small: SmallConference, tmp_path: Path) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    (tmp_path / "titles.csv").write_text("paper,title\np01,<b>A title</b>\n")
+    more = ("--titles", str(tmp_path / "titles.csv"))
+    for name, flags in (("public.html", ()), ("own.html", ("--confidential",))):
+        assert call("report", str(out), "--only", "--out", str(tmp_path / name), *flags, *more)[0] == 0
+    assert stat.S_IMODE((tmp_path / "own.html").stat().st_mode) == 0o600
+    assert "&lt;b&gt;A title&lt;/b&gt;" in (tmp_path / "own.html").read_text()
+    assert "A title" not in (tmp_path / "public.html").read_text()
+
+
+def test_a_release_alone_has_a_page_and_nothing_is_overwritten(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    target = tmp_path / "page.html"
+    code, said, err = call("report", str(out), "--out", str(target))
+    assert code == 0
+    assert "the page has no menu and no gray zone" in " ".join(err.split())
+    assert said.startswith(f"wrote {target} (")
+    before = target.read_bytes()
+    assert call("report", str(out), "--out", str(target))[0] == 3
+    assert target.read_bytes() == before
+    code, said, _ = call("report", str(out), "--out", str(tmp_path / "other.html"), "--json")
+    assert (code, json.loads(said)["bytes"]) == (0, len(before))
+
+
+def test_the_menu_on_the_page_is_that_of_plan(small: SmallConference, tmp_path: Path) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    target = tmp_path / "page.html"
+    assert call("report", str(out), "--out", str(target), *given(folder))[0] == 0
+    code, said, _ = call("plan", *files_of(folder), "--accept-rate", "0.4", "--json")
+    assert code == 0
+    text = target.read_text()
+    for choice in json.loads(said)["menu"]["choices"]:
+        cells = f">{5 * choice['wrong']:.1f}</td>", f">{100 * choice['success']:.1f} %</td>"
+        assert all(cell in text for cell in cells), choice
+
+
+@pytest.mark.parametrize("change", ["a score", "a paper", "a calibration"])
+def test_bad_files_that_were_not_decided_are_refused(
+    change: str, small: SmallConference, tmp_path: Path
+) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    if change == "a score":
+        small = small.with_review(1, score="1.23")
+    elif change == "a paper":
+        small = replace(small, reviews=tuple(row for row in small.reviews if row[0] != "p02"))
+    else:
+        small = replace(small, reviewers=(*small.reviewers[:-1], (small.reviewers[-1][0], "1", "2", "0.9")))
+    target = tmp_path / "page.html"
+    code, _, err = call("report", str(out), "--out", str(target), *given(small.write(tmp_path / "other")))
+    assert code == 2
+    assert "that were decided" in " ".join(err.split())
+    assert not target.exists()
+
+
+def test_one_of_three_files_is_refused(small: SmallConference, tmp_path: Path) -> None:
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(folder, tmp_path / "key.bin", out)
+    code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"), *given(folder)[:2])
+    assert (code, "together, or none of them" in err) == (2, True)
+    (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\np00,accept,accept,leave\n")
+    code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"))
+    assert (code, "about 5 papers" in err) == (2, True)
+
+
+def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    assert call("plan", "icx", "--only", "--out", "plan.html")[0] == 0
+    assert call("decide", "icx")[0] == 0
+    code, _, err = call("report", "icx", "--only", "--out", "report.html", "--confidential")
+    assert (code, err) == (0, "")
+    text = Path("report.html").read_text()
+    assert "gray zone" in text
+    assert "CONFIDENTIAL" in text
+    assert "Before any paper is decided" in Path("plan.html").read_text()
+
+
+def test_lists_tracks_and_low_scores_have_a_page(tmp_path: Path) -> None:
+    small = small_conference(papers=6)
+    small = small.with_tracks({f"p{i:02d}": "main" if i % 2 else "short" for i in range(6)})
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    more = ("--accept", "main=1,short=1", "--wait-list", "main=1", "--better", "low")
+    decided(folder, tmp_path / "key.bin", out, *more)
+    target = tmp_path / "page.html"
+    code, _, err = call("report", str(out), "--only", "--out", str(target), *given(folder))
+    assert (code, err) == (0, "")
+    assert "1 on the wait list" in target.read_text()
+    planned = [*arguments(folder, tmp_path / "k", tmp_path / "o", *more)[1:]]
+    planned = [*planned[: planned.index("--key")], *planned[planned.index("--out") + 2 :]]
+    code, _, _ = call("plan", *planned, "--only", "--out", str(tmp_path / "plan.html"))
+    assert code == 0
+    assert re.search(
+        r"bar, which is [-0-9.]+ in main, [-0-9.]+ in short", (tmp_path / "plan.html").read_text()
+    )

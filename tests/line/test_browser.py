@@ -1,0 +1,153 @@
+"""Pages as people see them, in Chromium: from disk, with the network blocked, by keyboard, in print."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("playwright")
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from commands import call
+from report_page import MISSING, browser, chromium
+from small_conferences import SmallConference, decided, files_of, small_conference
+
+pytestmark = pytest.mark.edge
+
+ATTACK = "<script>alert(1)</script>"
+PAGES = ("report.html", "chair.html", "plan.html")
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    if chromium() is None:
+        pytest.fail(MISSING)
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report, one for the chair and a plan, about papers of which one is called like a script."""
+    home = tmp_path_factory.mktemp("pages")
+    small = attacked(small_conference(papers=8))
+    files = files_of(small.write(home / "in"))
+    decided(home / "in", home / "key.bin", home / "out")
+    (home / "titles.csv").write_text(f'paper,title\np01,"<img src=""//x"" onerror=alert(1)>"\n{ATTACK},t\n')
+    more = ["--reviews", *files, "--titles", str(home / "titles.csv")]
+    assert call("report", str(home / "out"), "--out", str(home / PAGES[0]), *more)[0] == 0
+    chair = call(
+        "report", str(home / "out"), "--out", str(home / PAGES[1]), "--confidential", "--only", *more
+    )
+    assert chair[0] == 0
+    assert call("plan", *files, "--accept-rate", "0.4", "--only", "--out", str(home / PAGES[2]))[0] == 0
+    for name in PAGES:
+        text = (home / name).read_text()
+        assert not [one for one in small.canaries if one in text]
+    return home
+
+
+def attacked(small: SmallConference) -> SmallConference:
+    def renamed(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        return tuple((ATTACK, *row[1:]) if row[0] == "p00" else row for row in rows)
+
+    return SmallConference(renamed(small.reviews), small.reviewers, renamed(small.pools))
+
+
+def opened(chrome: Browser, path: Path, heard: list[str], **more: Any) -> Page:
+    """A page with the network blocked; all that it says or asks for is `heard`."""
+    context = chrome.new_context(offline=True, **more)
+    page = context.new_page()
+    page.on("console", lambda message: heard.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    page.on("request", lambda request: heard.append(f"request: {request.url}"))
+    page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.goto(path.as_uri())
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_from_disk_is_quiet_asks_for_nothing_and_fits(
+    chrome: Browser, folder: Path, name: str
+) -> None:
+    for width, scheme in ((1000, "light"), (1000, "dark"), (340, "light")):
+        heard: list[str] = []
+        page = opened(
+            chrome, folder / name, heard, color_scheme=scheme, viewport={"width": width, "height": 800}
+        )
+        for summary in page.locator("summary").all():
+            summary.click()
+        assert heard == [f"request: {(folder / name).as_uri()}"]
+        assert page.evaluate("document.scripts.length") == 0
+        assert (ATTACK in page.inner_text("body")) == (name != "plan.html"), "a name is text"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing hangs over the edge"
+        ink, paper = (
+            page.evaluate(f"getComputedStyle(document.body).{part}") for part in ("color", "backgroundColor")
+        )
+        assert (_light(paper), _light(ink)) == (scheme == "light", scheme == "dark")
+        page.context.close()
+
+
+def _light(color: str) -> bool:
+    red, green, blue = (int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(","))
+    return red + green + blue > 3 * 128
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(chrome: Browser, folder: Path, name: str, scheme: Any) -> None:
+    page = opened(chrome, folder / name, [], color_scheme=scheme, bypass_csp=True)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found = Axe().run(page).response["violations"]
+    page.context.close()
+    assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS]
+
+
+def test_axe_would_find_something(chrome: Browser, tmp_path: Path) -> None:
+    (tmp_path / "bad.html").write_text('<p style="color: #ccc; background: #fff">pale</p><img src="x.png">')
+    page = opened(chrome, tmp_path / "bad.html", [])
+    found = {one["id"] for one in Axe().run(page).response["violations"] if one["impact"] in SERIOUS}
+    page.context.close()
+    assert {"color-contrast", "image-alt"} <= found
+
+
+def test_everything_can_be_reached_by_keyboard(chrome: Browser, folder: Path) -> None:
+    page = opened(chrome, folder / PAGES[0], [], viewport={"width": 900, "height": 700})
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#short")
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        tag = page.evaluate("document.activeElement.tagName")
+        if tag == "SUMMARY":
+            seen.add(page.evaluate("document.activeElement.textContent"))
+            page.keyboard.press("Enter")
+    assert len(seen) == page.locator("summary").count() == page.locator("details[open]").count()
+    page.context.close()
+
+
+def test_one_for_the_chair_is_marked_on_every_screen_and_page(chrome: Browser, folder: Path) -> None:
+    page = opened(chrome, folder / "chair.html", [], viewport={"width": 900, "height": 600})
+    for place in (0, 0.5, 1.0):
+        page.evaluate(f"window.scrollTo(0, {place} * document.documentElement.scrollHeight)")
+        box = page.locator(".mark").bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < 600 - box["height"], "the mark stays on the screen"
+    page.pdf(path=folder / "chair.pdf", format="A4")
+    page.context.close()
+    if reader := shutil.which("pdftotext"):
+        done = subprocess.run([reader, folder / "chair.pdf", "-"], capture_output=True, text=True, check=True)
+        sheets = done.stdout.removesuffix("\f").split("\f")
+        assert len(sheets) > 2
+        assert all("CONFIDENTIAL" in sheet for sheet in sheets)

@@ -1,0 +1,148 @@
+"""certificate.json: described by its schema, complete, and compared with those of other versions."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("jsonschema")
+
+from jsonschema import Draft202012Validator
+
+from blindcal import __version__
+from blindcal.decisions import statements
+from blindcal.reports import reading
+from commands import call
+from make_archive import ARCHIVE, with_outsider
+from small_conferences import SmallConference, arguments, decided, files_of, small_conference
+
+pytestmark = pytest.mark.edge
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate_schema.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
+ARCHIVED = sorted(ARCHIVE.glob("*/*/out/certificate.json"))
+
+
+def on_grid(small: SmallConference) -> SmallConference:
+    rows = tuple((paper, who, str(round(float(score)))) for paper, who, score in small.reviews[1:])
+    return replace(small, reviews=(small.reviews[0], *rows))
+
+
+CASES: dict[str, tuple[SmallConference, tuple[str, ...]]] = {
+    "plain": (small_conference(), ()),
+    "outsiders": (with_outsider(small_conference()), ("--epsilon", "none", "--guarantee", "average")),
+    "low": (on_grid(small_conference(reviews=3)), ("--grid", "-9..9", "--better", "low", "--bar", "0.2")),
+    "list": (small_conference(), ("--accept", "2", "--wait-list", "1")),
+    "tracks": (
+        small_conference().with_tracks({f"p{i:02d}": "main" if i % 2 else "short" for i in range(6)}),
+        ("--accept", "main=1,short=2"),
+    ),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, dict[str, Any]]:
+    small, more = CASES[request.param]
+    folder = small.write(tmp_path / "in")
+    _, certificate = decided(folder, tmp_path / "key.bin", tmp_path / "out", *more)
+    return request.param, folder, certificate
+
+
+def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, Path, dict[str, Any]]) -> None:
+    name, folder, certificate = case
+    VALIDATOR.validate(certificate)
+    assert certificate["version"] == __version__
+    assert certificate["format"] == statements.CERTIFICATE_FORMAT
+    with (folder / "reviews.csv").open() as file:
+        reviews = list(csv.DictReader(file))
+    with (folder / "pools.csv").open() as file:
+        pools = [(row["paper"], row["reviewer"]) for row in csv.DictReader(file)]
+    scores = [float(row["score"]) for row in reviews]
+    sizes = [sum(paper == one for paper, _ in pools) for one in {row["paper"] for row in reviews}]
+    counts = [sum(row["paper"] == one for row in reviews) for one in {row["paper"] for row in reviews}]
+    assert certificate["scale"] == {
+        "lowest_score": min(scores),
+        "highest_score": max(scores),
+        "possible_scores": [*range(-9, 10)] if name == "low" else None,
+    }
+    assert certificate["pools"] == {
+        "people": len({who for _, who in pools} - {"*"}),
+        "smallest": min(sizes),
+        "median": statistics.median_low(sizes),
+        "largest": max(sizes),
+        "with_others": sum(who == "*" for _, who in pools),
+        "reviews_per_paper": [min(counts), max(counts)],
+    }
+    requested = {"accept_rate": 0.4, "bar": None, "accept": None, "wait_list": None}
+    other = {
+        "low": {"accept_rate": None, "bar": 0.2},
+        "list": {"accept_rate": None, "accept": 2, "wait_list": 1},
+        "tracks": {"accept_rate": None, "accept": {"main": 1, "short": 2}, "wait_list": 0},
+    }
+    assert certificate["requested"] == {**requested, **other.get(name, {})}
+    assert 0 < certificate["largest_posterior_scores_only"] <= certificate["largest_posterior"] <= 1
+    if certificate["guarantee"] == "steady":
+        assert certificate["largest_posterior_scores_only"] == certificate["largest_posterior"]
+
+
+def test_there_is_no_date_in_it_so_the_same_key_and_input_are_the_same_bytes(tmp_path: Path) -> None:
+    """In another folder, with a copy of the key that has no ledger yet: as on another day after a crash."""
+    folder = small_conference().write(tmp_path / "in")
+    decided(folder, tmp_path / "one" / "key.bin", tmp_path / "a") if (
+        tmp_path / "one"
+    ).mkdir() is None else None
+    (tmp_path / "two").mkdir()
+    key = tmp_path / "two" / "key.bin"
+    key.write_bytes((tmp_path / "one" / "key.bin").read_bytes())
+    key.chmod(0o600)
+    assert call(*arguments(folder, key, tmp_path / "b"))[0] == 0
+    one, other = ((tmp_path / name / "certificate.json").read_bytes() for name in ("a", "b"))
+    assert one == other
+
+
+@pytest.mark.parametrize("path", ARCHIVED, ids=lambda path: "-".join(path.parts[-4:-2]))
+def test_certificates_of_older_versions_are_as_the_schema_says(path: Path) -> None:
+    VALIDATOR.validate(json.loads(path.read_text()))
+
+
+def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
+    _, certificate = decided(
+        small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    )
+    for name in ("success", "pools", "requested", "version"):
+        assert not VALIDATOR.is_valid({key: value for key, value in certificate.items() if key != name}), name
+    for changed in ({"success": 1.2}, {"epsilon": "large"}, {"papers": 2.5}, {"reviewer": "ada"}):
+        assert not VALIDATOR.is_valid({**certificate, **changed}), changed
+
+
+def test_what_is_read_and_the_schema_speak_of_the_same_fields() -> None:
+    inside = {**reading._INSIDE, **reading._SOMETIMES}
+    assert SCHEMA["properties"].keys() == {*reading._FIELDS, *inside}
+    for name, fields in inside.items():
+        assert SCHEMA["properties"][name]["properties"].keys() == fields.keys()
+    described = [*SCHEMA["properties"].values()]
+    described += [one for name in inside for one in SCHEMA["properties"][name]["properties"].values()]
+    assert all(one["description"].endswith(".") for one in described)
+
+
+def test_a_release_of_another_version_verifies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version that it states is that of its time; all else must be what today's version says."""
+    small, key = small_conference(), tmp_path / "key.bin"
+    folder, out = small.write(tmp_path / "in"), tmp_path / "out"
+    with monkeypatch.context() as then:
+        then.setattr(statements, "__version__", "0.0.9")
+        then.setattr(statements, "CERTIFICATE_FORMAT", 1)
+        _, certificate = decided(folder, key, out)
+    assert certificate["version"] == "0.0.9"
+    verify = ["verify", *files_of(folder), "--key", str(key), "--out", str(out)]
+    assert call(*verify)[0] == 0
+    text = (out / "certificate.json").read_text()
+    (out / "certificate.json").write_text(text.replace('"version": "0.0.9"', f'"version": "{__version__}"'))
+    assert call(*verify)[0] == 4, "the published file is not the one that was sealed"

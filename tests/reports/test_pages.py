@@ -1,0 +1,194 @@
+"""The page: made of public things alone, whole in itself, and deaf to what a file might try to make it do."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blindcal.exporters.decided import Decided
+from blindcal.plans.menus import MENU, Choice, Menu
+from blindcal.policies.guarantees import Guarantee
+from blindcal.reports.pages import MOST_LISTED, Report, page
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import Survey, Surveyed
+
+pytestmark = pytest.mark.edge
+
+CERTIFICATE = sorted((Path(__file__).parents[1] / "archive").glob("*/1/out/certificate.json"))[0]
+ATTACKS = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "</title></style><svg onload=alert(1)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "javascript:alert(1)",
+)
+
+
+def made(
+    papers: int = 8, *, confidential: bool = False, names: tuple[str, ...] = (), **more: object
+) -> Report:
+    """A report about so many papers; `names` are ids and titles of the first ones."""
+    content = {**read_certificate(CERTIFICATE), "papers": papers, "reviews": 3 * papers, **more}
+    ids = [*names, *(f"p{i}" for i in range(papers - len(names)))]
+    rows = tuple(
+        Decided(one, "accept" if i % 3 == 0 else "reject", "reject", "leave") for i, one in enumerate(ids)
+    )
+    stands = tuple(Surveyed(one, 3.25, (i % 21) / 20, i % 2 == 0, 7) for i, one in enumerate(ids))
+    choices = tuple(Choice(one, 0.1 - 0.01 * i, 0.1 * i, 0.05, 0.3) for i, one in enumerate(MENU))
+    menu = Menu(choices, 0.2, 0.3, 0, papers // 2, papers, papers, 0.0)
+    chosen = Guarantee(content["guarantee"], **content["limits"])
+    return Report(
+        content, rows, Survey(stands, chosen, menu), confidential, dict(zip(ids, names, strict=False))
+    )
+
+
+class Seen(HTMLParser):
+    """Every element with its attributes, and that each is closed where it must be."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr", "rect", "line", "circle"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+def test_nothing_in_a_file_runs_or_loads(confidential: bool) -> None:
+    """Ids, titles, the conference's name, assumptions and notes that would like to be markup are text."""
+    evil = ATTACKS[0]
+    given = made(
+        confidential=confidential, names=ATTACKS, conference=evil, assumptions=[*ATTACKS], commitment=evil
+    )
+    given = replace(given, notes=ATTACKS)
+    text = page(given)
+    seen = Seen(text)
+    assert not seen.open
+    tags = {tag for tag, _ in seen.found}
+    assert not tags & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "input",
+        "base",
+        "foreignobject",
+    }
+    for tag, attributes in seen.found:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "action", "data", "style")
+            assert name != "href" or str(value).startswith("#"), (tag, value)
+    assert "url(" not in text
+    assert "@import" not in text
+    policy = dict(seen.found)["meta"]
+    assert policy
+    (csp,) = [a["content"] for t, a in seen.found if a.get("http-equiv") == "Content-Security-Policy"]
+    assert csp is not None
+    assert csp.startswith("default-src 'none'")
+    assert "{{ 7 * 7 }}" in text, "a template in a name is not run"
+
+
+def test_links_lead_to_places_on_the_page_and_ids_are_unique() -> None:
+    seen = Seen(page(made()))
+    ids = [a["id"] for _, a in seen.found if "id" in a]
+    assert len(ids) == len({*ids})
+    links = {str(a["href"])[1:] for t, a in seen.found if t == "a"}
+    assert links <= {*ids}
+    named = {one for _, a in seen.found for key in a if key.endswith("by") for one in str(a[key]).split()}
+    assert named <= {*ids}
+
+
+def test_a_page_says_what_was_promised_what_it_cost_and_how_to_check() -> None:
+    content = made().certificate
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page(made())))
+    for words in (
+        "In short",
+        "What was done",
+        "Wrong decisions avoided",
+        "Papers in the gray zone",
+        "Decided against the evidence",
+        "They could",
+        "They cannot",
+        "On these assumptions",
+        "Does the calibration fit these scores?",
+        "To authors",
+        "To reviewers",
+        "How to verify",
+        "Limits",
+    ):
+        assert words in text, words
+    assert f"{100 * content['success']:.1f} %" in text
+    assert f"{8 * content['expected_wrong_raw']:.1f}" in text
+    assert content["commitment"] in text
+    assert "single decision" in text
+
+
+def test_without_a_survey_there_is_neither_menu_nor_gray_zone() -> None:
+    text = page(replace(made(), survey=None))
+    assert "gray zone" not in text
+    assert "The menu of other promises" in text
+    assert "blindcal verify" in text
+
+
+def test_a_plan_has_no_decision_in_it() -> None:
+    text = page(replace(made(), decided=()))
+    assert "No coin was tossed" in text
+    for words in ("How to verify", "Every number explained", " accepted<", "were decided:"):
+        assert words not in text, words
+
+
+@pytest.mark.parametrize("guarantee", MENU, ids=lambda one: f"{one.name}-{one.epsilon}-{one.added_success}")
+def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
+    limits = {name: value for name, value in vars(guarantee).items() if name != "name"}
+    text = page(made(guarantee=guarantee.name, limits=limits, epsilon=guarantee.epsilon or 0.0))
+    assert ("by lot" in text) == (guarantee.name in ("steady", "average"))
+    assert ("<strong>without protection" in text) == (guarantee.name == "none")
+
+
+def test_one_for_the_chair_is_marked_on_screen_and_on_every_printed_page_and_other_ones_have_less() -> None:
+    public, own = page(made(names=("first",))), page(made(names=("first",), confidential=True))
+    assert "CONFIDENTIAL" not in public
+    assert 'mean score</th><th scope="col" class="number">chance' not in public
+    assert "3.25" not in public
+    assert "3.25" in own
+    assert '<p class="mark">CONFIDENTIAL' in own
+    assert own.count('content: "CONFIDENTIAL') == 2, "in the margins of every page"
+    assert "<title>CONFIDENTIAL" in own
+
+
+def test_a_page_about_very_many_papers_lists_only_some() -> None:
+    """20,000 papers are as long a page as 1,000, and that is far below 5 MB."""
+    small, large = (page(made(papers)) for papers in (MOST_LISTED, 20 * MOST_LISTED))
+    assert len(small.encode()) < 500_000
+    assert len(large.encode()) < 1.1 * len(small.encode())
+    assert "decisions.csv has all 20,000 papers" in large
+    own = page(made(20 * MOST_LISTED, confidential=True))
+    assert len(own.encode()) < 1_000_000
+
+
+def test_the_same_facts_are_the_same_bytes() -> None:
+    assert page(made()) == page(made())
+    assert json.loads(CERTIFICATE.read_text())["papers"] == 6
