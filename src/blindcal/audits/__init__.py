@@ -5,11 +5,22 @@ of a release made again with the key (`verifying` is the door, `comparisons` wha
 adversary lives here. Imports: decisions and below.
 """
 
-from blindcal.audits.adversaries import Audit, audit, bits, guess, play, posterior, top_k_success
+from blindcal.audits.adversaries import (
+    Adversary,
+    Audit,
+    audit,
+    bits,
+    guess,
+    play,
+    posterior,
+    success_of,
+    top_k_success,
+)
 from blindcal.audits.comparisons import Check
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
+    "Adversary",
     "Audit",
     "Check",
     "Verification",
@@ -18,6 +29,7 @@ __all__ = [
     "guess",
     "play",
     "posterior",
+    "success_of",
     "top_k_success",
     "verify",
 ]

@@ -13,7 +13,7 @@ from blindcal.policies.bounds import composed_epsilon, composed_success, largest
 from blindcal.policies.budgets import Allocation, Spending, allocate, spend
 from blindcal.policies.frontiers import Frontier, frontier
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import Chances, least_loss
+from blindcal.policies.losses import Chances, LossFrontier, least_loss, loss_frontier
 from blindcal.policies.policy import (
     Policy,
     epsilon_policy,
@@ -31,6 +31,7 @@ __all__ = [
     "Chances",
     "Frontier",
     "Guarantee",
+    "LossFrontier",
     "Policy",
     "Solution",
     "Spending",
@@ -45,6 +46,7 @@ __all__ = [
     "least_epsilon",
     "least_loss",
     "limit_frontier",
+    "loss_frontier",
     "private_policy",
     "proposition_strategy",
     "public_policy",

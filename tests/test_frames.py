@@ -1,0 +1,77 @@
+"""Every result type gives a data frame whose numbers are its own."""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+
+import blindcal as bc
+from blindcal import frames
+from blindcal.policies import average_frontier, least_loss, loss_frontier, spend
+from blindcal.simulations.drawing import Population
+from blindcal.simulations.sweeps import Setting, sweep
+
+pytestmark = pytest.mark.edge
+
+BELIEF = bc.Belief([[0.6, 0.4], [0.5, 0.5]], [[0.9, 0.2], [0.3, 0.8]])
+POLICY = bc.Policy([1.0, 0.25])
+
+
+def results() -> dict[str, object]:
+    loss = [[0.1, 0.9, 0.4], [0.8, 0.2, 0.4]]
+    front = bc.frontier(BELIEF)
+    return {
+        "belief": BELIEF,
+        "policy": POLICY,
+        "frontier": front,
+        "spending": spend(front, conference_error=0.3),
+        "audit": bc.audit(BELIEF, POLICY),
+        "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
+        "chances": least_loss([0.6, 0.4], loss),
+        "loss frontier": loss_frontier([0.6, 0.4], loss),
+        "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
+        "sweep": sweep([Setting(Population(), papers=8, reviewers=8)], ["raw"], trials=2, seed=1),
+        "figure": bc.paper.figure("6"),
+    }
+
+
+@pytest.mark.parametrize("name", results())
+def test_every_result_type_has_a_frame(name: str) -> None:
+    made = results()[name]
+    assert is_dataclass(made)
+    found = made.to_frame()
+    assert len(found) > 0
+    assert found.notna().all(axis=None)
+
+
+def test_the_numbers_are_in_their_rows() -> None:
+    found = BELIEF.to_frame()
+    assert found.columns.tolist() == ["instance", "secret", "weight", "favor"]
+    row = found[(found.instance == 1) & (found.secret == 0)].iloc[0]
+    assert (row.weight, row.favor) == (0.5, 0.3)
+    audited = bc.audit(BELIEF, POLICY).to_frame()
+    assert audited.instance.tolist() == [0, 1]
+    np.testing.assert_array_equal(audited.epsilon, bc.audit(BELIEF, POLICY).epsilon)
+    swept = sweep([Setting(Population(), papers=8, reviewers=8)], ["raw", "posterior"], trials=3, seed=1)
+    rows = swept.to_frame()
+    assert len(rows) == 1 * 2 * 2 * 3
+    chosen = rows[(rows.method == "posterior") & (rows.measure == "messy_middle") & (rows.trial == 2)]
+    assert chosen.error.item() == swept.errors[0, 1, 1, 2]
+
+
+def test_labels_are_columns() -> None:
+    belief = bc.Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7], labels=np.array([[0, 1, 1], [5, 5, 7]]))
+    assert belief.to_frame()["label 1"].tolist() == [5, 5, 7]
+
+
+def test_without_pandas_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr(frames, "import_module", missing)
+    with pytest.raises(bc.InputError, match="needs pandas: pip install pandas"):
+        POLICY.to_frame()
