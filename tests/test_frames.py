@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import is_dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ pytest.importorskip("pandas")
 import blindcal as bc
 from blindcal import frames
 from blindcal.policies import average_frontier, least_loss, loss_frontier, spend
-from blindcal.simulations.drawing import Population
+from blindcal.simulations.drawing import Population, simulate
 from blindcal.simulations.sweeps import Setting, sweep
+from small_conferences import read_small, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -61,6 +63,32 @@ def test_the_numbers_are_in_their_rows() -> None:
     assert len(rows) == 1 * 2 * 2 * 3
     chosen = rows[(rows.method == "posterior") & (rows.measure == "messy_middle") & (rows.trial == 2)]
     assert chosen.error.item() == swept.errors[0, 1, 1, 2]
+
+
+def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
+    inputs = read_small(small_conference(), tmp_path / "in")
+    request = bc.Request(bc.Guarantee(), accept_rate=0.4)
+    plan = bc.plan(inputs, request)
+    assert plan.to_frame().paper.tolist() == [case.paper for case in plan.conference.cases]
+    assert (plan.to_frame().epsilon <= 2.0).all()
+    menu = plan.menu()
+    assert menu.to_frame().wrong.tolist() == [choice.wrong for choice in menu.choices]
+    bc.make_key(tmp_path / "key.bin")
+    bc.decide(inputs, request, key=tmp_path / "key.bin", out=tmp_path / "out")
+    checked = bc.verify(inputs, key=tmp_path / "key.bin", out=tmp_path / "out")
+    assert checked.to_frame().failed.sum() == 0
+
+
+def test_calibrators_have_frames_too() -> None:
+    drawn = simulate(np.random.default_rng(1), 1, 12, 12, 3, Population(offset=0.5))
+    table = drawn.reviews()
+    found = bc.calibrators.raw(table)
+    assert found.to_frame().paper.tolist() == list(table.papers)
+    assert found.to_frame().quality.tolist() == found.quality.tolist()
+    assessed = bc.assess(table)
+    rows = assessed.to_frame().set_index("number")
+    assert rows.loc["share of quality", "value"] == assessed.shares["quality"].value
+    assert (rows.low <= rows.high).all()
 
 
 def test_labels_are_columns() -> None:

@@ -15,6 +15,8 @@ pytest.importorskip("joblib")
 pytest.importorskip("distributed")
 pytest.importorskip("pandas")
 
+from joblib.externals.loky import get_reusable_executor
+
 from blindcal import clusters, workers
 from blindcal.workers import THREADS, each
 from dask_clusters import dask_cluster
@@ -37,7 +39,10 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module
     monkeypatch.setattr(clusters, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")
+    # Processes that were started before do not know the folder, and those started now are no use later.
+    get_reusable_executor().shutdown(wait=True)
     yield importlib.import_module("extending_examples")
+    get_reusable_executor().shutdown(wait=True)
     del sys.modules["extending_examples"]
 
 

@@ -17,6 +17,8 @@ from blindcal.policies import least_loss
 from sizes import count
 
 GUARANTEES = [
+    Guarantee("steady", epsilon=None),
+    Guarantee("steady", epsilon=2.0),
     Guarantee("average", epsilon=None),
     Guarantee("average", epsilon=2.0),
     Guarantee("none", epsilon=1.0),
@@ -58,6 +60,11 @@ def test_three_outcomes_certified_and_audited_by_enumeration(
         limit = exponential_above(guarantee.epsilon)
         assert limit is not None
         assert all(max(column) <= limit * min(column) for column in zip(*table, strict=True))
+    if guarantee.name == "steady":
+        assert claim.largest_rise <= 0
+        for d in range(3):
+            chance = sum(w * row[d] for w, row in zip(prior, table, strict=True))
+            assert all(w * row[d] <= max(prior) * chance for w, row in zip(prior, table, strict=True))
     if guarantee.multiplier is not None:
         assert claim.multiplier <= Fraction(guarantee.multiplier)
     posteriors = [
@@ -76,6 +83,36 @@ def test_three_outcomes_certified_and_audited_by_enumeration(
     )
     if guarantee.name != "public" and top[-1] - top[-2] > 1e-3:
         assert cost <= best.loss + 1e-4
+
+
+def test_steady_over_two_slots_pins_both_likeliest_labels() -> None:
+    """Six secrets, two slots, three outcomes: posteriors of every label by enumeration, none above its slot's
+    top."""
+    rng = np.random.default_rng(5)
+    labels = np.array([[0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 1, 2]])
+    for _ in range(count(5, 50)):
+        weight, loss = rng.dirichlet(np.ones(6)), rng.random((6, 3))
+        guarantee = Guarantee("steady", epsilon=3.0)
+        best = least_loss(weight, loss, labels, guarantee)
+        table, claim = certify_outcomes(weight, best.chance, guarantee, labels)
+        prior = prior_of(weight)
+        for slot in labels:
+            tops = [
+                sum((w for w, one in zip(prior, slot, strict=True) if one == y), Fraction(0))
+                for y in range(3)
+            ]
+            for d in range(3):
+                mass = [w * row[d] for w, row in zip(prior, table, strict=True)]
+                for y in range(3):
+                    part = sum((m for m, one in zip(mass, slot, strict=True) if one == y), Fraction(0))
+                    assert part <= max(tops) * sum(mass)
+        assert claim.largest_rise == 0
+        exact = sum(
+            float(w * one) * c
+            for w, row, costs in zip(prior, table, loss, strict=True)
+            for one, c in zip(row, costs, strict=True)
+        )
+        assert exact <= best.loss + 1e-4
 
 
 def test_labels_are_guessed_slot_by_slot() -> None:
@@ -99,7 +136,10 @@ def test_labels_are_guessed_slot_by_slot() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: certify_outcomes([0.5, 0.5], [[1, 0], [0, 1]], Guarantee()), "public, average and none"),
+        (
+            lambda: certify_outcomes([0.5, 0.5], [[1, 0], [0, 1]], Guarantee(never_against=0.9)),
+            "never-against is a limit on accepting and rejecting",
+        ),
         (lambda: certify_outcomes([0.5, 0.5], [[1, 1], [0, 1]], GUARANTEES[0]), "must sum to 1"),
         (lambda: certify_outcomes([0.5, 0.5], [[1, 0]], GUARANTEES[0]), "1 secrets and weight 2"),
         (

@@ -9,6 +9,7 @@ from scipy.integrate import quad
 
 from blindcal import Affine, InputError, pair_belief
 from blindcal.reviewers import Logistic, Shaped, check_reviewer, posterior_tail, standardized
+from sizes import count
 
 DISTRIBUTIONS = {
     "t": stats.t(5),
@@ -19,7 +20,7 @@ DISTRIBUTIONS = {
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-@pytest.mark.parametrize("noise", [0.3, 1.0])
+@pytest.mark.parametrize("noise", [0.3, 1.0][: count(1, 2)])
 def test_marginals_and_pairs_are_integrals_over_the_distribution(name: str, noise: float) -> None:
     found = DISTRIBUTIONS[name]
     one, two = Affine(1.2, 0.3, noise=noise), Affine(0.7, -0.2, noise=noise)

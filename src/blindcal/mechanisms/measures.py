@@ -48,12 +48,17 @@ class Score:
     @property
     def added(self) -> float:
         """How much likelier a correct guess became."""
-        return self.success - self.scores_only
+        return _plain(self.success - self.scores_only)
 
     @property
     def wasted(self) -> float:
         """Error beyond the frontier: what another mechanism would save while revealing as much."""
-        return self.error - self.least
+        return _plain(self.error - self.least)
+
+
+def _plain(difference: float) -> float:
+    """A difference of two sums, 0 where it is their rounding."""
+    return 0.0 if abs(difference) < 1e-12 else difference
 
 
 def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:

@@ -194,11 +194,7 @@ def figure_2() -> Figure:
 
 
 def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
-    """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings.
-
-    >>> [panel.title for panel in figure_3(trials=1).panels[:2]]
-    ['as in the text', 'as in the text']
-    """
+    """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings."""
     panels = [panel for reading in READINGS for panel in _simulated(reading, trials, seed, workers)]
     return Figure(
         "3",

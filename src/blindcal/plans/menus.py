@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
+from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
+from blindcal.frames import frame
 from blindcal.plans.figures import evidence, expected_figures, success_by_slot
 from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
@@ -68,6 +70,12 @@ class Menu:
     nothing_at_stake: int
     papers: int
     gap: float
+
+    def to_frame(self) -> Any:
+        """One row per guarantee, as a pandas data frame; needs pandas."""
+        kinds = {name: [getattr(one.guarantee, name) for one in self.choices] for name in ("name", "epsilon")}
+        names = ("wrong", "kept", "against", "success")
+        return frame(kinds | {name: [getattr(one, name) for one in self.choices] for name in names})
 
 
 @dataclass(frozen=True)

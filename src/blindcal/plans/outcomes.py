@@ -2,8 +2,9 @@
 
 What `certificates` does for accept and reject, for small instances of any kind: the chances are put on
 multiples of 2^-53, every limit is compared in fractions for the very numbers that would be sampled, and where
-one is missed they are mixed with one row for all secrets, which reveals nothing. *steady* needs equations
-that this mixing cannot meet, and is refused.
+one is missed they are mixed with one row for all secrets, which reveals nothing. *steady* holds with equality
+for the likeliest label of each slot, so a few heavy secrets get the exact rationals that solve these
+equations.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class OutcomeClaim:
     success: Fraction
     multiplier: Fraction
     largest_posterior: Fraction
+    largest_rise: Fraction
     epsilon: float
     mixed: Fraction
 
@@ -52,14 +54,16 @@ def certify_outcomes(
     >>> claim.success, claim.epsilon
     (Fraction(1, 1), inf)
     """
-    if guarantee.name == "steady" or guarantee.never_against is not None:
-        raise InputError("outcomes are certified for public, average and none, and without never-against")
+    if guarantee.never_against is not None:
+        raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
     stored = [Fraction(float(one)) for one in nonnegative("weight", weight)]
     prior = [one / sum(stored) for one in stored]
     table = _rounded(within("chance", chance, 0.0, 1.0))
     slots = _slots(labels, len(prior))
     if len(table) != len(prior):
         raise InputError(f"chance has {len(table)} secrets and weight {len(prior)}")
+    if guarantee.name == "steady":
+        table = _on_equations(prior, table, slots)
     common = _common(prior, table)
     mixed = Fraction(1) if guarantee.name == "public" else Fraction(0)
     while mixed < 1:
@@ -85,15 +89,15 @@ def claim_of_outcomes(
     alone = [_top(prior, labels) for labels in slots]
     mass = [[w * row[d] for w, row in zip(prior, table, strict=True)] for d in outcomes]
     tops = [[_top(column, labels) for labels in slots] for column in mass]
-    posterior = [
-        top / sum(column) for column, row in zip(mass, tops, strict=True) if sum(column) for top in row
-    ]
+    sums = [sum(column, Fraction(0)) for column in mass]
+    after = [[top / chance for top in row] for chance, row in zip(sums, tops, strict=True) if chance]
     columns = [[row[d] for row in table] for d in outcomes]
     return OutcomeClaim(
         success_scores_only=sum(alone, Fraction(0)) / len(slots),
         success=sum((top for row in tops for top in row), Fraction(0)) / len(slots),
         multiplier=sum((max(column) for column in columns), Fraction(0)),
-        largest_posterior=max(posterior),
+        largest_posterior=max(top for row in after for top in row),
+        largest_rise=max(top - before for row in after for top, before in zip(row, alone, strict=True)),
         epsilon=max(_log_ratio(column) for column in columns),
         mixed=mixed,
     )
@@ -116,6 +120,8 @@ def _log_ratio(column: Sequence[Fraction]) -> float:
 def _kept(claim: OutcomeClaim, table: Table, guarantee: Guarantee) -> bool:
     """Every limit, in fractions: e^epsilon is rounded down before ratios are compared with it."""
     limits = [
+        all(one >= 0 for row in table for one in row),
+        guarantee.name != "steady" or claim.largest_rise <= 0,
         guarantee.name != "average" or claim.added <= Fraction(guarantee.added_success),
         guarantee.multiplier is None or claim.multiplier <= Fraction(guarantee.multiplier),
         guarantee.posterior_cap is None or claim.largest_posterior <= Fraction(guarantee.posterior_cap),
@@ -136,6 +142,47 @@ def _rounded(chance: Array) -> Table:
         whole[int(np.argmax(row))] += UNIT - sum(whole)
         rows.append(tuple(Fraction(one, UNIT) for one in whole))
     return tuple(rows)
+
+
+def _on_equations(prior: Sequence[Fraction], table: Table, slots: Integers) -> Table:
+    """The table with a few rows replaced, so that no outcome changes the chance of a slot's likeliest label:
+    `sum_r w_r ([label_r = y] - top) P(d|r) = 0` for every outcome d. Rows still sum to 1, as a constant
+    solves the equations too; the heaviest secrets are the ones replaced."""
+    equations = [row for labels in slots for row in _equations(prior, labels)]
+    rows = [list(row) for row in table]
+    for place, equation in _solved(equations, sorted(range(len(prior)), key=lambda r: -prior[r])).items():
+        columns = zip(*table, strict=True)
+        rows[place] = [
+            -sum(
+                (c * one for r, (c, one) in enumerate(zip(equation, column, strict=True)) if r != place),
+                Fraction(0),
+            )
+            for column in columns
+        ]
+    return tuple(map(tuple, rows))
+
+
+def _equations(prior: Sequence[Fraction], labels: Integers) -> list[list[Fraction]]:
+    """One for each likeliest label of a slot: `w_r ([label_r = y] - top)`, by secret."""
+    top, pairs = _top(prior, labels), list(zip(prior, labels.tolist(), strict=True))
+    masses = {y: sum((w for w, one in pairs if one == y), Fraction(0)) for _, y in pairs if y >= 0}
+    return [[w * ((one == y) - top) for w, one in pairs] for y, mass in masses.items() if mass == top]
+
+
+def _solved(equations: list[list[Fraction]], order: Sequence[int]) -> dict[int, list[Fraction]]:
+    """The equations solved for one unknown each, the first in `order` that is left; by that unknown."""
+    found: dict[int, list[Fraction]] = {}
+    for row in equations:
+        for place, known in found.items():
+            row = [one - row[place] * other for one, other in zip(row, known, strict=True)]
+        place = next((r for r in order if row[r] != 0), -1)
+        if place < 0:
+            continue
+        row = [one / row[place] for one in row]
+        for other, known in found.items():
+            found[other] = [one - known[place] * part for one, part in zip(known, row, strict=True)]
+        found[place] = row
+    return found
 
 
 def _common(prior: Sequence[Fraction], table: Table) -> tuple[Fraction, ...]:
