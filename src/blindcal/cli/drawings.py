@@ -18,7 +18,7 @@ FORMATS = ("svg", "png", "pdf")
 _WIDTH, _HEIGHT, _CAPTION = 3.3, 2.6, 0.145
 _STYLE = {
     "font.size": 8,
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
     "axes.linewidth": 0.6,
     "axes.titlesize": 8,
     "legend.fontsize": 7,

@@ -133,10 +133,10 @@ def figure_1() -> Figure:
     return Figure(
         "1",
         "Pareto frontier of the per-instance errors without noise (Theorem 4.2)",
-        "(1) Both assignments favor the same paper: one point, no conference error, and the adversary errs "
-        "as from the scores alone. (2) They favor different papers: a line of slope 1 from the origin (1), "
-        "where the decision names the assignment, to (2), where both errors are min(u,v)/(u+v); beyond it "
-        "more conference error buys nothing. Here u = 0.65, v = 0.35.",
+        "Left: both assignments favor the same paper; one point, no conference error, and the adversary "
+        "errs as from the scores alone. Right: they favor different papers; a line of slope 1 from the "
+        "origin (1), where the decision names the assignment, to (2), where both errors are min(u,v)/(u+v)."
+        " Beyond it more conference error buys nothing. Here u = 0.65, v = 0.35.",
         (
             Panel(
                 "part (1): agree",
@@ -168,10 +168,10 @@ def figure_2() -> Figure:
     return Figure(
         "2",
         "Pareto frontier of the per-instance errors with noise (Theorem 4.5)",
-        "(1) Both assignments favor the same paper: one point. (2) u < v and Phi_1 < 1/2 < Phi_2 with Phi_2 "
-        "nearer to 1/2: from full calibration (1), which errs with (u Phi_1 + v (1-Phi_2))/(u+v), a line of "
-        "slope 1/(2 Phi_2 - 1) to (2), where the adversary errs with u/(u+v) as from the scores alone. "
-        "Here u = 0.35, v = 0.65, Phi_1 = 0.1, and Phi_2 = 0.3 on the left, 0.72 on the right.",
+        "Left: both assignments favor the same paper; one point. Right: u < v and Phi_1 < 1/2 < Phi_2 with "
+        "Phi_2 nearer to 1/2; from full calibration (1), which errs with (u Phi_1 + v (1-Phi_2))/(u+v), a "
+        "line of slope 1/(2 Phi_2 - 1) to (2), where the adversary errs with u/(u+v) as from the scores "
+        "alone. Here u = 0.35, v = 0.65, Phi_1 = 0.1, and Phi_2 = 0.3 on the left, 0.72 on the right.",
         (
             Panel(
                 "part (1): agree",
