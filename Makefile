@@ -62,8 +62,12 @@ docs: $(STAMP)
 bench: $(STAMP)
 	for script in bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# Studies into a folder of their own, all of them or ONLY="frontiers trapezoids"; OUT=docs publishes.
+OUT ?= build/docs
+ONLY ?= $(filter-out stated,$(basename $(notdir $(wildcard studies/*.py))))
 figures: $(STAMP)
-	for script in studies/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	for study in $(ONLY); do echo "== $$study"; \
+	  BLINDCAL_OUT=$(if $(filter docs,$(OUT)),,$(OUT)) $(BIN)/python studies/$$study.py || exit 1; done
 
 # What a release consists of: dist/ with the source archive and the wheel that is built from it.
 package: $(STAMP)

@@ -54,7 +54,7 @@ TESTS = {
     "programs": "programs solvers sharing lumps papers outsiders crowds certificates",
     "orbits": "orbits programs solvers lumps outsiders",
     "solvers": "solvers pairwise programs frontiers",
-    "figures": "figures papers menus conferences crowds comparisons",
+    "plans/figures": "plans/figures papers menus conferences crowds comparisons",
     "promises": "promises papers amendments releases comparisons attacks",
     "statements": "statements releases attacks comparisons planted_bugs cli/decide",
     "sums": "sums crowds outsiders",

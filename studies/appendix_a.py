@@ -18,9 +18,8 @@ from matplotlib import pyplot as plt
 from blindcal.checks import Array
 from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import Setting, Sweep, sweep
-from stated import keep
+from stated import DOCS, keep, refuse_trials
 
-DOCS = Path(__file__).parents[1] / "docs"
 NOISE = [step / 20 for step in range(11)]
 TABLED = [0.0, 0.05, 0.1, 0.25, 0.5]
 MEASURES = {"kendall_tau": "Kendall-tau distance", "messy_middle": "messy-middle error"}
@@ -206,11 +205,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=Path(".cache/appendix_a"))
     options = parser.parse_args()
+    command = f"python studies/appendix_a.py --trials {options.trials}"
+    refuse_trials("appendix_a", command)
     results = compute(options.trials, options.workers, options.folder)
     draw(results)
     compared = samplers(4_000, options.workers, options.folder)
     built = {name: text.split("\n") for name, text in (tables(results) | {"samplers": compared}).items()}
-    command = f"python studies/appendix_a.py --trials {options.trials}"
     keep("appendix_a", command, {"docs/appendix_a.md": built}, sentences(results))
 
 

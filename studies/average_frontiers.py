@@ -17,8 +17,9 @@ from matplotlib import pyplot as plt
 from blindcal import Affine
 from blindcal.checks import Array
 from blindcal.policies import AverageFrontier, average_frontier
+from stated import DOCS
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = DOCS / "figures"
 NOISES = (0.0, 0.1, 0.3, 0.5, 0.8)
 PAIRS = 200_000
 
@@ -84,7 +85,7 @@ def draw(curves: list[Curve]) -> list[Path]:
     axis.legend(frameon=False, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
     paths = [_save(figure, "average_frontiers")]
-    figure, axis = plt.subplots(figsize=(6.4, 3.6))
+    figure, axis = plt.subplots(figsize=(7.2, 3.6))
     for curve, color in zip(curves, colors, strict=True):
         spent = curve.conference - curve.front.least_error
         share = spent / (curve.front.largest_error - curve.front.least_error)
@@ -93,7 +94,7 @@ def draw(curves: list[Curve]) -> list[Path]:
     axis.set_xlabel("share spent of all that is worth spending")
     axis.set_ylabel("price: conference error\nfor each unit of adversary error")
     axis.set_ylim(0, 1.04)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axis.spines[["top", "right"]].set_visible(False)
     return [*paths, _save(figure, "prices")]
 

@@ -18,8 +18,9 @@ from blindcal import Affine, Belief, Guarantee, Policy, pair_belief, private_pol
 from blindcal.checks import Array
 from blindcal.policies import epsilon_policy, spend
 from blindcal.policies.frontiers import frontier
+from stated import DOCS
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = DOCS / "figures"
 BELIEF = Belief([0.6, 0.4], [0.9, 0.2])
 REVIEWERS = (Affine(1.2, 0.3, 0.5), Affine(0.8, -0.3, 0.5))
 EPSILONS = np.linspace(0.0, 6.0, 25)
@@ -71,7 +72,7 @@ def draw(curves: Curves) -> list[Path]:
     for epsilon in (0.0, 1.0, 2.0, 3.0):
         at = curves.epsilon[int(np.argmin(np.abs(EPSILONS - epsilon)))]
         axis.annotate(
-            f"{epsilon:g}", at, xytext=(4, 6), textcoords="offset points", fontsize=8, color="tab:red"
+            f"{epsilon:g}", at, xytext=(7, -8), textcoords="offset points", fontsize=8, color="tab:red"
         )
     axis.set_xlabel("average conference error")
     axis.set_ylabel("average adversary error")
@@ -102,7 +103,8 @@ def draw_two_secrets() -> Path:
                 axis.bar(left, share, width=total, align="edge", color=color, alpha=0.75, edgecolor="white")
                 axis.text(
                     left + total / 2,
-                    max(share / 2, 0.14),
+                    # Clear of the dotted line.
+                    min(max(share / 2, 0.14), 0.36),
                     name,
                     ha="center",
                     va="center",
@@ -114,6 +116,7 @@ def draw_two_secrets() -> Path:
         success = 1 - float(policy.adversary_error(BELIEF))
         axis.set_title(f"{title}\nsuccess {success:.2f}, epsilon {float(policy.epsilon):.2g}", fontsize=8)
         axis.set_xlim(0, 1)
+        axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         axis.set_ylim(0, 1)
         axis.set_xlabel("chance of the outcome", fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)

@@ -17,8 +17,9 @@ from matplotlib import pyplot as plt
 from blindcal import Affine, Belief, Policy, frontier, pair_belief
 from blindcal.checks import Array
 from blindcal.policies import Frontier, evidence_policy, least_loss
+from stated import DOCS
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = DOCS / "figures"
 SCORES = (0.9, 0.4)
 SLOPES, OFFSETS = (1.2, 0.8), (0.6, -0.6)
 

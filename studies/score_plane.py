@@ -19,9 +19,9 @@ from matplotlib.colors import ListedColormap
 from blindcal import Affine, Belief, Reviewer, pair_belief
 from blindcal.checks import Array
 from blindcal.reviewers import Logistic
-from stated import keep
+from stated import DOCS, keep
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = DOCS / "figures"
 HELD = (0.5, 0.9, 0.99)
 
 

@@ -16,8 +16,9 @@ from matplotlib import pyplot as plt
 
 from blindcal import Belief, Policy, frontier
 from blindcal.checks import Array
+from stated import DOCS
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = DOCS / "figures"
 # u, v, Phi_1, Phi_2. Without noise Phi is 0 or 1; the noisy pair is the case that the paper draws.
 CASES = {
     "noiseless, u > v": (0.65, 0.35, 0.0, 1.0),

@@ -5,7 +5,8 @@
 One frozen type for each stage, pure functions between them. The names below are in the order of that line;
 everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
 `bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.sharing`, `bc.audits`,
-`bc.calibrators`, `bc.simulations`, and `bc.paper` for the paper's own items under their own numbers.
+`bc.calibrators`, `bc.simulations`, `bc.paper` for the paper's own items under their own numbers, and
+`bc.mechanisms` for where a new mechanism lies.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ _FLOORS = (
     "calibrators",
     "simulations",
     "paper",
+    "mechanisms",
     "importers",
     "exporters",
     "reports",

@@ -13,7 +13,7 @@ from hypothesis import given
 from scipy.stats import binom
 
 from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
-from blindcal.audits import bits, guess, posterior
+from blindcal.audits import bits, guess, posterior, success_of
 from blindcal.audits.adversaries import top_k_success
 from blindcal.checks import Array
 from blindcal.plans.certificates import Claim, certify
@@ -309,3 +309,39 @@ def test_the_audit_of_a_certified_policy_is_its_certificate():
             continue
         policy, stated = certify(case.belief, solve(case, guarantee).accept, guarantee)
         assert replace(audit(case.belief, policy), mixed=stated.mixed) == stated
+
+
+def contrarian(belief: Belief, policy: Policy) -> Array:
+    """Guesses the least likely secret after acceptance and the first one after rejection."""
+    least = np.argmin(belief.weight, axis=-1)
+    return np.stack([least, np.zeros_like(least)], axis=-1)[..., None]
+
+
+def test_an_adversary_of_ones_own_is_played_and_counted() -> None:
+    """Its exact chance by enumeration, its games within the false-alarm rate, and no better than MAP."""
+    rng = np.random.default_rng(31)
+    belief, policy = random_beliefs(rng, 6, 3), random_policies(rng, (6, 3))
+    exact = success_of(belief, policy, contrarian)
+    mass = belief.weight * policy.accept, belief.weight * (1.0 - policy.accept)
+    rows = np.arange(6)
+    by_hand = mass[0][rows, belief.weight.argmin(axis=1)] + mass[1][:, 0]
+    np.testing.assert_allclose(exact, by_hand)
+    games = count(2_000, 100_000)
+    played = play(belief, policy, games, rng, adversary=contrarian)
+    tails = binom(games, exact).cdf(played.wins[:, 0])
+    assert ((tails > FALSE_ALARM) & (tails < 1 - FALSE_ALARM)).all()
+    best = 1.0 - policy.adversary_error(belief)
+    assert (exact <= best + 1e-12).all()
+    np.testing.assert_allclose(success_of(belief, policy, guess), best)
+
+
+def test_an_adversary_with_labels_guesses_each_slot() -> None:
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.6], labels=np.array([[0, 1, 1], [4, 4, -1]]))
+    policy = Policy([0.8, 0.5, 0.1])
+    always = np.array([[1, 4], [0, -1]])
+    found = success_of(belief, policy, lambda *_: always)
+    accepted, rejected = belief.weight * policy.accept, belief.weight * (1 - policy.accept)
+    first = accepted[1] + accepted[2] + rejected[0]
+    assert found == pytest.approx((first + accepted[0] + accepted[1]) / 2)
+    with pytest.raises(InputError, match=r"must guess \[outcome, slot\] = \[2, 2\] labels"):
+        success_of(belief, policy, lambda *_: np.zeros((3, 2), dtype=int))

@@ -39,6 +39,8 @@ CASES = {
         ["--noise", "x"],
         ["--trials", "2", "--papers", "8", "--reviewers", "8", "--methods", "raw"],
     ),
+    "paper": (["figure", "7"], ["table", "1"]),
+    "bench": (["nowhere:policy"], ["--only", "pair with noise"]),
     "import": (["nowhere.csv", "--out", "i.csv"], ["in/reviews.csv", "--out", "i.csv"]),
     "fit": (["nowhere.csv", "--out", "f.csv"], None),
     "key": (["in/reviews.csv"], ["other.bin"]),

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from blindcal import Affine, Belief, Guarantee, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
-from blindcal.policies import Chances, epsilon_policy, least_loss
+from blindcal.policies import Chances, epsilon_policy, least_loss, loss_frontier
 from blindcal.policies.frontiers import trace
 from blindcal.policies.policy import label_tops
 from blindcal.simulations import selection
@@ -244,3 +244,44 @@ def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
     rest = {name: value for name, value in arguments.items() if name not in names}
     with pytest.raises(InputError, match=message):
         least_loss(**rest, **limits(**given))
+
+
+def test_the_frontier_of_any_losses_is_the_program_at_every_success() -> None:
+    """Three outcomes: between vertices the straight line is what a program with that success finds."""
+    rng = np.random.default_rng(41)
+    for _ in range(count(4, 30)):
+        weight, loss = rng.dirichlet(np.ones(3)), rng.random((3, 3))
+        front = loss_frontier(weight, loss)
+        assert (np.diff(front.loss) > 0).all()
+        assert (np.diff(front.success) < 0).all()
+        assert front.success[-1] == pytest.approx(weight.max(), abs=1e-9)
+        for success in np.linspace(front.success[-1], front.success[0], 7):
+            program = least_loss(weight, loss, success=float(success))
+            assert program.loss == pytest.approx(np.interp(-success, -front.success, front.loss), abs=1e-7)
+            mixed = front.at(float(success))
+            assert mixed.loss == pytest.approx(program.loss, abs=1e-7)
+            assert (weight[:, None] * mixed.chance * loss).sum() == pytest.approx(mixed.loss, abs=1e-9)
+            assert (weight[:, None] * mixed.chance).max(axis=0).sum() <= success + 1e-7
+    with pytest.raises(InputError, match="cannot be achieved: the scores alone give"):
+        front.at(0.0)
+
+
+def test_two_outcomes_have_the_frontier_of_their_belief() -> None:
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
+    front = loss_frontier(belief.weight, np.stack([1 - belief.favor, belief.favor], axis=-1))
+    known = frontier(belief)
+    np.testing.assert_allclose(
+        np.interp(1 - front.success, known.adversary_error, known.conference_error), front.loss, atol=1e-7
+    )
+
+
+def test_what_chances_of_any_outcomes_reveal() -> None:
+    chance = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
+    found = Chances(chance, 0.0, 0.0)
+    assert found.epsilon == pytest.approx(np.log(5.0))
+    assert found.multiplier == pytest.approx(0.6 + 0.3 + 0.5)
+    assert found.largest_posterior([0.5, 0.5]) == pytest.approx(0.5 / 0.6)
+    two = Policy([0.7, 0.2])
+    both = Chances(np.stack([two.accept, 1 - two.accept], axis=-1), 0.0, 0.0)
+    assert both.epsilon == pytest.approx(float(two.epsilon))
+    assert both.multiplier == pytest.approx(float(two.multiplier))

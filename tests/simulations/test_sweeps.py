@@ -197,3 +197,41 @@ def test_a_sweep_killed_half_way_and_started_again_gives_identical_numbers(tmp_p
         process.kill()
     assert half <= finished_tasks(killed) < 2 * half
     assert finish(start(killed)) == expected != b""
+
+
+def middle(drawn):
+    quality = np.sort(drawn.score, axis=-1)[..., 1].ravel()
+    return quality, np.ones_like(quality)
+
+
+def test_a_function_is_a_method_on_any_number_of_workers():
+    """On a cluster too: tests/line/test_extending.py."""
+    pytest.importorskip("joblib")
+    setting = Setting(prototype_population(), papers=20, reviewers=25, per_paper=3)
+    one = sweep([setting], ["raw", middle], trials=260, seed=5)
+    two = sweep([setting], ["raw", middle], trials=260, seed=5, workers=2)
+    assert one.methods == two.methods == ("raw", "middle")
+    assert (one.errors == two.errors).all()
+    assert (one.errors[:, 0] == sweep([setting], ["raw"], trials=260, seed=5).errors[:, 0]).all()
+    drawn = sweeps.simulate(Task(setting, (), 5, 0).rng(), setting.chunk, 20, 25, 3, setting.population)
+    expected = kendall_tau_distance(drawn.quality, middle(drawn)[0].reshape(drawn.quality.shape))
+    assert (one.errors[0, 1, 0, : setting.chunk] == expected).all()
+
+
+def test_methods_are_not_entered_into_the_table():
+    with pytest.raises(TypeError):
+        METHODS["middle"] = middle
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "message"),
+    [
+        ([middle, middle], {}, "must be named once each"),
+        ([middle], {"folder": "x"}, "it cannot know when a function has changed"),
+        ([lambda drawn: (np.zeros(3), None)], {}, "method <lambda> must return one finite quality for each"),
+        ([lambda drawn: (np.full(drawn.quality.size, np.nan), None)], {}, "one finite quality for each"),
+    ],
+)
+def test_functions_that_do_not_fit_are_refused(methods, options, message):
+    with pytest.raises(InputError, match=message):
+        sweep(SETTINGS[:1], methods, trials=2, seed=1, **options)

@@ -5,11 +5,21 @@ of a release made again with the key (`verifying` is the door, `comparisons` wha
 adversary lives here. Imports: decisions and below.
 """
 
-from blindcal.audits.adversaries import audit, bits, guess, play, posterior, top_k_success
+from blindcal.audits.adversaries import (
+    Adversary,
+    audit,
+    bits,
+    guess,
+    play,
+    posterior,
+    success_of,
+    top_k_success,
+)
 from blindcal.audits.comparisons import Check
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
+    "Adversary",
     "Check",
     "Verification",
     "audit",
@@ -17,6 +27,7 @@ __all__ = [
     "guess",
     "play",
     "posterior",
+    "success_of",
     "top_k_success",
     "verify",
 ]

@@ -10,7 +10,9 @@ studies/matchings.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +20,15 @@ from numpy.typing import NDArray
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
+from blindcal.frames import long_frame
 from blindcal.plans.certificates import Claim, claim
 from blindcal.plans.exact import exactly
 from blindcal.policies.policy import LabelSums, Policy, label_sums
 
 _GAMES_AT_ONCE = 1 << 22
+
+Adversary = Callable[[Belief, Policy], Integers]
+"""Belief and policy -> guesses [..., outcome, slot] after "accept" and after "reject", as `guess` makes."""
 
 
 def audit(belief: Belief, policy: Policy) -> Claim:
@@ -129,11 +135,54 @@ class Games:
         """The share of correct guesses, mean over the slots."""
         return np.asarray(self.wins.mean(axis=-1) / self.played)
 
+    def to_frame(self) -> Any:
+        """One row per instance and slot, as a pandas data frame; needs pandas."""
+        return long_frame({"wins": self.wins, "played": np.full(self.wins.shape, self.played)}, "slot")
 
-def play(belief: Belief, policy: Policy, games: int, rng: np.random.Generator) -> Games:
-    """Play the game: draw the secret, toss the decision, let the MAP adversary guess; for each instance.
 
-    A simulation: no real decision is ever drawn here.
+def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
+    """The exact chance that this adversary guesses right, mean over the slots, one number per instance.
+
+    `belief` is the truth; the adversary may hold another one. None does better than the MAP adversary of the
+    same belief, whose chance is `1 - adversary_error`.
+
+    >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
+    >>> stubborn = lambda belief, policy: np.ones((2, 1), int)
+    >>> [round(float(success_of(belief, policy, one)), 12) for one in (guess, stubborn)]
+    [0.9, 0.4]
+    """
+    mass, guessed, labels = outcome_mass(belief, policy), *_guessed(belief, policy, adversary)
+    right = (guessed[..., None] == labels[..., None, :, :]) & (labels >= 0)[..., None, :, :]
+    return np.asarray((mass[..., None, :] * right).sum(axis=(-3, -1)).mean(axis=-1))
+
+
+def _guessed(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Integers, Integers]:
+    """An adversary's guesses `[..., 2, slot]` and the labels `[..., slot, secret]`, both for every
+    instance."""
+    lead = np.broadcast_shapes(belief.weight.shape, policy.accept.shape)[:-1]
+    n = belief.weight.shape[-1]
+    labels = np.arange(n)[None, :] if belief.labels is None else belief.labels
+    labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:]))
+    found = np.asarray(adversary(belief, policy))
+    try:
+        return np.broadcast_to(found, (*lead, 2, labels.shape[-2])), labels
+    except ValueError:
+        raise InputError(
+            f"an adversary must guess [outcome, slot] = [2, {labels.shape[-2]}] labels for each instance, "
+            f"found shape {found.shape}"
+        ) from None
+
+
+def play(
+    belief: Belief,
+    policy: Policy,
+    games: int,
+    rng: np.random.Generator,
+    adversary: Adversary | None = None,
+) -> Games:
+    """Play the game: draw the secret, toss the decision, let the adversary guess; for each instance.
+
+    The MAP adversary, unless another one is given. A simulation: no real decision is ever drawn here.
 
     >>> rng = np.random.default_rng(1)
     >>> play(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0]), 1000, rng).success
@@ -141,10 +190,8 @@ def play(belief: Belief, policy: Policy, games: int, rng: np.random.Generator) -
     """
     if games < 1:
         raise InputError(f"games must be at least 1, found {games}")
-    best = guess(belief, policy)
+    best, labels = _guessed(belief, policy, guess if adversary is None else adversary)
     lead, n = best.shape[:-2], belief.weight.shape[-1]
-    labels = np.arange(n)[None, :] if belief.labels is None else belief.labels
-    labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:]))
     reach = np.broadcast_to(np.cumsum(belief.weight, axis=-1), (*lead, n))
     accept = np.broadcast_to(policy.accept, (*lead, n))
     wins = np.zeros(best.shape[:-2] + best.shape[-1:], dtype=np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from blindcal.audits.comparisons import Check, checks_of, report, with_bar
 from blindcal.beliefs.conferences import Conference, Truth, assemble
@@ -18,6 +19,7 @@ from blindcal.decisions.histories import Past
 from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
+from blindcal.frames import frame
 from blindcal.orientations import as_given
 from blindcal.plans.papers import plan_conference
 from blindcal.workers import Progress, Workers, silent
@@ -35,6 +37,11 @@ class Verification:
     @property
     def agrees(self) -> bool:
         return not any(check.failed for check in self.checks)
+
+    def to_frame(self) -> Any:
+        """One row per check, as a pandas data frame; needs pandas."""
+        names = ("name", "items", "failed", "note")
+        return frame({name: [getattr(check, name) for check in self.checks] for name in names})
 
     def raise_if_not(self) -> None:
         """A `VerificationError` that says what does not agree, and of which release, if anything does not."""

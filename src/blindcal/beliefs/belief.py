@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, within
 from blindcal.errors import InputError
+from blindcal.frames import long_frame
 
 _SUM_TOLERANCE = 1e-9
 
@@ -56,6 +58,14 @@ class Belief:
         if self.entry is None:
             return self.weight
         return np.bincount(self.entry, self.weight, size).astype(np.float64)
+
+    def to_frame(self) -> Any:
+        """One row per instance and secret, as a pandas data frame; needs pandas."""
+        columns: dict[str, Any] = {"weight": self.weight, "favor": self.favor}
+        if self.labels is not None:
+            slots = range(self.labels.shape[-2])
+            columns |= {f"label {slot}": self.labels[..., slot, :] for slot in slots}
+        return long_frame(columns, "secret")
 
 
 def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:

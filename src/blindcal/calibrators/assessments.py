@@ -8,7 +8,7 @@ method put on the wrong side of the acceptance line?
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import stdtrit
@@ -23,6 +23,7 @@ from blindcal.calibrators.results import batch_of
 from blindcal.calibrators.slopes import from_normal_score, location_and_scale
 from blindcal.checks import Array, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.frames import frame
 from blindcal.reviews import Reviews
 
 Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]
@@ -74,6 +75,14 @@ class Assessment:
     conferences: int
     predictions: dict[str, Change]
     notes: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """One row per number with its interval, as a pandas data frame; needs pandas."""
+        found = {f"share of {name}": one for name, one in self.shares.items()}
+        found |= {f"wrong by {name}": one for name, one in self.wrong.items()}
+        found |= {"gain now": self.gain_now, "gain with known reviewers": self.gain_known}
+        ends = {end: [getattr(one, end) for one in found.values()] for end in ("value", "low", "high")}
+        return frame({"number": list(found), **ends})
 
 
 def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import Fit
 from blindcal.checks import Array, Integers, strictly_within
 from blindcal.errors import InputError
+from blindcal.frames import frame
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
@@ -38,6 +40,11 @@ class Calibration:
     fitted: Affine | None = field(default=None, repr=False)
     fit: Fit | None = field(default=None, repr=False)
     predictor: Predictor | None = field(default=None, repr=False)
+
+    def to_frame(self) -> Any:
+        """One row per paper, as a pandas data frame; needs pandas. CONFIDENTIAL, as the numbers are."""
+        columns = {"quality": self.quality, "standard_error": self.standard_error}
+        return frame({"paper": list(self.reviews.papers), **columns})
 
     def predict(self, paper: ArrayLike, reviewer: ArrayLike) -> Array:
         """The score each `reviewer` would be expected to give each `paper` (ids, broadcast together)."""

@@ -9,6 +9,7 @@ import typer
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
 from blindcal.cli.average import average
+from blindcal.cli.bench import bench
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
@@ -22,6 +23,7 @@ from blindcal.cli.imports import import_
 from blindcal.cli.key import key
 from blindcal.cli.new import new
 from blindcal.cli.pair import pair
+from blindcal.cli.paper import paper
 from blindcal.cli.plan import plan
 from blindcal.cli.pools import pools
 from blindcal.cli.report import report
@@ -92,4 +94,6 @@ app.command("verify", cls=InFolder)(verify)
 app.command("report", cls=InFolder)(report)
 app.command("explain", cls=Once)(explain)
 app.command("export", cls=InFolder)(export)
+app.command("paper", cls=Once)(paper)
+app.command("bench", cls=Once)(bench)
 app.command("demo", cls=Once)(demo)

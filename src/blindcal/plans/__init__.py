@@ -10,6 +10,7 @@ from blindcal.plans.agreements import Agreement, agreement
 from blindcal.plans.certificates import Claim, certify, claim
 from blindcal.plans.exact import ExactPolicy
 from blindcal.plans.menus import Menu, menu
+from blindcal.plans.outcomes import OutcomeClaim, certify_outcomes
 from blindcal.plans.papers import PaperPlan, plan_conference, plan_paper
 from blindcal.plans.plans import Plan, plan
 from blindcal.plans.quotas import Quota
@@ -20,12 +21,14 @@ __all__ = [
     "Claim",
     "ExactPolicy",
     "Menu",
+    "OutcomeClaim",
     "PaperPlan",
     "Plan",
     "Quota",
     "Request",
     "agreement",
     "certify",
+    "certify_outcomes",
     "claim",
     "menu",
     "plan",

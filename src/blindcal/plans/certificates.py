@@ -13,15 +13,17 @@ rational that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
+from blindcal.frames import frame
 from blindcal.plans.equations import on_equations
 from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, Outcomes, exact_case
 from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
@@ -58,6 +60,11 @@ class Claim:
     largest_posterior: float
     mixed: float
     largest_posterior_scores_only: float | None = None
+
+    def to_frame(self) -> Any:
+        """One row, as a pandas data frame; needs pandas."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return frame({k: [float(v) if isinstance(v, Fraction) else v] for k, v in values.items()})
 
 
 def certify(

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from math import fsum, sqrt
+from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
+from blindcal.frames import frame
 from blindcal.plans.figures import evidence, expected_figures, success_by_slot
 from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
@@ -78,6 +80,12 @@ class Menu:
     papers: int
     weighed: int
     gap: float
+
+    def to_frame(self) -> Any:
+        """One row per guarantee, as a pandas data frame; needs pandas."""
+        kinds = {name: [getattr(one.guarantee, name) for one in self.choices] for name in ("name", "epsilon")}
+        names = ("wrong", "kept", "against", "success", "wrong_se", "kept_se", "success_se")
+        return frame(kinds | {name: [getattr(one, name) for one in self.choices] for name in names})
 
 
 @dataclass(frozen=True)

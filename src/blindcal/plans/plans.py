@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from blindcal.beliefs.conferences import Conference
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
+from blindcal.frames import frame
 from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
 from blindcal.plans.figures import Figures
 from blindcal.plans.menus import MENU, MOST_WEIGHED, Menu, menu
@@ -48,6 +50,12 @@ class Plan:
     def figures(self) -> list[Figures]:
         """What the decisions do on average, paper by paper: the final ones, where so many are accepted."""
         return planned_figures(self.conference, self.request, self.papers)
+
+    def to_frame(self) -> Any:
+        """One row per paper: what its decision reveals at most. A pandas data frame; needs pandas."""
+        names = ("reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior")
+        claims = {name: [float(getattr(one.claim, name)) for one in self.papers] for name in names}
+        return frame({"paper": [case.paper for case in self.conference.cases], **claims})
 
     def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
         """What each guarantee of the menu would cost and protect, for this conference; estimated from a

@@ -14,7 +14,7 @@ from blindcal.policies.bounds import composed_epsilon, composed_success, largest
 from blindcal.policies.budgets import Allocation, Spending, allocate, spend
 from blindcal.policies.frontiers import Frontier, frontier
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import Chances, least_loss
+from blindcal.policies.losses import Chances, LossFrontier, least_loss, loss_frontier
 from blindcal.policies.policy import (
     Policy,
     epsilon_policy,
@@ -32,6 +32,7 @@ __all__ = [
     "Chances",
     "Frontier",
     "Guarantee",
+    "LossFrontier",
     "Policy",
     "Solution",
     "Spending",
@@ -46,6 +47,7 @@ __all__ = [
     "least_epsilon",
     "least_loss",
     "limit_frontier",
+    "loss_frontier",
     "private_policy",
     "proposition_strategy",
     "public_policy",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, nonnegative, within
 from blindcal.errors import InputError
+from blindcal.frames import frame, long_frame
 from blindcal.policies.frontiers import Frontier
 from blindcal.policies.policy import Policy
 
@@ -54,6 +56,16 @@ class Spending:
     policy: Policy | tuple[Policy, ...]
     conference_error: float
     adversary_error: float
+
+    def to_frame(self) -> Any:
+        """One row per frontier, instance and secret, as a pandas data frame; needs pandas."""
+        if isinstance(self.policy, Policy):
+            return self.policy.to_frame()
+        parts = [
+            long_frame({"frontier": place, "accept": policy.accept}, "secret")
+            for place, policy in enumerate(self.policy)
+        ]
+        return frame({name: [value for part in parts for value in part[name]] for name in parts[0]})
 
 
 def spend(

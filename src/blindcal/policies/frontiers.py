@@ -7,6 +7,7 @@ programs where it guesses labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.checks import Array, Integers, nearly_within
 from blindcal.errors import InputError
+from blindcal.frames import long_frame
 from blindcal.policies.descents import TIE, Flags, accept_after, vertices
 from blindcal.policies.guarantees import UNLIMITED
 from blindcal.policies.orbits import single_orbits
@@ -71,6 +73,11 @@ class Frontier:
             np.concatenate([self.conference_error, mirrored], axis=-1),
             np.concatenate([self.adversary_error, self.adversary_error[..., ::-1]], axis=-1),
         )
+
+    def to_frame(self) -> Any:
+        """One row per instance and vertex, as a pandas data frame; needs pandas."""
+        errors = {"conference_error": self.conference_error, "adversary_error": self.adversary_error}
+        return long_frame(errors, "vertex")
 
     def _point(self, conference_error: ArrayLike | None, adversary_error: ArrayLike | None) -> Array:
         if conference_error is not None and adversary_error is None:

@@ -17,6 +17,7 @@ from scipy import sparse
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, within
 from blindcal.errors import BlindcalError, InputError
+from blindcal.frames import long_frame
 from blindcal.highs import passed, run
 from blindcal.policies.guarantees import UNLIMITED, Guarantee
 from blindcal.policies.policy import label_tops
@@ -24,6 +25,7 @@ from blindcal.policies.policy import label_tops
 _FEASIBLE = 1e-12
 # Lighter secrets than this cannot be seen by the solver: their probabilities are set afterwards.
 _LIGHTEST = 1e-11
+_SAME_VERTEX = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,38 @@ class Chances:
     loss: float
     success: float
 
+    @property
+    def epsilon(self) -> float:
+        """`max over secrets r, r' and outcomes d of log(P(d|r)/P(d|r'))`; 0/0 counts as 1.
+
+        >>> round(Chances(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]), 0.0, 0.0).epsilon, 6)
+        1.098612
+        """
+        most, least = self.chance.max(axis=0), self.chance.min(axis=0)
+        with np.errstate(divide="ignore"):
+            ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
+        return float(ratio.max())
+
+    @property
+    def multiplier(self) -> float:
+        """`sum_d max_r P(d|r)`: the factor by which any prior's best guess can grow."""
+        return float(self.chance.max(axis=0).sum())
+
+    def largest_posterior(self, weight: ArrayLike, labels: ArrayLike | None = None) -> float:
+        """The largest `P(label | outcome)` over the slots, labels and outcomes that can happen.
+
+        >>> Chances(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), 0.0, 0.0).largest_posterior([0.6, 0.4])
+        1.0
+        """
+        mass = nonnegative("weight", weight)[:, None] * self.chance
+        slots = _slots(labels, len(mass))
+        tops = [label_tops(column, slots).max() / column.sum() for column in mass.T if column.sum() > 0.0]
+        return float(max(tops))
+
+    def to_frame(self) -> Any:
+        """One row per secret and decision, as a pandas data frame; needs pandas."""
+        return long_frame({"chance": self.chance}, "secret", "decision")
+
 
 def least_loss(
     weight: ArrayLike,
@@ -42,10 +76,12 @@ def least_loss(
     guarantee: Guarantee = UNLIMITED,
     *,
     success: float | None = None,
+    price: float = 0.0,
 ) -> Chances:
     """The least expected loss under a guarantee, for one instance: `loss[secret, decision]`.
 
-    `success`: the adversary's chance of a correct guess, mean over the slots, at most this. For two decisions
+    `success`: the adversary's chance of a correct guess, mean over the slots, at most this; or it costs
+    `price` a unit on top of the loss. For two decisions
     0 is accept and 1 is reject, so the losses of a belief are `[1-favor, favor]`.
 
     >>> favor = np.array([0.9, 0.2])
@@ -54,11 +90,73 @@ def least_loss(
     0.380000
     """
     case = _Case(weight, loss, labels, guarantee, success)
-    values = _optimum(_load(*_model(case)))
+    values = _optimum(_load(*_model(case, float(nonnegative("price", price)))))
     chance = _polished(case, values)
     mass = case.weight[:, None] * chance
     tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
     return Chances(chance, float((mass * case.loss).sum()), float(tops))
+
+
+@dataclass(frozen=True, eq=False)
+class LossFrontier:
+    """The least loss for each success of the adversary: vertices from full calibration onwards, `loss` rising
+    and `success` falling; `chance[vertex, secret, decision]`."""
+
+    loss: Array
+    success: Array
+    chance: Array
+
+    def at(self, success: float) -> Chances:
+        """The mixture of two vertices whose success is at most this: success is convex, so it may be less.
+
+        >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+        >>> round(front.at(0.9).loss, 9)
+        0.2
+        """
+        if success < self.success[-1] - _FEASIBLE:
+            raise InputError(
+                f"success {success} cannot be achieved: the scores alone give {self.success[-1]}"
+            )
+        place = np.interp(-success, -self.success, np.arange(len(self.success)))
+        low = min(int(place), len(self.success) - 2) if len(self.success) > 1 else 0
+        part, high = place - low, min(low + 1, len(self.success) - 1)
+        mixed = [(1.0 - part) * value[low] + part * value[high] for value in (self.chance, self.loss)]
+        return Chances(mixed[0], float(mixed[1]), float(max(success, self.success[-1])))
+
+    def to_frame(self) -> Any:
+        """One row per vertex, as a pandas data frame; needs pandas."""
+        return long_frame({"loss": self.loss, "success": self.success}, "vertex")
+
+
+def loss_frontier(
+    weight: ArrayLike, loss: ArrayLike, labels: ArrayLike | None = None, guarantee: Guarantee = UNLIMITED
+) -> LossFrontier:
+    """The best trade of expected loss and the adversary's success, for any number of decisions.
+
+    >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+    >>> front.loss.round(9), front.success.round(9)
+    (array([0.14, 0.38]), array([1. , 0.6]))
+    """
+    top = float(_Case(weight, loss, labels, guarantee, None).tops.mean())
+    first = least_loss(weight, loss, labels, guarantee, price=_SAME_VERTEX)
+    last = least_loss(weight, loss, labels, guarantee, success=top)
+    found, pending = [first], [(first, last)]
+    while pending:
+        left, right = pending.pop()
+        run, rise = left.success - right.success, right.loss - left.loss
+        if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
+            if run > _SAME_VERTEX:
+                found.append(right)
+            continue
+        price = rise / run
+        between = least_loss(weight, loss, labels, guarantee, price=price)
+        gain = left.loss + price * left.success - between.loss - price * between.success
+        if gain > _SAME_VERTEX * (1.0 + price):
+            pending += [(between, right), (left, between)]
+        else:
+            found.append(right)
+    parts = (np.array([getattr(one, name) for one in found]) for name in ("loss", "success", "chance"))
+    return LossFrontier(*parts)
 
 
 class _Case:
@@ -163,7 +261,7 @@ class _Rows:
         self.count += high.size
 
 
-def _model(case: _Case) -> tuple[Array, Array, Array, _Rows]:
+def _model(case: _Case, price: float) -> tuple[Array, Array, Array, _Rows]:
     """Cost, column bounds and rows of the general case."""
     w, loss = case.weight, case.loss
     at, free = case.columns, highspy.kHighsInf
@@ -191,6 +289,7 @@ def _model(case: _Case) -> tuple[Array, Array, Array, _Rows]:
     upper[x] = w[:, None]
     cost = np.zeros(at.count())
     cost[x] = loss
+    cost[t] = price / at.slots
     return cost, np.zeros(at.count()), upper, rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers, nonnegative, within
 from blindcal.errors import InputError
+from blindcal.frames import long_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,10 @@ class Policy:
         given = (own != other) & (np.minimum(own, other) <= accept) & (accept <= np.maximum(own, other))
         apart = np.where(own != other, np.abs(own - other), 1.0)
         return np.where(given, np.abs(accept - other) / apart, np.nan)
+
+    def to_frame(self) -> Any:
+        """One row per instance and secret, as a pandas data frame; needs pandas."""
+        return long_frame({"accept": self.accept}, "secret")
 
 
 def _refuse_chances(accept: Array) -> None:

@@ -10,7 +10,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +30,7 @@ from blindcal.calibrators import (
 from blindcal.checks import Array
 from blindcal.errors import InputError
 from blindcal.files.disk import canonical, digest, read_json, write_json
+from blindcal.frames import frame
 from blindcal.simulations.drawing import Population, Simulation, simulate
 from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
 from blindcal.workers import Workers, cores, shared
@@ -34,7 +38,10 @@ from blindcal.workers import Workers, cores, shared
 # Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
 _PAPERS_A_TASK = 2_500
 
-METHODS: Mapping[str, Callable[[Simulation], tuple[Array, Array]]] = {
+Method = Callable[[Simulation], tuple[Array, Array]]
+"""Simulated conferences -> quality and its deviation of each paper, in the order of `Simulation.batch`."""
+
+_METHODS: dict[str, Method] = {
     "raw": lambda drawn: raw_quality(drawn.batch),
     "standardized": lambda drawn: standardized_quality(drawn.batch),
     "maximum_likelihood": lambda drawn: maximum_likelihood_quality(drawn.batch, *drawn.parameters),
@@ -43,6 +50,8 @@ METHODS: Mapping[str, Callable[[Simulation], tuple[Array, Array]]] = {
     "offsets": lambda drawn: offsets_quality(drawn.batch),
     "hierarchical": lambda drawn: hierarchical_quality(drawn.batch),
 }
+# Read only: a method that was entered here would be unknown to other processes.
+METHODS: Mapping[str, Method] = MappingProxyType(_METHODS)
 MEASURES: Mapping[str, Callable[[Array, Array], Array]] = {
     "kendall_tau": kendall_tau_distance,
     "messy_middle": messy_middle_error,
@@ -67,20 +76,27 @@ class Setting:
 
 @dataclass(frozen=True)
 class Task:
-    """Chunk number `chunk` of a setting's conferences, through every method.
+    """Chunk number `chunk` of a setting's conferences, through every method, ours by name or a function.
 
     Its random numbers come from (seed, setting, chunk) alone: the same conferences whatever the methods.
     """
 
     setting: Setting
-    methods: tuple[str, ...]
+    methods: tuple[str | Method, ...]
     seed: int
     chunk: int
 
     @property
     def description(self) -> dict[str, object]:
         # Another version may give other numbers.
-        return {"version": blindcal.__version__, "measures": list(MEASURES), **asdict(self)}
+        return {
+            "version": blindcal.__version__,
+            "measures": list(MEASURES),
+            "setting": asdict(self.setting),
+            "methods": self.methods,
+            "seed": self.seed,
+            "chunk": self.chunk,
+        }
 
     def rng(self) -> np.random.Generator:
         facts = asdict(self.setting)
@@ -94,9 +110,26 @@ class Task:
         """`errors[method, measure, conference]`."""
         s = self.setting
         drawn = simulate(self.rng(), s.chunk, s.papers, s.reviewers, s.per_paper, s.population, s.stacked)
-        quality = np.stack([METHODS[name](drawn)[0] for name in self.methods])
+        quality = np.stack([_quality(method, drawn) for method in self.methods])
         estimate = quality.reshape(len(self.methods), *drawn.quality.shape)
         return np.stack([measure(drawn.quality, estimate) for measure in MEASURES.values()], axis=1)
+
+
+def _quality(method: str | Method, drawn: Simulation) -> Array:
+    if isinstance(method, str):
+        return METHODS[method](drawn)[0]
+    quality = np.asarray(method(drawn)[0], dtype=np.float64)
+    if quality.size != drawn.quality.size or not np.isfinite(quality).all():
+        raise InputError(
+            f"method {method_name(method)} must return one finite quality for each of the "
+            f"{drawn.quality.size} papers of a batch, found shape {quality.shape}"
+        )
+    return quality.ravel()
+
+
+def method_name(method: str | Method) -> str:
+    """What a method is called in a `Sweep`: of a function, its own name."""
+    return method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +153,18 @@ class Sweep:
             return np.full(self.errors.shape[:-1], np.nan)
         return np.asarray(self.errors.std(axis=-1, ddof=1) / np.sqrt(trials))
 
+    def to_frame(self) -> Any:
+        """One row per setting, method, measure and trial, as a pandas data frame; needs pandas."""
+        settings, trials = self.errors.shape[0], self.errors.shape[-1]
+        names = product(range(settings), self.methods, MEASURES, range(trials))
+        columns = zip(*names, strict=True)
+        kinds = ("setting", "method", "measure", "trial")
+        return frame({**dict(zip(kinds, columns, strict=True)), "error": self.errors.ravel()})
+
 
 def sweep(
     settings: Sequence[Setting],
-    methods: Sequence[str],
+    methods: Sequence[str | Method],
     *,
     trials: int,
     seed: int,
@@ -131,8 +172,10 @@ def sweep(
     folder: str | Path | None = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Sweep:
-    """`trials` conferences of every setting through every method.
+    """`trials` conferences of every setting through every method: a name of `METHODS`, or a function.
 
+    A function is sent to the workers: by its value to processes of this machine, by the name of its module to
+    a cluster, whose workers must have that module.
     `workers` processes on this machine (joblib; `None`: one a core), or a Dask cluster (`clusters`). With a
     `folder`, finished tasks are kept there and never computed again: the same call goes on where a killed one
     stopped. The first trials of a longer sweep are those of a shorter one.
@@ -143,6 +186,10 @@ def sweep(
     (1, 1, 2, 2)
     """
     tasks = _tasks(settings, methods, trials, seed)
+    if folder is not None and not all(isinstance(method, str) for method in methods):
+        raise InputError(
+            "a `folder` keeps results of named methods: it cannot know when a function has changed"
+        )
     store = None if folder is None else _Store(Path(folder))
     found = {} if store is None else store.read(tasks)
     missing = [task for task in tasks if task not in found]
@@ -157,7 +204,7 @@ def sweep(
         np.concatenate([found[task] for task in tasks if task.setting == one], axis=-1)[..., :trials]
         for one in settings
     ]
-    return Sweep(tuple(settings), tuple(methods), np.stack(rows))
+    return Sweep(tuple(settings), tuple(map(method_name, methods)), np.stack(rows))
 
 
 def tasks_in(settings: Sequence[Setting], trials: int) -> int:
@@ -173,15 +220,17 @@ def _chunks(setting: Setting, trials: int) -> int:
     return -(-trials // setting.chunk)
 
 
-def _tasks(settings: Sequence[Setting], methods: Sequence[str], trials: int, seed: int) -> list[Task]:
+def _tasks(
+    settings: Sequence[Setting], methods: Sequence[str | Method], trials: int, seed: int
+) -> list[Task]:
     for name, value in (("trials", trials), ("settings", len(settings)), ("methods", len(methods))):
         if value < 1:
             raise InputError(f"{name} must be at least 1, found {value}")
     if seed < 0:
         raise InputError(f"seed must be at least 0, found {seed}")
-    if unknown := [name for name in methods if name not in METHODS]:
+    if unknown := [name for name in methods if not callable(name) and name not in METHODS]:
         raise InputError(f"methods must be among {', '.join(METHODS)}; found {unknown[0]!r}")
-    if len(set(methods)) < len(methods) or len(set(settings)) < len(settings):
+    if len(set(map(method_name, methods))) < len(methods) or len(set(settings)) < len(settings):
         raise InputError("methods and settings must be named once each")
     return [
         Task(setting, tuple(methods), seed, chunk)

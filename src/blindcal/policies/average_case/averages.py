@@ -8,6 +8,7 @@ is Algorithm 2's coin.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from blindcal.beliefs.pairs import pair_belief
 from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.frames import frame
 from blindcal.policies.average_case.curved_spreads import curved_spread
 from blindcal.policies.average_case.exact_spreads import exact_spread
 from blindcal.policies.average_case.spreads import CEILING, Spread, affine_spread
@@ -103,6 +105,12 @@ class AverageFrontier:
                 f"{number_text(self.largest_adversary_error)}"
             )
         return self._spend(1, wanted - self.least_adversary_error)
+
+    def to_frame(self) -> Any:
+        """Both ends and the rules at 99 prices between them, as a pandas data frame; needs pandas."""
+        rules = [self.at_price(price / 100.0) for price in range(101)]
+        names = ("price", "conference_error", "adversary_error")
+        return frame({name: [getattr(rule, name) for rule in rules] for name in names})
 
     def at_price(self, price: float) -> AverageRule:
         """The rule that spends wherever the price is at most `price`, and buys all that ties at it."""

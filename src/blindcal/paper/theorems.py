@@ -1,11 +1,12 @@
-"""The paper's theorems and algorithms for two papers and two reviewers, under their own numbers and letters.
+"""Section 4: the theorems and algorithms for two papers and two reviewers, under their own numbers.
 
 Thin views on the general code. Secret 1 is the assignment A1 (reviewer 1 on paper 1), secret 2 is A2; in the
 paper's letters `u : v = weight[0] : weight[1]`, `Phi_1 = 1 - favor[0]` and `Phi_2 = 1 - favor[1]`. `q1`, `q2`
-are the probabilities of calibrating under the true assignment. In the noiseless setting the paper counts a
-tie of the two qualities as no error, blindcal as half of one (the limit of small noise): these views subtract
-that half. Calibrating under an assignment at a tie (a favor of exactly 1/2; `pair_belief` says what counts as
-one) accepts either paper at random, as the paper has it.
+are the probabilities of calibrating under the true assignment, `zeta` the average conference error of
+Algorithm 1 at error 1, `eta` the average adversary error of full calibration. In the noiseless setting
+the paper counts a tie of the two qualities as no error, blindcal as half of one (the limit of small noise):
+these views subtract that half. Calibrating under an assignment at a tie (a favor of exactly 1/2;
+`pair_belief` says what counts as one) accepts either paper at random, as the paper has it.
 """
 
 from __future__ import annotations
@@ -97,34 +98,34 @@ def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
     return algorithm_1(belief, conference_error).policy.adversary_error(belief)
 
 
-def algorithm_2(belief: Belief, conference_error: float, strategy_error: float) -> Policy:
-    """Algorithm 2, noiseless average case: with chance `E/E_s` Algorithm 1 at error 1, else full calibration.
+def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
+    """Algorithm 2, noiseless average case: with chance `E/zeta` Algorithm 1 at error 1, else calibrate fully.
 
-    `strategy_error` is E_s, the average conference error of Algorithm 1 at error 1: of a larger average
-    budget E only E_s is spent. At a tie both sides of the coin decide as Algorithm 1 does.
+    `zeta` is the average conference error of Algorithm 1 at error 1: of a larger average budget E only zeta
+    is spent. At a tie both sides of the coin decide as Algorithm 1 does.
 
     >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
     array([1.  , 0.25])
     """
     allowed = nonnegative("conference_error", conference_error)
-    most = within("strategy_error", strategy_error, 0.0, 1.0)
+    most = within("zeta", zeta, 0.0, 1.0)
     heads = np.where(allowed >= most, 1.0, allowed / np.where(most > 0.0, most, 1.0))
     saturated = algorithm_1(belief, 1.0).policy
     honest = np.where(_disagree(belief), evidence_policy(belief).accept, saturated.accept)
     return unchecked_policy(heads * saturated.accept + (1.0 - heads) * honest)
 
 
-def theorem_4_4(conference_error: ArrayLike, strategy_error: ArrayLike, calibrated_error: ArrayLike) -> Array:
-    """Theorem 4.4: the greatest average adversary error, `eta + min(E, E_s)`.
+def theorem_4_4(conference_error: ArrayLike, zeta: ArrayLike, eta: ArrayLike) -> Array:
+    """Theorem 4.4: the greatest average adversary error, `eta + min(E, zeta)`.
 
-    `calibrated_error` is eta, the average adversary error under full calibration.
+    `eta` is the average adversary error under full calibration.
 
     >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
     (0.15000000000000002, 0.30000000000000004)
     """
     allowed = nonnegative("conference_error", conference_error)
-    most = within("strategy_error", strategy_error, 0.0, 1.0)
-    return within("calibrated_error", calibrated_error, 0.0, 1.0) + np.minimum(allowed, most)
+    most = within("zeta", zeta, 0.0, 1.0)
+    return within("eta", eta, 0.0, 1.0) + np.minimum(allowed, most)
 
 
 def theorem_4_5(belief: Belief) -> Segment:

@@ -1,0 +1,63 @@
+"""The paper's own items under their own numbers and letters; docs/paper.md lists them all.
+
+In: beliefs about two assignments, made in the paper's letters (`letters`). Out: its theorems and algorithms
+(`theorems`), Appendix B (`responses`), and the data of its figures (`figures`). Imports: simulations and
+below.
+"""
+
+from blindcal.paper import figures
+from blindcal.paper.figures import figure
+from blindcal.paper.letters import Letters, from_letters, setting, to_letters
+from blindcal.paper.responses import (
+    definition_b_1,
+    definition_b_2,
+    proposition_b_3,
+    response_policy,
+    strategy_epsilon,
+)
+from blindcal.paper.theorems import (
+    INTERIOR,
+    PAPER_1,
+    PAPER_2,
+    SATURATED,
+    Calibration,
+    Segment,
+    algorithm_1,
+    algorithm_2,
+    algorithm_3,
+    proposition_4_1,
+    theorem_4_2,
+    theorem_4_3,
+    theorem_4_4,
+    theorem_4_5,
+    theorem_4_6,
+)
+
+__all__ = [
+    "INTERIOR",
+    "PAPER_1",
+    "PAPER_2",
+    "SATURATED",
+    "Calibration",
+    "Letters",
+    "Segment",
+    "algorithm_1",
+    "algorithm_2",
+    "algorithm_3",
+    "definition_b_1",
+    "definition_b_2",
+    "figure",
+    "figures",
+    "from_letters",
+    "proposition_4_1",
+    "proposition_b_3",
+    "response_policy",
+    "setting",
+    "strategy_epsilon",
+    "theorem_4_2",
+    "theorem_4_3",
+    "theorem_4_4",
+    "theorem_4_5",
+    "theorem_4_6",
+    "to_letters",
+]

@@ -1,0 +1,80 @@
+"""`blindcal paper`: files where they are wanted, tables, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+
+from blindcal.paper.figures import FIGURES
+from commands import call
+
+pytestmark = pytest.mark.edge
+
+
+def test_a_figure_in_every_format(tmp_path: Path) -> None:
+    out = tmp_path / "made" / "here"
+    code, said, err = call("paper", "figure", "5", "--out", str(out), "--format", "svg,png,pdf")
+    assert (code, err) == (0, "")
+    assert said.split() == [str(out / f"figure_5.{form}") for form in ("svg", "png", "pdf")]
+    starts = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for form, start in starts.items():
+        assert (out / f"figure_5.{form}").read_bytes().startswith(start)
+    # The same bytes every time, and never over a file that is there.
+    again = tmp_path / "again"
+    assert call("paper", "figure", "5", "--out", str(again), "--format", "svg,pdf")[0] == 0
+    for form in ("svg", "pdf"):
+        assert (again / f"figure_5.{form}").read_bytes() == (out / f"figure_5.{form}").read_bytes()
+    code, said, err = call("paper", "figure", "5", "--out", str(out))
+    assert (code, said) == (2, "")
+    assert err.endswith("figure_5.svg exists: choose another folder, or remove it\n")
+
+
+def test_a_table_is_printed_or_written(tmp_path: Path) -> None:
+    code, said, _ = call("paper", "table", "6")
+    rows = list(csv.DictReader(io.StringIO(said)))
+    assert code == 0
+    corner = next(row for row in rows if row["label"].startswith("2: (u (Phi_1"))
+    assert (corner["x"], corner["y"]) == ("0.371", "0.35")
+    assert call("paper", "table", "6", "--out", str(tmp_path))[0] == 0
+    assert (tmp_path / "figure_6.csv").read_text(encoding="utf-8") == said
+
+
+def test_all_of_them(tmp_path: Path) -> None:
+    code, said, _ = call("paper", "all", "--out", str(tmp_path), "--trials", "1", "--json")
+    report = json.loads(said)
+    assert code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"figure_{name}.{form}" for name in FIGURES for form in ("svg", "csv")
+    }
+    assert [one["name"] for one in report["figures"]] == list(FIGURES)
+    assert all(len(one["caption"]) > 100 for one in report["figures"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("picture", "1"), "what to make must be one of figure, table, all, found 'picture'"),
+        (("figure", "7", "--out", "x"), "a figure must be one of 1, 2, 3, 4, 5, 6, cases, limit, found '7'"),
+        (("figure", "--out", "x"), "a figure must be one of 1, 2, 3, 4, 5, 6, cases, limit, found 'none'"),
+        (("all", "1", "--out", "x"), "`paper all` takes no number, found '1'"),
+        (("figure", "1"), "`paper figure` writes files: give a folder with --out"),
+        (
+            ("figure", "1", "--out", "x", "--format", "gif"),
+            "--format must be among svg, png, pdf, found 'gif'",
+        ),
+        (("figure", "3", "--out", "x", "--trials", "0"), "--trials must be at least 1, found 0"),
+    ],
+)
+def test_what_is_refused(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("paper", *arguments) == (2, "", f"blindcal: {message}\n")
+    assert not list(tmp_path.iterdir())
