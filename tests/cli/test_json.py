@@ -22,6 +22,7 @@ PAIR = ["--reviewer", "1.2,0.3", "--reviewer", "0.8,-0.3", "--noise", "0.5"]
 CASES = {
     "new": (["made", "--reviews", "nowhere.csv"], ["made", "--reviews", "in/reviews.csv"]),
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
+    "audit": (["in", "--key", "key.bin"], None),
     "assign": (["--bids", "nowhere.csv"], None),
     "pools": (["nowhere.csv"], None),
     "share": (["nowhere.csv"], None),

@@ -9,6 +9,7 @@ import typer
 from blindcal import __version__
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
+from blindcal.cli.audit import audit
 from blindcal.cli.average import average
 from blindcal.cli.calibrate import calibrate
 from blindcal.cli.check import check
@@ -81,5 +82,6 @@ app.command("plan", cls=InFolder)(plan)
 app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)
 app.command("verify", cls=InFolder)(verify)
+app.command("audit", cls=InFolder)(audit)
 app.command("export", cls=InFolder)(export)
 app.command("demo", cls=Once)(demo)

@@ -24,6 +24,7 @@ _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "fit": {"out": "reviewers", "for": "reviews", "grid": None},
     "plan": {"key": None},
     "export": {"out": None},
+    "audit": {"out": None},
 }
 
 

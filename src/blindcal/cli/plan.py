@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.audits.auditing import planned_views
+from blindcal.audits.reports import report
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
+from blindcal.cli.audit import facts_of, say_report
 from blindcal.cli.console import (
     Json,
     budget_line,
@@ -95,6 +98,13 @@ def plan(
     only: Annotated[
         bool, typer.Option("--only", help="Skip the menu: show only the requested guarantee.")
     ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="Also play adversaries against the planned decisions, on average over what may come out.",
+        ),
+    ] = False,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,
@@ -139,8 +149,14 @@ def plan(
         "menu": choices,
         "notes": [],
     }
+    found = report(planned_views(planned)) if audit else None
+    if found is not None:
+        facts["audit"] = facts_of(found)
     if not as_json:
         _print(facts, planned, choices, promise)
+        if found is not None:
+            say()
+            say_report(found)
     for remark in planned.remarks:
         note(remark)
     if as_json:
