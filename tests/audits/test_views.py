@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal.audits.views import POLICIES, View, case_view, published_view
+from blindcal.audits.views import POLICIES, View, case_view, published_view, released_view
 from blindcal.errors import InputError
 from blindcal.policies.policy import Policy, evidence_policy, public_policy
 from random_cases import random_case
@@ -63,3 +63,17 @@ def test_believing_something_else() -> None:
     # What no tuple allows says nothing.
     seen = replace(view, outcome={"chosen": np.zeros(12)})
     assert (seen.mass("chosen") == seen.alone).all()
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_conference_that_calibrated_already(accepted: bool) -> None:
+    rng = np.random.default_rng(7)
+    case = random_case(rng, 5, 2)
+    while not 0.1 < case.belief.favor.min() < 0.4 < 0.6 < case.belief.favor.max():
+        case = random_case(rng, 5, 2)
+    view = released_view(case, accepted)
+    agrees = (case.belief.favor > 0.5) == accepted
+    expected = case.belief.weight * agrees
+    assert agrees.any()
+    np.testing.assert_allclose(view.mass("full")[0], expected / expected.sum())
+    assert view.truth is None

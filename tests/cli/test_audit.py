@@ -37,7 +37,8 @@ def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     found = json.loads(capsys.readouterr().out)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert json.loads(kept.read_text(encoding="utf-8"))["findings"] == found["findings"]
-    (author,) = (one for one in found["findings"] if (one["question"], one["policy"]) == ("author", "chosen"))
+    asked = {(one["question"], one["policy"]): one for one in reversed(found["findings"])}
+    author = asked["author", "chosen"]
     assert author["baseline"] == pytest.approx(certificate["success_scores_only"], abs=1e-9)
     assert author["added"] <= 1e-9
     assert found["largest_rise"]["chosen"] <= 1e-9 < found["largest_rise"]["full"]
@@ -91,3 +92,49 @@ def test_plan_with_an_audit(
     assert by_policy["chosen"]["success"] == pytest.approx(planned["success"], abs=1e-9)
     assert by_policy["full"]["success"] == pytest.approx(planned["success_fully_calibrated"], abs=1e-9)
     assert found["published"] is False
+
+
+def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    more = ["--prior", "uniform", "--prior", "sharpened", "--evidence", "1.5", "--colluders", "2"]
+    capsys.readouterr()
+    assert run([*command, *more, "--coupled", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {one["adversary"] for one in found} == {
+        "scores and decisions",
+        "prior: uniform",
+        "prior: sharpened",
+        "evidence of strength 1.5",
+        "2 colluding reviewers",
+        "co-reviewer who knows the names",
+        "author of the paper that loses most",
+        "knows everybody's load",
+    }
+    for one in found:
+        if one["policy"] in ("raw", "public"):
+            assert abs(one["added"]) < 1e-9
+    (loaded,) = (
+        one for one in found if (one["policy"], one["adversary"]) == ("full", "knows everybody's load")
+    )
+    assert loaded["error"] == 0.0
+
+
+def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    small = small_conference(papers=8, pool=5, spread=0.4)
+    wrote = [row[1] for row in small.reviews[1:]]
+    rows = [f"{name},{wrote.count(name)}\n" for name in small.canaries]
+    loads = tmp_path / "loads.csv"
+    loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
+    capsys.readouterr()
+    asked = [*command, "--coupled", "--json"]
+    assert run(asked) == 0
+    own = json.loads(capsys.readouterr().out)["findings"]
+    assert run([*asked, "--loads", str(loads)]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == own
+    loads.write_text("reviewer,load\n" + "".join([*rows, rows[0]]), encoding="utf-8")
+    assert run([*asked, "--loads", str(loads)]) == 2
+    said = capsys.readouterr().err
+    assert "must name everybody once" in said
+    assert "canary" not in said
+    assert run([*command, "--loads", str(loads)]) == 2

@@ -23,7 +23,7 @@ from blindcal.audits.questions import (
     links,
     rises,
 )
-from blindcal.audits.views import POLICIES, View
+from blindcal.audits.views import CONSTANT, POLICIES, View
 from blindcal.checks import Array
 
 SCORES = "scores and decisions"
@@ -87,14 +87,15 @@ class Report:
 
 def report(views: Sequence[View]) -> Report:
     """What an adversary gains that knows what the certificate says it knows."""
-    findings = [
-        finding
-        for policy in POLICIES
-        for finding in (*paper_findings(SCORES, views, policy), link_finding(SCORES, views, policy))
-    ]
+    linked = _linked(views, [view.alone for view in views])
+    findings = list[Finding]()
+    for policy in POLICIES:
+        # Decisions that are the same whoever reviewed leave every posterior as it was.
+        told = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
+        findings += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
     masses = {policy: [view.mass(policy) for view in views] for policy in POLICIES}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
-    told = {
+    carried = {
         policy: [bits(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
         for policy in POLICIES
     }
@@ -104,7 +105,7 @@ def report(views: Sequence[View]) -> Report:
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
         findings=tuple(findings),
-        bits={policy: float(np.average(told[policy], weights=slots)) for policy in POLICIES},
+        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in POLICIES},
         largest_rise={
             policy: max(
                 float(rises(view, mass).max()) for view, mass in zip(views, masses[policy], strict=True)
@@ -155,14 +156,9 @@ def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight:
     return float(np.sqrt(sum(variance)))
 
 
-def link_finding(adversary: str, views: Sequence[View], policy: str) -> Finding:
+def _linked(views: Sequence[View], masses: Sequence[Array]) -> float:
     """Naming, for a review, one of another paper by the same person; mean over all reviews."""
-    slots = [len(view.scores) for view in views]
-    alone, decided = (
-        float(np.average(links(views, masses), weights=slots))
-        for masses in ([view.alone for view in views], [view.mass(policy) for view in views])
-    )
-    return Finding(adversary, LINK, policy, alone, decided)
+    return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen") -> tuple[Exposure, ...]:

@@ -23,10 +23,13 @@ from blindcal.errors import InputError
 from blindcal.plans.amendments import AmendedCase
 from blindcal.plans.papers import PaperPlan
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.policy import Policy
+from blindcal.policies.policy import Policy, evidence_policy
 
 POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""
+
+CONSTANT = ("raw", "public")
+"""Those that are the same whoever reviewed the paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +142,18 @@ def published_view(
         outcome["chosen"] = outcome["chosen"] * (factor / int(factor.max())).astype(np.float64)
         view = replace(view, weight=plain.weight)
     # Raw and public decisions are the same for every tuple, at a tie too.
-    for name in ("raw", "public"):
+    for name in CONSTANT:
         outcome[name] = np.ones_like(view.weight)
     known = tuple(-1 if index == case.outsider else index for index in truth)
     return replace(view, outcome=outcome, truth=known)
+
+
+def released_view(case: PaperCase, accepted: bool) -> View:
+    """A paper of a conference that decided by calibrated scores, for anybody who has its scores, its decision
+    and a table of calibrations: nothing else is known, not even the true reviewers."""
+    if not case.listed:
+        raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
+    view = case_view(case, evidence_policy(case.belief), 1.0)
+    likelihood = view.accept["full"] if accepted else 1.0 - view.accept["full"]
+    every = np.ones_like(view.weight)
+    return replace(view, outcome={"raw": every, "public": every, "chosen": likelihood, "full": likelihood})

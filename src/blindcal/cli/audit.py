@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from blindcal.audits.auditing import open_release
+from blindcal.audits.couplings import read_loads, true_loads
+from blindcal.audits.knowing import (
+    author_findings,
+    co_reviewer_findings,
+    collusion_findings,
+    evidence_findings,
+    prior_findings,
+)
 from blindcal.audits.reports import Finding, Report, report
-from blindcal.audits.views import POLICIES
+from blindcal.audits.views import CONSTANT, POLICIES
+from blindcal.audits.walking import coupled_findings
 from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, note, number, say, table
+from blindcal.cli.arguments import Processes, decimal, hired, whole
+from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.files.disk import write_json
 
@@ -37,6 +48,50 @@ def audit(
         ),
     ],
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PRIOR",
+            help="Also an adversary with this prior over reviewers: uniform, or sharpened towards the true "
+            "ones; repeatable.",
+        ),
+    ] = None,
+    evidence: Annotated[
+        list[float] | None,
+        typer.Option(
+            parser=decimal,
+            metavar="NUMBER",
+            help="Also an adversary with evidence of its own about every review, such as writing style, by "
+            "which the author stands out by so many standard deviations; repeatable.",
+        ),
+    ] = None,
+    colluders: Annotated[
+        list[int] | None,
+        typer.Option(
+            parser=whole,
+            metavar="NUMBER",
+            help="Also so many reviewers who share what they know of their own reviews; repeatable.",
+        ),
+    ] = None,
+    coupled: Annotated[
+        bool,
+        typer.Option(
+            "--coupled", help="Also an adversary that knows how many reviews everybody wrote; takes minutes."
+        ),
+    ] = False,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="What that adversary knows: columns reviewer, load.  [default: the true numbers of reviews]"
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --coupled: a folder for its owner alone, from which an interrupted run goes on."
+        ),
+    ] = None,
+    processes: Processes = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
@@ -48,14 +103,30 @@ def audit(
     For raw decisions by mean score, the public decision, the decisions as they were made and full
     calibration: how often an adversary is right from the scores alone, and with the decisions. Exact, paper
     by paper, for the decisions as they came out; `blindcal plan --audit` averages over those that may come
-    out. Nothing is tossed, and nothing here may be published.
+    out. Then adversaries who know more, each against its own baseline: a co-reviewer, the author of the worst
+    paper, and those that the options name. Nothing is tossed, and nothing here may be published.
 
-    Example: blindcal audit out/ --key key.bin
+    Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
     """
     if out is not None and release.resolve() in out.resolve().parents:
         raise InputError(f"--out must not lie in {release}, which is meant to be shared")
+    if (loads is not None or keep is not None) and not coupled:
+        raise InputError("--loads and --keep go with --coupled")
     opened = open_release(release, key)
-    found = report(opened.views)
+    views = opened.views
+    with hired(processes, None) as workers:
+        more = [
+            *(one for name in prior or () for one in prior_findings(views, name)),
+            *(one for strength in evidence or () for one in evidence_findings(views, strength)),
+            *(one for number in colluders or () for one in collusion_findings(views, number)),
+            *co_reviewer_findings(views),
+            *author_findings(views),
+        ]
+        if coupled:
+            known = true_loads(views) if loads is None else read_loads(loads)
+            more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
+    found = report(views)
+    found = replace(found, findings=(*found.findings, *more))
     if opened.record.selection is not None:
         note(
             "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
@@ -125,7 +196,7 @@ def say_findings(findings: Sequence[Finding]) -> None:
 
 def _cell(one: Finding) -> str:
     """What decisions make of a chance; those that reveal nothing, without what they add."""
-    added = f" {100 * one.added:+.2f}" if one.policy not in ("raw", "public") else ""
+    added = f" {100 * one.added:+.2f}" if one.policy not in CONSTANT else ""
     return f"{points(one.success)}{added}"
 
 
