@@ -1,12 +1,11 @@
-"""What adversaries gain who know more than a certificate assumes: loads, evidence of their own, colluders.
+"""What adversaries gain who know more than a certificate assumes: evidence of their own, colluders.
 
-    python studies/audit.py [--papers 300] [--conferences 3] [--workers N]
+    python studies/audit.py [--papers 300] [--workers N]
 
-Conferences are drawn with an assignment that is uniform under even loads, and pools that hold each paper's
-reviewers among others; reviewers are the prototype's. Decisions are tossed. One part has single papers as in
-studies/menu.py and adversaries with evidence; the other whole matchings and the adversary that knows
-everybody's load, by walks over assignments (`blindcal.audits.walking`), on the same conferences for every
-guarantee. Writes docs/numbers/audit.json and the tables of docs/audit.md.
+Single papers as in studies/menu.py, averaged over their decisions, for adversaries with evidence and for
+co-reviewers; and a conference drawn with an assignment that is uniform under even loads, with pools that hold
+each paper's reviewers among others, and decisions that are tossed, for colluders. Writes
+docs/numbers/audit.json and two tables of docs/audit.md.
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.assignments.matchings import uniform_assignments
-from blindcal.audits.couplings import network, true_loads
 from blindcal.audits.knowing import co_reviewer_findings, collusion_findings, evidence_findings
 from blindcal.audits.reports import named, paper_findings
 from blindcal.audits.views import View, case_view, published_view
-from blindcal.audits.walking import walk
 from blindcal.beliefs.cases import PaperCase
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.policy import Policy
@@ -45,7 +42,7 @@ MENU = {
     "average": Guarantee("average", epsilon=None),
     "full calibration": Guarantee("none", epsilon=None),
 }
-COUPLED = ("steady, epsilon 2 (default)", "average, epsilon 2", "average", "full calibration")
+TOSSED = ("steady, epsilon 2 (default)", "average, epsilon 2", "average", "full calibration")
 
 
 @dataclass(frozen=True)
@@ -104,42 +101,6 @@ def decided(job: tuple[PaperCase, tuple[str, ...], float], guarantee: Guarantee)
     return published_view(case, policy, 1.0, bool(toss < policy.accept[row]), truth)
 
 
-def coupled(setting: Setting, seed: int, workers: int) -> dict[str, tuple[float, float]]:
-    """For each guarantee what all decisions together add for somebody who knows the loads, in points, with
-    the error of that; and under "scores" the chance without decisions."""
-    papers, truth = conference(setting, seed)
-    toss = np.random.default_rng([7, seed]).random(len(papers))
-    jobs = list(zip(papers, truth, toss.tolist(), strict=True))
-    found: dict[str, tuple[float, float]] = {}
-    for name in COUPLED:
-        views = each(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
-        loads = true_loads(views)
-        if not found:
-            alone = walk(views, loads, network(views, loads, [v.weight for v in views]), workers=workers)
-            found["scores"] = 100 * alone.success, 100 * alone.error
-        after = walk(
-            views, loads, network(views, loads, [v.mass("chosen")[0] for v in views]), workers=workers
-        )
-        if not (alone.agrees and after.agrees):
-            raise SystemExit(f"{setting.name}, {name}: starts do not agree")
-        found[name] = 100 * (after.success - alone.success), 100 * float(np.hypot(alone.error, after.error))
-    return found
-
-
-def coupled_rows(setting: Setting, found: list[dict[str, tuple[float, float]]]) -> list[str]:
-    """One row for each guarantee: mean over conferences, with standard error (of walks alone if one)."""
-    alone = float(np.mean([one["scores"][0] for one in found]))
-    rows = []
-    for name in COUPLED:
-        added, errors = np.array([one[name] for one in found]).T
-        walked = float(np.sqrt((errors**2).sum()) / len(found))
-        spread = float(added.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
-        rows.append(
-            f"| {setting.name} | {name} | {alone:.1f} % | {added.mean():+.2f} ± {max(walked, spread):.2f} |"
-        )
-    return rows
-
-
 def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
     """Before the toss: the certificate's adversary, one with evidence, colluders and a co-reviewer."""
     drawn = cases(prototype_population(), papers, POOL, seed=5)
@@ -173,7 +134,7 @@ def colluding(setting: Setting, seed: int, workers: int) -> list[str]:
     toss = np.random.default_rng([7, seed]).random(len(papers))
     jobs = list(zip(papers, truth, toss.tolist(), strict=True))
     rows = []
-    for name in COUPLED:
+    for name in TOSSED:
         views = each(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
         (found,) = collusion_findings(views, COLLUDERS, ["chosen"])
         rise = 0.0 if found.rise is None else found.rise
@@ -200,32 +161,18 @@ def sentences(gains: dict[str, float]) -> dict[str, list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--conferences", type=int, default=3)
     parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
     known, gains = knowing(options.papers, options.workers)
-    lines = [
-        "| conference | guarantee | author named: scores and loads | added by all decisions |",
-        "|---|---|---|---|",
-    ]
-    settings = [
-        Setting(options.papers, 1, 1, 30),
-        Setting(options.papers, 3, 3, POOL),
-        Setting(options.papers, 2, 4, POOL),
-    ]
-    for setting in settings:
-        found = [coupled(setting, seed, options.workers) for seed in range(options.conferences)]
-        lines += coupled_rows(setting, found)
     together = [
         f"| guarantee | author named: {COLLUDERS} colluders | added | best guess rose by up to |",
         "|---|---|---|---|",
         *colluding(Setting(options.papers, 3, 3, POOL), 0, options.workers),
     ]
     told = sentences(gains)
-    print("\n".join([*known, *lines, *together, *told["docs/audit.md"]]))
-    command = f"python studies/audit.py --papers {options.papers} --conferences {options.conferences}"
-    tables = {"docs/audit.md": {"knowing": known, "coupled": lines, "colluding": together}}
-    keep("audit", command, tables, told)
+    print("\n".join([*known, *together, *told["docs/audit.md"]]))
+    tables = {"docs/audit.md": {"knowing": known, "colluding": together}}
+    keep("audit", f"python studies/audit.py --papers {options.papers}", tables, told)
 
 
 if __name__ == "__main__":

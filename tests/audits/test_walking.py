@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from blindcal.audits import walking
 from blindcal.audits.couplings import exact_authors, network
 from blindcal.audits.views import View, case_view
 from blindcal.audits.walking import (
     Walks,
+    coupled_findings,
     found_by,
     fresh,
     started,
@@ -143,3 +147,51 @@ def test_walks_that_cannot_leave_where_they_start_disagree() -> None:
         start=np.arange(8) % 2,
     )
     assert not found_by(walks).agrees
+
+
+def published(rng: np.random.Generator) -> tuple[list[View], dict[str, int]]:
+    """Papers with the decisions that came out for the assignment which their loads are of."""
+    views, loads, truth = drawn(rng, 4, people=6)
+    seen = []
+    for view, row in zip(views, truth, strict=True):
+        outcome = {}
+        for policy, accept in view.accept.items():
+            yes = rng.random() < accept[row]
+            outcome[policy] = accept if yes else 1.0 - accept
+        seen.append(replace(view, outcome=outcome, truth=tuple(view.rows[row].tolist())))
+    return seen, loads
+
+
+def test_findings_by_walks_are_those_by_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    views, loads = published(np.random.default_rng(86))
+    exact = coupled_findings(views, loads)
+    assert all(one.error == 0.0 for one in exact)
+    monkeypatch.setattr(walking, "is_small", lambda *_: False)
+    steps: list[int] = []
+
+    @contextmanager
+    def progress(work: str, total: int) -> Iterator[Callable[[int], None]]:
+        yield steps.append
+
+    options = {"target": 0.003, "most": count(8, 40), "progress": progress}
+    found = coupled_findings(views, loads, keep=tmp_path / "walks", **options)
+    for one, other in zip(found, exact, strict=True):
+        assert one.policy == other.policy
+        assert one.adversary == "knows everybody's load (256 walks from 8 starts)"
+        error = max(one.error, max(each.error for each in found))
+        assert one.baseline == pytest.approx(other.baseline, abs=6 * error)
+        assert one.success == pytest.approx(other.success, abs=6 * error)
+    assert sum(steps) > 0
+    names = {file.name for file in (tmp_path / "walks").iterdir()}
+    assert names == {"scores.walks", "chosen.walks", "full.walks"}
+    assert coupled_findings(views, loads, keep=tmp_path / "walks", **options) == found
+    with pytest.raises(InputError, match="published"):
+        coupled_findings([replace(view, outcome=None) for view in views], loads)
+
+
+def test_walks_that_disagree_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    views, loads = published(np.random.default_rng(86))
+    monkeypatch.setattr(walking, "is_small", lambda *_: False)
+    monkeypatch.setattr(walking, "AGREEMENT", -1.0)
+    with pytest.raises(InputError, match="do not agree"):
+        coupled_findings(views, loads, ["full"], target=1.0, most=1)
