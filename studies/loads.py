@@ -76,7 +76,7 @@ def main() -> None:
         "| conference | guarantee | author named: scores and loads | added by all decisions (points) |",
         "|---|---|---|---|",
     ]
-    for setting in (Setting(options.papers, 1, 1, 30), Setting(options.papers, 3, 3, POOL)):
+    for setting in (Setting(options.papers, 1, 1, 30), Setting(options.papers // 3, 3, 3, POOL)):
         found = [coupled(setting, seed, options.workers) for seed in range(options.conferences)]
         rows = coupled_rows(setting, found)
         print("\n".join(rows), flush=True)

@@ -4,8 +4,8 @@
 
 Four papers, four reviewers, two reviews of each paper and by each reviewer, every such assignment equally
 likely. Scores are quality plus a reviewer's offset plus noise; the chair does not know the offsets, and
-papers are decided by the posterior mean of their quality given all scores and the true assignment. One adversary
-knows nothing of the reviewers, another knows their offsets. Both go through all assignments. Writes
+papers are decided by the posterior mean of their quality given all scores and the true assignment. One
+adversary knows nothing of the reviewers, another knows their offsets; both go through all assignments. Writes
 docs/numbers/no_history.json and a table of docs/audit.md.
 """
 
@@ -110,7 +110,7 @@ def table(found: Array) -> list[str]:
         added = 100 * (after - before)
         lines.append(
             f"| {who} | {question} | {100 * before.mean():.1f} % | {100 * after.mean():.1f} % "
-            f"| {added.mean():+.2f} ± {added.std(ddof=1) / np.sqrt(added.size):.2f} |"
+            f"| {round(added.mean(), 2) + 0.0:+.2f} ± {added.std(ddof=1) / np.sqrt(added.size):.2f} |"
         )
     return lines
 
