@@ -24,6 +24,7 @@ CASES = {
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
     "report": (["in", "--out", "r.html"], None),
     "explain": (["nowhere.json"], None),
+    "audit": (["in", "--key", "key.bin"], None),
     "assign": (["--bids", "nowhere.csv"], None),
     "pools": (["nowhere.csv"], None),
     "share": (["nowhere.csv"], None),

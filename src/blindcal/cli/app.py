@@ -8,6 +8,7 @@ import typer
 
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
+from blindcal.cli.audit import audit
 from blindcal.cli.average import average
 from blindcal.cli.bench import bench
 from blindcal.cli.calibrate import calibrate
@@ -91,6 +92,7 @@ app.command("plan", cls=InFolder)(plan)
 app.command("decide", cls=InFolder)(decide)
 app.command("select", cls=Once)(select)
 app.command("verify", cls=InFolder)(verify)
+app.command("audit", cls=InFolder)(audit)
 app.command("report", cls=InFolder)(report)
 app.command("explain", cls=Once)(explain)
 app.command("export", cls=InFolder)(export)

@@ -25,6 +25,7 @@ _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "plan": {"key": None, "out": None},
     "report": {"out": None},
     "export": {"out": None},
+    "audit": {"out": None},
 }
 
 

@@ -9,9 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.audits.auditing import planned_views
+from blindcal.audits.reports import report
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
+from blindcal.cli.audit import facts_of, say_report
 from blindcal.cli.console import (
     Json,
     about,
@@ -96,6 +99,13 @@ def plan(
     only: Annotated[
         bool, typer.Option("--only", help="Skip the menu: show only the requested guarantee.")
     ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="Also play adversaries against the planned decisions, on average over what may come out.",
+        ),
+    ] = False,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,
@@ -154,8 +164,14 @@ def plan(
     }
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
+    audited = report(planned_views(planned)) if audit else None
+    if audited is not None:
+        facts["audit"] = facts_of(audited)
     if not as_json:
         _print(facts, planned, choices, promise)
+        if audited is not None:
+            say()
+            say_report(audited)
     for remark in planned.remarks:
         note(remark)
     if taken >= _LONG_SECONDS:

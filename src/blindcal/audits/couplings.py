@@ -1,0 +1,245 @@
+"""The adversary who knows how many reviews everybody wrote: papers share reviewers, so all decisions together
+say something about each of them.
+
+Assignments of reviewers to reviews, with everybody's load exactly met, have a weight: the product over papers
+of what the tuple weighs there (its prior, its scores and, where it is known, its decision). `Network` has
+these weights. Where the loads are small their sums over all assignments are found paper by paper, by how much
+of every load is used up (`exact_authors`); else `walking` draws assignments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from blindcal.audits.questions import AUTHOR
+from blindcal.audits.reports import Finding
+from blindcal.audits.views import View
+from blindcal.cells import Column, count
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_table
+from blindcal.files.tables import refuse
+
+LOADS = "knows everybody's load"
+# Sums over all states of all loads are taken up to so many terms, and over so many outcomes of all papers.
+MOST_TERMS, MOST_OUTCOMES = 20_000_000, 4096
+# Weights of all tuples of all papers that are held at once.
+_MOST_CELLS = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Who may have written what, with everybody's load. CONFIDENTIAL where it has decisions.
+
+    Reviews are numbered paper by paper: `paper` is that of each one, `first` the first one of each paper.
+    `members[paper]` are people (numbers of `people`), `load` is how many reviews each of them wrote.
+    `tuples[paper]` are rows of members, `weights[paper]` what they weigh.
+    """
+
+    people: tuple[str, ...]
+    load: Integers
+    members: tuple[Integers, ...]
+    tuples: tuple[Integers, ...] = field(repr=False)
+    weights: tuple[Array, ...] = field(repr=False)
+
+    @property
+    def reviews(self) -> int:
+        return int(self.load.sum())
+
+    @property
+    def slots(self) -> Integers:
+        """How many reviews each paper has."""
+        return np.array([rows.shape[1] for rows in self.tuples])
+
+
+def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Array]) -> Network:
+    """The network of these papers with one mass for each tuple; people without a load wrote nothing."""
+    check_loads(views, loads)
+    people = tuple(sorted({name for view in views for name in view.names}))
+    place = {name: number for number, name in enumerate(people)}
+    cells = sum(float(len(view.names)) ** len(view.scores) for view in views)
+    if cells > _MOST_CELLS:
+        raise InputError(
+            f"`coupled` needs pools whose tuples can be held in memory: {cells:,.0f} weights, where "
+            f"{_MOST_CELLS:,} are allowed"
+        )
+    return Network(
+        people=people,
+        load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
+        members=tuple(np.array([place[name] for name in view.names]) for view in views),
+        tuples=tuple(view.rows for view in views),
+        weights=tuple(mass / mass.max() for mass in masses),
+    )
+
+
+def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
+    """Refuse loads that no assignment meets, and papers for which an adversary cannot count."""
+    if not all(view.exact for view in views):
+        raise InputError("`coupled` needs pools whose tuples can be listed")
+    if any("*" in view.names for view in views):
+        raise InputError("`coupled` needs pools without *: nobody knows the load of a stranger")
+    wanted, given = sum(len(view.scores) for view in views), sum(loads.values())
+    if min(loads.values(), default=0) < 0 or wanted != given:
+        raise InputError(f"`loads` must be numbers of reviews that sum to {wanted:,}, found {given:,}")
+    names = {name for view in views for name in view.names}
+    strange = sum(load > 0 for name, load in loads.items() if name not in names)
+    if strange:
+        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {strange} who are not")
+    if first_assignment(views, loads, np.random.default_rng(0)) is None:
+        raise InputError("`loads` cannot be met by any assignment from these pools")
+
+
+def first_assignment(
+    views: Sequence[View], loads: Mapping[str, int], rng: np.random.Generator
+) -> list[list[str]] | None:
+    """Some assignment that meets all loads, slot by slot, whatever it weighs; None if there is none."""
+    names = sorted({name for view in views for name in view.names})
+    person = {name: 1 + number for number, name in enumerate(rng.permutation(names).tolist())}
+    paper = 1 + len(names) + rng.permutation(len(views))
+    end = 1 + len(names) + len(views)
+    edges = [(0, int(paper[i]), len(view.scores)) for i, view in enumerate(views)]
+    edges += [(int(paper[i]), person[name], 1) for i, view in enumerate(views) for name in view.names]
+    edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
+    start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
+    flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
+    if flow.flow_value < sum(len(view.scores) for view in views):
+        return None
+    rows = flow.flow.tocsr()
+    name_of = {number: name for name, number in person.items()}
+    found = []
+    for node in paper:
+        at = slice(rows.indptr[node], rows.indptr[node + 1])
+        chosen = [name_of[to] for to, some in zip(rows.indices[at], rows.data[at], strict=True) if some > 0]
+        found.append(rng.permutation(chosen).tolist())
+    return found
+
+
+def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
+    """The loads in a table with columns reviewer and load."""
+    table = read_table(path, [Column("reviewer", "id", secret=True), Column("load", "integer", low=0.0)])
+    names = table.text("reviewer")
+    if len(set(names)) < len(names):
+        twice = f"{count(len(names) - len(set(names)), 'row')} too many"
+        raise refuse([Problem(os.fspath(path), None, "reviewer", "must name everybody once", twice)])
+    return dict(zip(names, table.number("load").astype(int).tolist(), strict=True))
+
+
+def true_loads(views: Sequence[View]) -> dict[str, int]:
+    """How many reviews everybody wrote, by the true reviewers: CONFIDENTIAL."""
+    counts: dict[str, int] = {}
+    for view in views:
+        if view.truth is None:
+            raise InputError("`loads` must be given where the true reviewers are not known")
+        for who in view.truth:
+            if who >= 0:
+                counts[view.names[who]] = counts.get(view.names[who], 0) + 1
+    return counts
+
+
+def terms(network: Network) -> float:
+    """How many terms the exact sums have."""
+    return prod(float(load + 1) for load in network.load) * sum(float(len(rows)) for rows in network.tuples)
+
+
+def exact_authors(network: Network) -> list[Array]:
+    """For each paper `[slot, member]`: P(this member wrote this review | everything), by sums over all
+    assignments that meet the loads."""
+    forward, backward, steps, total = _passes(network)
+    found = []
+    for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
+        mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
+        size = len(network.members[number])
+        found.append(np.array([np.bincount(slot, mass, size) for slot in rows.T]))
+    return found
+
+
+def exact_weight(network: Network) -> float:
+    """The sum of the weights of all assignments that meet the loads."""
+    return _passes(network)[3]
+
+
+def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
+    """For each paper the weight of all ways to come to each state of the loads, and from it to the end."""
+    radix = network.load + 1
+    steps = np.concatenate([[1], np.cumprod(radix)[:-1]])
+    size = int(radix.prod())
+    forward = [np.zeros(size)]
+    forward[0][0] = 1.0
+    for number in range(len(network.tuples)):
+        into = np.zeros(size)
+        for states, after, weight in _moves(network, number, steps):
+            into[after] += forward[-1][states] * weight
+        forward.append(into)
+    backward = [np.zeros(size)]
+    backward[0][-1] = 1.0
+    for number in reversed(range(len(network.tuples))):
+        back = np.zeros(size)
+        for states, after, weight in _moves(network, number, steps):
+            back[states] += backward[0][after] * weight
+        backward.insert(0, back)
+    return forward, backward, steps, float(forward[-1][-1])
+
+
+def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Integers, Integers, float]]:
+    """For each tuple of a paper: the states of the loads that have room for it, those it leads to, and its
+    weight."""
+    states = np.arange(int((network.load + 1).prod()))
+    for row, weight in zip(network.tuples[number], network.weights[number], strict=True):
+        if weight > 0.0:
+            who = network.members[number][row]
+            free = states
+            for one in who:
+                free = free[(free // steps[one]) % (network.load[one] + 1) < network.load[one]]
+            yield free, free + steps[who].sum(), float(weight)
+
+
+def _tuple_mass(
+    network: Network, number: int, forward: Sequence[Array], backward: Sequence[Array], steps: Integers
+) -> Array:
+    """What all assignments with each tuple of a paper weigh, less its own weight."""
+    mass = np.zeros(len(network.tuples[number]))
+    places = np.flatnonzero(network.weights[number] > 0.0)
+    for place, (states, after, _) in zip(places, _moves(network, number, steps), strict=True):
+        mass[place] = forward[number][states] @ backward[number + 1][after]
+    return mass
+
+
+def is_small(views: Sequence[View], loads: Mapping[str, int]) -> bool:
+    """Whether everything can be summed: all states of the loads and, before the toss, all outcomes."""
+    made = network(views, loads, [view.weight for view in views])
+    tossed = all(view.outcome is not None for view in views)
+    outcomes = 1 if tossed else 2 ** len(views)
+    return terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
+
+
+def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
+    """Naming an author by going through everything: all assignments and, before the toss, all outcomes of
+    all papers."""
+    alone = network(views, loads, [view.weight for view in views])
+    reviews, before = alone.reviews, exact_authors(alone)
+    scale = exact_weight(alone)
+    tops = [found.max(axis=1) for found in before]
+    baseline = float(sum(top.sum() for top in tops) / reviews)
+    success, rise = 0.0, -np.inf
+    options = [view.mass(policy) / view.weight.max() for view in views]
+    for outcome in product(*(range(len(masses)) for masses in options)):
+        chosen = [masses[one] for masses, one in zip(options, outcome, strict=True)]
+        if not all(mass.any() for mass in chosen):
+            continue
+        peaks = prod(float(mass.max()) for mass in chosen)
+        after = network(views, loads, chosen)
+        weight = exact_weight(after)
+        if weight > 0.0:
+            best = [found.max(axis=1) for found in exact_authors(after)]
+            chance = 1.0 if len(options[0]) == 1 else weight * peaks / scale
+            success += chance * float(sum(top.sum() for top in best)) / reviews
+            rise = max(rise, *(float((new - old).max()) for new, old in zip(best, tops, strict=True)))
+    return Finding(LOADS, AUTHOR, policy, baseline, success, 0.0, rise)

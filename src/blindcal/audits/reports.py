@@ -1,0 +1,182 @@
+"""Views of all papers -> `Report`: what each adversary gains over a whole conference, and where.
+
+For the chair alone: it says which reviews are exposed, and after the toss it is made with the true reviewers.
+Papers are taken one by one; `couplings` has the adversary who knows how they share reviewers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blindcal.audits.questions import (
+    AUTHOR,
+    LINK,
+    MEMBER,
+    QUESTIONS,
+    WHOLE,
+    answers,
+    authors,
+    bits,
+    links,
+    rises,
+)
+from blindcal.audits.views import CONSTANT, POLICIES, View
+from blindcal.checks import Array
+
+SCORES = "scores and decisions"
+"""The adversary of the certificate: it knows all scores, decisions, calibration and pools."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How often an adversary is right about a question: without the decisions of a policy and with them.
+
+    `error` is the standard error of what they add; 0 where it is exact. `rise`, where it is worked out, is
+    the most by which one decision makes this adversary's best guess likelier.
+    """
+
+    adversary: str
+    question: str
+    policy: str
+    baseline: float
+    success: float
+    error: float = 0.0
+    rise: float | None = None
+
+    @property
+    def added(self) -> float:
+        return self.success - self.baseline
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One review, the `review`-th lowest score of its paper: how likely its best guess is before and after
+    the decision. `right`: whether that guess is its author, where that is known."""
+
+    paper: str
+    review: int
+    score: float
+    before: float
+    after: float
+    rise: float
+    right: bool | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What adversaries gain. CONFIDENTIAL: for the chair alone.
+
+    `bits` and `largest_rise` are those of each policy, about a review's author. `exposures` are all reviews
+    under the chosen policy, those first whose best guess is likeliest after the decision. `published`:
+    whether it is about decisions that were made, or an average over those that may be. `sampled` papers have
+    too many tuples to be listed: they are known from a sample of them.
+    """
+
+    papers: int
+    reviews: int
+    published: bool
+    sampled: int
+    findings: tuple[Finding, ...]
+    bits: dict[str, float]
+    largest_rise: dict[str, float]
+    exposures: tuple[Exposure, ...] = field(repr=False)
+
+
+def report(views: Sequence[View]) -> Report:
+    """What an adversary gains that knows what the certificate says it knows."""
+    linked = _linked(views, [view.alone for view in views])
+    findings = list[Finding]()
+    for policy in POLICIES:
+        # Decisions that are the same whoever reviewed leave every posterior as it was.
+        told = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
+        findings += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
+    masses = {policy: [view.mass(policy) for view in views] for policy in POLICIES}
+    slots = np.array([len(view.scores) for view in views], dtype=np.float64)
+    carried = {
+        policy: [bits(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
+        for policy in POLICIES
+    }
+    return Report(
+        papers=len(views),
+        reviews=int(slots.sum()),
+        published=any(view.outcome is not None for view in views),
+        sampled=sum(not view.exact for view in views),
+        findings=tuple(findings),
+        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in POLICIES},
+        largest_rise={
+            policy: max(
+                float(rises(view, mass).max()) for view, mass in zip(views, masses[policy], strict=True)
+            )
+            for policy in POLICIES
+        },
+        exposures=exposures(views),
+    )
+
+
+def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[Finding]:
+    """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
+    before = [answers(view, view.alone) for view in views]
+    after = [answers(view, view.mass(policy)) for view in views]
+    found = []
+    for question in QUESTIONS:
+        weight = np.array([_count(view, question) for view in views], dtype=np.float64)
+        alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
+        found.append(
+            Finding(
+                adversary,
+                question,
+                policy,
+                float(np.average(alone, weights=weight)),
+                float(np.average(decided, weights=weight)),
+                _sampling_error(views, alone, decided, weight),
+            )
+        )
+    return found
+
+
+def _count(view: View, question: str) -> int:
+    """How often a question is asked of a paper."""
+    if question == WHOLE:
+        return 1
+    return sum(name != "*" for name in view.names) if question == MEMBER else len(view.scores)
+
+
+def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight: Array) -> float:
+    """The standard error that papers known from a sample leave, at most: that of a share of the sample."""
+    share = weight / weight.sum()
+    variance = [
+        0.0
+        if view.exact
+        else (part * part) * max(0.25 - (one - 0.5) ** 2, 0.25 - (other - 0.5) ** 2) / len(view.rows)
+        for view, part, one, other in zip(views, share, alone, decided, strict=True)
+    ]
+    return float(np.sqrt(sum(variance)))
+
+
+def _linked(views: Sequence[View], masses: Sequence[Array]) -> float:
+    """Naming, for a review, one of another paper by the same person; mean over all reviews."""
+    return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
+
+
+def exposures(views: Sequence[View], policy: str = "chosen") -> tuple[Exposure, ...]:
+    """Every review, the most exposed first: ties by paper."""
+    found = []
+    for view in views:
+        mass = view.mass(policy)
+        by_slot, before = authors(view, mass), authors(view, view.alone)[0]
+        worst = rises(view, mass).max(axis=0)
+        for slot, score in enumerate(view.scores):
+            guess = int(by_slot[0, slot].argmax())
+            right = None if view.truth is None else guess == view.truth[slot]
+            after = float(by_slot[:, slot].max(axis=1).sum())
+            top = float(before[slot].max())
+            found.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
+    return tuple(sorted(found, key=lambda one: (-one.after, one.paper, one.review)))
+
+
+def named(findings: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
+    """The finding of one policy about one question, of the first adversary that has it."""
+    return next(one for one in findings if (one.policy, one.question) == (policy, question))

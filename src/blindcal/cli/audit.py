@@ -1,0 +1,204 @@
+"""`blindcal audit`: every adversary played against what was published, for the chair alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blindcal.audits.auditing import open_release
+from blindcal.audits.couplings import read_loads, true_loads
+from blindcal.audits.knowing import (
+    author_findings,
+    co_reviewer_findings,
+    collusion_findings,
+    evidence_findings,
+    prior_findings,
+)
+from blindcal.audits.reports import Finding, Report, report
+from blindcal.audits.views import CONSTANT, POLICIES
+from blindcal.audits.walking import coupled_findings
+from blindcal.cells import count
+from blindcal.cli.arguments import Processes, decimal, hired, whole
+from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.errors import InputError
+from blindcal.files.disk import write_json
+
+_SHOWN = 10
+_WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
+_QUESTIONS = {
+    "author": "a review's author",
+    "three guesses": "in three guesses",
+    "reviewed at all": "who reviewed it",
+    "whole tuple": "all its reviewers",
+    "link": "same person's reviews",
+}
+CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
+
+
+def audit(
+    release: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
+            "latest release."
+        ),
+    ],
+    key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PRIOR",
+            help="Also an adversary with this prior over reviewers: uniform, or sharpened towards the true "
+            "ones; repeatable.",
+        ),
+    ] = None,
+    evidence: Annotated[
+        list[float] | None,
+        typer.Option(
+            parser=decimal,
+            metavar="NUMBER",
+            help="Also an adversary with evidence of its own about every review, such as writing style, by "
+            "which the author stands out by so many standard deviations; repeatable.",
+        ),
+    ] = None,
+    colluders: Annotated[
+        list[int] | None,
+        typer.Option(
+            parser=whole,
+            metavar="NUMBER",
+            help="Also so many reviewers who share what they know of their own reviews; repeatable.",
+        ),
+    ] = None,
+    coupled: Annotated[
+        bool,
+        typer.Option(
+            "--coupled", help="Also an adversary that knows how many reviews everybody wrote; takes minutes."
+        ),
+    ] = False,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="What that adversary knows: columns reviewer, load.  [default: the true numbers of reviews]"
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --coupled: a folder for its owner alone, from which an interrupted run goes on."
+        ),
+    ] = None,
+    processes: Processes = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play adversaries against decisions that were published, and say what they gain. For the chair alone.
+
+    For raw decisions by mean score, the public decision, the decisions as they were made and full
+    calibration: how often an adversary is right from the scores alone, and with the decisions. Exact, paper
+    by paper, for the decisions as they came out; `blindcal plan --audit` averages over those that may come
+    out. Then adversaries who know more, each against its own baseline: a co-reviewer, the author of the worst
+    paper, and those that the options name. Nothing is tossed, and nothing here may be published.
+
+    Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
+    """
+    if out is not None and release.resolve() in out.resolve().parents:
+        raise InputError(f"--out must not lie in {release}, which is meant to be shared")
+    if (loads is not None or keep is not None) and not coupled:
+        raise InputError("--loads and --keep go with --coupled")
+    opened = open_release(release, key)
+    views = opened.views
+    with hired(processes, None) as workers:
+        more = [
+            *(one for name in prior or () for one in prior_findings(views, name)),
+            *(one for strength in evidence or () for one in evidence_findings(views, strength)),
+            *(one for number in colluders or () for one in collusion_findings(views, number)),
+            *co_reviewer_findings(views),
+            *author_findings(views),
+        ]
+        if coupled:
+            known = true_loads(views) if loads is None else read_loads(loads)
+            more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
+    found = report(views)
+    found = replace(found, findings=(*found.findings, *more))
+    if opened.record.selection is not None:
+        note(
+            "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
+            "it gains is an upper bound"
+        )
+    record = opened.record
+    facts = facts_of(found, release=record.release, conference=record.conference, confidential=True, notes=[])
+    if out is not None:
+        write_json(out, facts, confidential=True)
+    if as_json:
+        emit_json(facts)
+        return
+    say(CONFIDENTIAL)
+    say_report(found)
+    if out is not None:
+        say(f"wrote {out} (CONFIDENTIAL, never share)")
+
+
+def facts_of(found: Report, **more: Any) -> dict[str, Any]:
+    """A report as JSON."""
+    findings = [{**vars(one), "added": one.added} for one in found.findings]
+    return {**vars(found), "findings": findings, **more}
+
+
+def say_report(found: Report) -> None:
+    """A report as text: what each policy lets each question gain, then the reviews most exposed."""
+    when = "as published" if found.published else "before the toss, on average over the public belief"
+    say(f"{count(found.papers, 'paper')}, {count(found.reviews, 'review')}, {when}")
+    say_findings(found.findings)
+    say()
+    table(
+        ["decisions", "bits per review", "largest rise of a best guess"],
+        [(_WORDS[policy], found.bits[policy], found.largest_rise[policy]) for policy in POLICIES],
+    )
+    say()
+    rows = [
+        (one.paper, one.review, number(one.score, 2), one.before, one.after, one.rise)
+        for one in found.exposures[:_SHOWN]
+    ]
+    table(
+        ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
+        rows,
+        title="reviews most exposed: chance that the best guess is the author",
+    )
+    if found.sampled:
+        say(f"{count(found.sampled, 'paper')} with large pools: estimated from a sample of tuples")
+
+
+def say_findings(findings: Sequence[Finding]) -> None:
+    """One table for each adversary: its baseline, then what each policy's decisions make of it."""
+    for adversary in dict.fromkeys(one.adversary for one in findings):
+        mine = [one for one in findings if one.adversary == adversary]
+        policies = list(dict.fromkeys(one.policy for one in mine))
+        rows = []
+        for question in dict.fromkeys(one.question for one in mine):
+            asked = {one.policy: one for one in mine if one.question == question}
+            error = max(one.error for one in asked.values())
+            baseline = points(next(iter(asked.values())).baseline)
+            cells = [_cell(asked[name]) for name in policies]
+            within = number(100 * error, 2) if error else "exact"
+            rows.append((_QUESTIONS.get(question, question), baseline, *cells, within))
+        say()
+        headings = ["right about", "before", *(_WORDS[name] for name in policies), "error"]
+        table(headings, rows, title=f"adversary: {adversary}")
+    say("in percent: right before the decisions and with them, what they add, and its standard error")
+
+
+def _cell(one: Finding) -> str:
+    """What decisions make of a chance; those that reveal nothing, without what they add."""
+    added = f" {100 * one.added:+.2f}" if one.policy not in CONSTANT else ""
+    return f"{points(one.success)}{added}"
+
+
+def points(share: float) -> str:
+    return number(100 * share, 1)

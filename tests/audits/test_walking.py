@@ -1,0 +1,197 @@
+"""Walks over assignments against sums over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindcal.audits import walking
+from blindcal.audits.couplings import exact_authors, network
+from blindcal.audits.views import View, case_view
+from blindcal.audits.walking import (
+    Walks,
+    coupled_findings,
+    found_by,
+    fresh,
+    started,
+    table_of,
+    walk,
+    walked_on,
+)
+from blindcal.errors import InputError
+from blindcal.policies.policy import Policy
+from loaded_conferences import assigned, decided, drawn, loads_of
+from random_cases import random_case
+from sizes import count
+
+# Of several hundred comparisons a correct walk fails one with a chance below 1e-6: seven standard errors,
+# which are themselves estimated from 64 walks.
+SPREAD = 7.0
+
+
+def sparse(rng: np.random.Generator, papers: int, pool: int) -> tuple[list[View], list[int]]:
+    """As many people as papers, one review each, pools of a few neighbors on a ring and one far away; in the
+    assignment that is returned everybody has the paper of their number."""
+    views, truth = [], []
+    for paper in range(papers):
+        near = {(paper + step) % papers for step in range(pool - 1)}
+        near |= {int(rng.choice([one for one in range(papers) if one not in near]))}
+        case = random_case(rng, len(near), 1)
+        case = replace(case, candidates=tuple(sorted(f"r{one:02d}" for one in near)))
+        views.append(case_view(case, Policy(rng.random(len(near))), 1.0))
+        truth.append(case.candidates.index(f"r{paper:02d}"))
+    return views, truth
+
+
+def compared(views: list[View], loads: dict[str, int], masses: list[np.ndarray], seed: int) -> float:
+    """By how many standard errors walks from eight starts differ from the exact sums, at most: of every
+    review the chance of its likeliest author."""
+    made = network(views, loads, masses)
+    table = table_of(made)
+    walks = fresh(walked_on(started(views, loads, table, chains=64, starts=8, seed=seed), table, 300, seed))
+    walks = walked_on(walks, table, count(1200, 4000), seed)
+    exact = np.concatenate([one.argmax(axis=1) for one in exact_authors(made)])
+    chance = np.concatenate([one.max(axis=1) for one in exact_authors(made)])
+    return worst(walks, exact, chance)
+
+
+def worst(walks: Walks, guess: np.ndarray, chance: np.ndarray) -> float:
+    right = walks.tally[:, np.arange(guess.size), guess].astype(float)
+    mean = right.sum(axis=0) / walks.seen.sum()
+    rest = right - mean * walks.seen[:, None]
+    error = np.sqrt((rest**2).sum(axis=0) * 64 / 63) / walks.seen.sum()
+    return float((np.abs(mean - chance) / np.maximum(error, 1e-4)).max())
+
+
+@pytest.mark.parametrize("policy", ["chosen", "full", "raw"])
+def test_walks_from_eight_starts_equal_sums_over_all_assignments(policy: str) -> None:
+    """Full calibration rules tuples out: walks pass them, and do not count them."""
+    rng = np.random.default_rng([81, len(policy)])
+    for number in range(count(3, 50)):
+        views, loads, truth = drawn(rng, 4, people=6)
+        assert compared(views, loads, decided(views, truth, policy, rng), number) < SPREAD
+
+
+def test_walks_mix_where_exchanges_of_two_are_hardly_possible() -> None:
+    """Pools of 4 in 16 papers (in 40, of which no sum can be taken, the starts must agree)."""
+    rng = np.random.default_rng(82)
+    views, truth = sparse(rng, 16, 4)
+    loads = loads_of(views, truth)
+    assert compared(views, loads, decided(views, truth, "chosen", rng), 5) < SPREAD
+    views, truth = sparse(rng, 40, 4)
+    loads = loads_of(views, truth)
+    made = network(views, loads, decided(views, truth, "chosen", rng))
+    found = walk(views, loads, made, target=0.004, chains=64, starts=8, most=count(10, 60))
+    assert found.agrees
+    assert found.low <= found.high + 3 * found.error
+
+
+def test_what_is_stated_holds_the_exact_value() -> None:
+    rng = np.random.default_rng(83)
+    for number in range(count(3, 50)):
+        views, loads, truth = drawn(rng, 4, people=6)
+        made = network(views, loads, decided(views, truth, "chosen", rng))
+        exact = np.concatenate([one.max(axis=1) for one in exact_authors(made)]).mean()
+        found = walk(views, loads, made, target=0.003, chains=64, starts=4, most=20, seed=number)
+        assert abs(found.success - exact) < 6 * found.error
+        assert found.agrees
+        assert (found.walks, found.starts) == (64, 4)
+
+
+def test_loads_stay_met_and_counts_add_up() -> None:
+    views, loads = assigned(np.random.default_rng(84), 5)
+    made = network(views, loads, [view.weight for view in views])
+    table = table_of(made)
+    walks = walked_on(started(views, loads, table, chains=8, starts=4, seed=1), table, 500, 2)
+    seen = np.repeat(walks.seen[:, None], walks.author.shape[1], axis=1)
+    np.testing.assert_allclose(walks.tally.sum(axis=2), seen)
+    for chain in range(8):
+        who = table.member[table.paper, walks.author[chain]]
+        load = np.bincount(who, minlength=table.load.size) - table.load
+        expected = np.zeros_like(load)
+        if walks.extra[chain] >= 0:
+            expected[walks.extra[chain]] += 1
+            expected[walks.lacks[chain]] -= 1
+        assert (load == expected).all()
+
+
+def test_an_interrupted_walk_ends_as_it_would_have(tmp_path: Path) -> None:
+    views, loads = assigned(np.random.default_rng(85), 4)
+    made = network(views, loads, [view.weight for view in views])
+    options = {"chains": 16, "starts": 4, "target": 0.0}
+    whole = walk(views, loads, made, most=4, **options)
+    kept = tmp_path / "walks"
+    walk(views, loads, made, most=1, kept=kept, **options)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert walk(views, loads, made, most=4, kept=kept, **options) == whole
+    with pytest.raises(InputError, match="another audit"):
+        walk(views, loads, made, most=4, kept=kept, **{**options, "chains": 32})
+    kept.write_bytes(b"nothing")
+    with pytest.raises(InputError, match="no walks"):
+        walk(views, loads, made, most=4, kept=kept, **options)
+
+
+def test_walks_that_cannot_leave_where_they_start_disagree() -> None:
+    """Two starts that never meet: what they say differs by more than chance."""
+    walks = Walks(
+        author=np.zeros((8, 1), dtype=int),
+        lacks=np.full(8, -1),
+        extra=np.full(8, -1),
+        seen=np.full(8, 100),
+        tally=np.array([[[100 - one, one]] for one in (1, 99, 2, 98, 3, 97, 1, 98)]),
+        start=np.arange(8) % 2,
+    )
+    assert not found_by(walks).agrees
+
+
+def published(rng: np.random.Generator) -> tuple[list[View], dict[str, int]]:
+    """Papers with the decisions that came out for the assignment which their loads are of."""
+    views, loads, truth = drawn(rng, 4, people=6)
+    seen = []
+    for view, row in zip(views, truth, strict=True):
+        outcome = {}
+        for policy, accept in view.accept.items():
+            yes = rng.random() < accept[row]
+            outcome[policy] = accept if yes else 1.0 - accept
+        seen.append(replace(view, outcome=outcome, truth=tuple(view.rows[row].tolist())))
+    return seen, loads
+
+
+def test_findings_by_walks_are_those_by_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    views, loads = published(np.random.default_rng(86))
+    exact = coupled_findings(views, loads)
+    assert all(one.error == 0.0 for one in exact)
+    monkeypatch.setattr(walking, "is_small", lambda *_: False)
+    steps: list[int] = []
+
+    @contextmanager
+    def progress(work: str, total: int) -> Iterator[Callable[[int], None]]:
+        yield steps.append
+
+    options = {"target": 0.003, "most": count(8, 40), "progress": progress}
+    found = coupled_findings(views, loads, keep=tmp_path / "walks", **options)
+    for one, other in zip(found, exact, strict=True):
+        assert one.policy == other.policy
+        assert one.adversary == "knows everybody's load (256 walks from 8 starts)"
+        error = max(one.error, max(each.error for each in found))
+        assert one.baseline == pytest.approx(other.baseline, abs=6 * error)
+        assert one.success == pytest.approx(other.success, abs=6 * error)
+    assert sum(steps) > 0
+    names = {file.name for file in (tmp_path / "walks").iterdir()}
+    assert names == {"scores.walks", "chosen.walks", "full.walks"}
+    assert coupled_findings(views, loads, keep=tmp_path / "walks", **options) == found
+    with pytest.raises(InputError, match="published"):
+        coupled_findings([replace(view, outcome=None) for view in views], loads)
+
+
+def test_walks_that_disagree_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    views, loads = published(np.random.default_rng(86))
+    monkeypatch.setattr(walking, "is_small", lambda *_: False)
+    monkeypatch.setattr(walking, "AGREEMENT", -1.0)
+    with pytest.raises(InputError, match="do not agree"):
+        coupled_findings(views, loads, ["full"], target=1.0, most=1)

@@ -1,0 +1,140 @@
+"""`blindcal audit`: what it says, for whom, and what it does not write where."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+from blindcal.cli import run
+from small_conferences import SmallConference, decided, files_of, small_conference, with_key
+
+pytestmark = pytest.mark.edge
+
+
+def released(folder: Path, *more: str) -> list[str]:
+    """A small conference decided in a folder, and the command that audits it."""
+    small = small_conference(papers=8, pool=5, spread=0.4)
+    decided(small.write(folder / "in"), folder / "key.bin", folder / "out", *more)
+    return ["audit", str(folder / "out"), "--key", str(folder / "key.bin")]
+
+
+def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))
+    capsys.readouterr()
+    assert run(command) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("CONFIDENTIAL: for the chair alone")
+    assert "a review's author" in said
+    assert "canary" not in said
+    kept = tmp_path / "audit.json"
+    assert run([*command, "--json", "--out", str(kept)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert json.loads(kept.read_text(encoding="utf-8"))["findings"] == found["findings"]
+    asked = {(one["question"], one["policy"]): one for one in reversed(found["findings"])}
+    author = asked["author", "chosen"]
+    assert author["baseline"] == pytest.approx(certificate["success_scores_only"], abs=1e-9)
+    assert author["added"] <= 1e-9
+    assert found["largest_rise"]["chosen"] <= 1e-9 < found["largest_rise"]["full"]
+    assert (found["published"], found["papers"], found["reviews"]) == (True, 8, 16)
+
+
+def test_the_file_never_lies_among_what_is_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    assert run([*command, "--out", str(tmp_path / "out" / "audit.json")]) == 2
+    assert "meant to be shared" in capsys.readouterr().err
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"decisions.csv", "certificate.json"}
+
+
+def test_another_key_and_another_folder_are_refused(tmp_path: Path) -> None:
+    released(tmp_path)
+    other = with_key(tmp_path / "other.bin")
+    assert run(["audit", str(tmp_path / "out"), "--key", str(other)]) == 3
+    assert run(["audit", str(tmp_path / "in"), "--key", str(tmp_path / "key.bin")]) == 2
+
+
+def test_an_exact_number_is_audited_by_its_private_decisions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = released(tmp_path, "--accept", "3")
+    capsys.readouterr()
+    assert run(command) == 0
+    assert "upper bound" in capsys.readouterr().err
+
+
+def test_an_amended_release_counts_both_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = small_conference(papers=8, pool=5, spread=0.4)
+    decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    again = small.with_review(1, score="0.11").write(tmp_path / "in2")
+    decided(again, tmp_path / "key.bin", tmp_path / "out2", "--amend", "--reason", "x")
+    capsys.readouterr()
+    assert run(["audit", str(tmp_path / "out2"), "--key", str(tmp_path / "key.bin"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["release"], found["largest_rise"]["chosen"] <= 1e-9) == (2, True)
+
+
+def test_plan_with_an_audit(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--only", "--audit"]
+    assert run(command) == 0
+    assert "before the toss, on average over the public belief" in capsys.readouterr().out
+    assert run([*command, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    found = planned["audit"]
+    by_policy = {one["policy"]: one for one in found["findings"] if one["question"] == "author"}
+    assert by_policy["chosen"]["success"] == pytest.approx(planned["success"], abs=1e-9)
+    assert by_policy["full"]["success"] == pytest.approx(planned["success_fully_calibrated"], abs=1e-9)
+    assert found["published"] is False
+
+
+def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    more = ["--prior", "uniform", "--prior", "sharpened", "--evidence", "1.5", "--colluders", "2"]
+    capsys.readouterr()
+    assert run([*command, *more, "--coupled", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {one["adversary"] for one in found} == {
+        "scores and decisions",
+        "prior: uniform",
+        "prior: sharpened",
+        "evidence of strength 1.5",
+        "2 colluding reviewers",
+        "co-reviewer who knows the names",
+        "author of the paper that loses most",
+        "knows everybody's load",
+    }
+    for one in found:
+        if one["policy"] in ("raw", "public"):
+            assert abs(one["added"]) < 1e-9
+    (loaded,) = (
+        one for one in found if (one["policy"], one["adversary"]) == ("full", "knows everybody's load")
+    )
+    assert loaded["error"] == 0.0
+
+
+def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    small = small_conference(papers=8, pool=5, spread=0.4)
+    wrote = [row[1] for row in small.reviews[1:]]
+    rows = [f"{name},{wrote.count(name)}\n" for name in small.canaries]
+    loads = tmp_path / "loads.csv"
+    loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
+    capsys.readouterr()
+    asked = [*command, "--coupled", "--json"]
+    assert run(asked) == 0
+    own = json.loads(capsys.readouterr().out)["findings"]
+    assert run([*asked, "--loads", str(loads)]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == own
+    loads.write_text("reviewer,load\n" + "".join([*rows, rows[0]]), encoding="utf-8")
+    assert run([*asked, "--loads", str(loads)]) == 2
+    said = capsys.readouterr().err
+    assert "must name everybody once" in said
+    assert "canary" not in said
+    assert run([*command, "--loads", str(loads)]) == 2
