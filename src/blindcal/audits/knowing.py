@@ -242,19 +242,20 @@ def _best(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers
 
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
-    """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
+    """The author of the paper on which decisions add most (the chosen ones, before those of full
+    calibration), who sees that paper's scores and decision."""
+    papers = [_paper_findings(view, policies) for view in views]
+    return max(papers, key=lambda found: [round(one.added, 9) for one in found])
+
+
+def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
+    alone = float(authors(view, view.alone).max(axis=2).sum(axis=0).mean())
     found = []
     for policy in policies:
-        sides = [
-            (
-                float(authors(view, view.alone).max(axis=2).sum(axis=0).mean()),
-                float(authors(view, view.mass(policy)).max(axis=2).sum(axis=0).mean()),
-                float(rises(view, view.mass(policy)).max()),
-            )
-            for view in views
-        ]
-        worst = max(sides, key=lambda side: side[1] - side[0])
+        mass = view.mass(policy)
+        success = float(authors(view, mass).max(axis=2).sum(axis=0).mean())
+        rise = float(rises(view, mass).max())
         found.append(
-            Finding("author of the paper that loses most", AUTHOR, policy, *worst[:2], 0.0, worst[2])
+            Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, rise)
         )
     return found

@@ -163,7 +163,7 @@ def say_report(found: Report) -> None:
     )
     say()
     rows = [
-        (one.paper, one.review, number(one.score, 2), one.before, one.after, one.rise)
+        (one.paper, one.review, number(one.score, 2), one.before, one.after, round(one.rise, 4) + 0.0)
         for one in found.exposures[:_SHOWN]
     ]
     table(
