@@ -30,6 +30,8 @@ _MOST_NODES = 12_000
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
+# Products of single tuples are taken so many at a time: they stay in the cache.
+_FEW = 1 << 16
 # Sums of products below this may have lost digits at the end of the range of floats.
 _LIGHT = 1e-250
 _NEAR = 1e-3
@@ -249,7 +251,7 @@ def _all_sums(case: Weighed, relative: Array, edge: int) -> tuple[Array, Array]:
 def _some_sums(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
     """For these tuples the sums over the nodes below and above the bar."""
     below, above = np.empty(len(rows)), np.empty(len(rows))
-    size = max(1, _CHUNK // relative.shape[2])
+    size = max(1, _FEW // relative.shape[2])
     for start in range(0, len(rows), size):
         mass = _products(relative, rows[start : start + size])
         below[start : start + size] = mass[:, :edge].sum(axis=1)
