@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import Processes, by_option, hired, whole
+from blindcal.cli.arguments import by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.errors import InputError
 from blindcal.files.disk import write_bytes
@@ -37,7 +37,12 @@ def paper(
     seed: Annotated[
         int, typer.Option(parser=whole, metavar="NUMBER", help="The same seed gives the same Figure 3.")
     ] = 1,
-    processes: Processes = 1,
+    processes: Annotated[
+        int,
+        typer.Option(
+            "--workers", parser=whole, metavar="NUMBER", help="Processes on this machine for Figure 3."
+        ),
+    ] = 1,
     as_json: Json = False,
 ) -> None:
     """Draw the figures of the paper again, from the functions that implement it.
