@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.assignments.matchings import uniform_assignments
+from blindcal.audits.findings import named, paper_findings
 from blindcal.audits.knowing import co_reviewer_findings, collusion_findings, evidence_findings
-from blindcal.audits.reports import named, paper_findings
 from blindcal.audits.views import View, case_view, published_view
 from blindcal.beliefs.cases import PaperCase
 from blindcal.policies.guarantees import Guarantee

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from blindcal.audits.findings import named, paper_findings
 from blindcal.audits.knowing import (
     SHARPER,
     author_findings,
@@ -18,7 +19,6 @@ from blindcal.audits.knowing import (
     with_prior,
 )
 from blindcal.audits.knowing import _informed as informed
-from blindcal.audits.reports import named, paper_findings
 from blindcal.audits.views import View
 from blindcal.errors import InputError
 from sizes import count

@@ -1,4 +1,4 @@
-"""Questions about single papers, by hand; whole conferences are in test_reports."""
+"""Questions about single papers, by hand; whole conferences are in test_findings."""
 
 from __future__ import annotations
 

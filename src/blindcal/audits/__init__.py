@@ -3,7 +3,7 @@
 In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (`adversaries`); every check
 of a release made again with the key (`verifying` is the door, `comparisons` what is compared); what
 adversaries gain over a whole conference (`auditing` opens a release or a plan as `views` of its papers,
-`questions` asks them, `reports` adds up; `knowing` has adversaries who know more, `couplings` and `walking`
+`questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings` and `walking`
 the one who knows all loads). A new adversary lives here. Imports: decisions and below.
 """
 
@@ -19,23 +19,23 @@ from blindcal.audits.adversaries import (
 )
 from blindcal.audits.auditing import open_release, planned_views
 from blindcal.audits.comparisons import Check
-from blindcal.audits.reports import Finding, Report, report
+from blindcal.audits.findings import Finding, Findings, findings_of
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
     "Adversary",
     "Check",
     "Finding",
-    "Report",
+    "Findings",
     "Verification",
     "audit",
     "bits",
+    "findings_of",
     "guess",
     "open_release",
     "planned_views",
     "play",
     "posterior",
-    "report",
     "success_of",
     "top_k_success",
     "verify",

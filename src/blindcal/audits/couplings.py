@@ -19,8 +19,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from blindcal.audits.findings import Finding
 from blindcal.audits.questions import AUTHOR
-from blindcal.audits.reports import Finding
 from blindcal.audits.views import View
 from blindcal.cells import Column, count
 from blindcal.checks import Array, Integers

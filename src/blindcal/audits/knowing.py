@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from blindcal.audits.findings import Finding, paper_findings
 from blindcal.audits.questions import AUTHOR, authors, rises
-from blindcal.audits.reports import Finding, paper_findings
 from blindcal.audits.views import POLICIES, View
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, log_ndtr, logsumexp
 
+from blindcal.audits.findings import named, paper_findings
 from blindcal.audits.questions import rises
-from blindcal.audits.reports import named, paper_findings
 from blindcal.audits.views import View
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array

@@ -39,8 +39,8 @@ from blindcal.audits.couplings import (
     is_small,
     network,
 )
+from blindcal.audits.findings import Finding
 from blindcal.audits.questions import AUTHOR
-from blindcal.audits.reports import Finding
 from blindcal.audits.views import CONSTANT, POLICIES, View
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError

@@ -11,6 +11,7 @@ import typer
 
 from blindcal.audits.auditing import open_release
 from blindcal.audits.couplings import read_loads, true_loads
+from blindcal.audits.findings import Finding, Findings, findings_of
 from blindcal.audits.knowing import (
     author_findings,
     co_reviewer_findings,
@@ -18,7 +19,6 @@ from blindcal.audits.knowing import (
     evidence_findings,
     prior_findings,
 )
-from blindcal.audits.reports import Finding, Report, report
 from blindcal.audits.views import CONSTANT, POLICIES
 from blindcal.audits.walking import coupled_findings
 from blindcal.cells import count
@@ -125,7 +125,7 @@ def audit(
         if coupled:
             known = true_loads(views) if loads is None else read_loads(loads)
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
-    found = report(views)
+    found = findings_of(views)
     found = replace(found, findings=(*found.findings, *more))
     if opened.record.selection is not None:
         note(
@@ -140,22 +140,22 @@ def audit(
         emit_json(facts)
         return
     say(CONFIDENTIAL)
-    say_report(found)
+    say_findings(found)
     if out is not None:
         say(f"wrote {out} (CONFIDENTIAL, never share)")
 
 
-def facts_of(found: Report, **more: Any) -> dict[str, Any]:
-    """A report as JSON."""
-    findings = [{**vars(one), "added": one.added} for one in found.findings]
-    return {**vars(found), "findings": findings, **more}
+def facts_of(found: Findings, **more: Any) -> dict[str, Any]:
+    """Findings as JSON."""
+    each = [{**vars(one), "added": one.added} for one in found.findings]
+    return {**vars(found), "findings": each, **more}
 
 
-def say_report(found: Report) -> None:
-    """A report as text: what each policy lets each question gain, then the reviews most exposed."""
+def say_findings(found: Findings) -> None:
+    """Findings as text: what each policy lets each question gain, then the reviews most exposed."""
     when = "as published" if found.published else "before the toss, on average over the public belief"
     say(f"{count(found.papers, 'paper')}, {count(found.reviews, 'review')}, {when}")
-    say_findings(found.findings)
+    _say_adversaries(found.findings)
     say()
     table(
         ["decisions", "bits per review", "largest rise of a best guess"],
@@ -175,10 +175,10 @@ def say_report(found: Report) -> None:
         say(f"{count(found.sampled, 'paper')} with large pools: estimated from a sample of tuples")
 
 
-def say_findings(findings: Sequence[Finding]) -> None:
+def _say_adversaries(found: Sequence[Finding]) -> None:
     """One table for each adversary: its baseline, then what each policy's decisions make of it."""
-    for adversary in dict.fromkeys(one.adversary for one in findings):
-        mine = [one for one in findings if one.adversary == adversary]
+    for adversary in dict.fromkeys(one.adversary for one in found):
+        mine = [one for one in found if one.adversary == adversary]
         policies = list(dict.fromkeys(one.policy for one in mine))
         rows = []
         for question in dict.fromkeys(one.question for one in mine):

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.audits.auditing import planned_views
-from blindcal.audits.reports import report
+from blindcal.audits.findings import findings_of
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
-from blindcal.cli.audit import facts_of, say_report
+from blindcal.cli.audit import facts_of, say_findings
 from blindcal.cli.console import (
     Json,
     about,
@@ -164,14 +164,14 @@ def plan(
     }
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
-    audited = report(planned_views(planned)) if audit else None
+    audited = findings_of(planned_views(planned)) if audit else None
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
         _print(facts, planned, choices, promise)
         if audited is not None:
             say()
-            say_report(audited)
+            say_findings(audited)
     for remark in planned.remarks:
         note(remark)
     if taken >= _LONG_SECONDS:

@@ -1,22 +1,22 @@
-"""Reports of whole conferences against lists of everything that can happen."""
+"""Findings about whole conferences against lists of everything that can happen."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from blindcal.audits.reports import SCORES, Exposure, exposures, named, report
+from blindcal.audits.findings import SCORES, Exposure, exposures, findings_of, named
 from blindcal.audits.views import POLICIES
 from sizes import count
 from whole_conferences import Lister, random_views
 
 
-def test_reports_equal_a_list_of_all_assignments_and_outcomes() -> None:
+def test_findings_equal_a_list_of_all_assignments_and_outcomes() -> None:
     """Exact adversaries: 500 small conferences if long."""
     rng = np.random.default_rng(17)
     for number in range(count(12, 500)):
         views = random_views(rng, 2 + number % 2)
-        found = report(views)
+        found = findings_of(views)
         for policy in ("chosen", "full") if number % 2 else ("chosen",):
             lister = Lister(views, policy)
             before, after = lister.right(decided=False), lister.right(decided=True)
@@ -30,7 +30,7 @@ def test_reports_equal_a_list_of_all_assignments_and_outcomes() -> None:
 
 
 def test_constant_decisions_add_nothing() -> None:
-    found = report(random_views(np.random.default_rng(3), 4))
+    found = findings_of(random_views(np.random.default_rng(3), 4))
     for policy in ("raw", "public"):
         assert found.bits[policy] == pytest.approx(0.0, abs=1e-12)
         assert found.largest_rise[policy] <= 1e-12
@@ -49,4 +49,4 @@ def test_the_most_exposed_come_first() -> None:
         isinstance(one, Exposure) and one.right is None and one.after >= one.before - 1e-12 for one in found
     )
     mean = np.mean([one.after for one in found])
-    assert named(report(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)
+    assert named(findings_of(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)

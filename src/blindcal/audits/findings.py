@@ -1,4 +1,4 @@
-"""Views of all papers -> `Report`: what each adversary gains over a whole conference, and where.
+"""Views of all papers -> `Findings`: what each adversary gains over a whole conference, and where.
 
 For the chair alone: it says which reviews are exposed, and after the toss it is made with the true reviewers.
 Papers are taken one by one; `couplings` has the adversary who knows how they share reviewers.
@@ -66,7 +66,7 @@ class Exposure:
 
 
 @dataclass(frozen=True)
-class Report:
+class Findings:
     """What adversaries gain. CONFIDENTIAL: for the chair alone.
 
     `bits` and `largest_rise` are those of each policy, about a review's author. `exposures` are all reviews
@@ -85,26 +85,26 @@ class Report:
     exposures: tuple[Exposure, ...] = field(repr=False)
 
 
-def report(views: Sequence[View]) -> Report:
+def findings_of(views: Sequence[View]) -> Findings:
     """What an adversary gains that knows what the certificate says it knows."""
     linked = _linked(views, [view.alone for view in views])
-    findings = list[Finding]()
+    found = list[Finding]()
     for policy in POLICIES:
         # Decisions that are the same whoever reviewed leave every posterior as it was.
         told = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
-        findings += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
+        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
     masses = {policy: [view.mass(policy) for view in views] for policy in POLICIES}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     carried = {
         policy: [bits(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
         for policy in POLICIES
     }
-    return Report(
+    return Findings(
         papers=len(views),
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(findings),
+        findings=tuple(found),
         bits={policy: float(np.average(carried[policy], weights=slots)) for policy in POLICIES},
         largest_rise={
             policy: max(
@@ -177,6 +177,6 @@ def exposures(views: Sequence[View], policy: str = "chosen") -> tuple[Exposure, 
     return tuple(sorted(found, key=lambda one: (-one.after, one.paper, one.review)))
 
 
-def named(findings: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
+def named(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
     """The finding of one policy about one question, of the first adversary that has it."""
-    return next(one for one in findings if (one.policy, one.question) == (policy, question))
+    return next(one for one in found if (one.policy, one.question) == (policy, question))
