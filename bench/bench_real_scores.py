@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.beliefs.conferences import MOST_REVIEWS
+from blindcal.beliefs.mismatches import MOST_REVIEWS
 
 COLUMNS = {"paper": ("paper", "paper_id"), "score": ("score", "rating")}
 

@@ -13,7 +13,8 @@ from blindcal import workers
 from blindcal.assignments.pools import everyone
 from blindcal.audits.comparisons import checks_of, report
 from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
+from blindcal.beliefs.conferences import Conference, assemble, prepare, true_reviewers
+from blindcal.beliefs.mismatches import MOST_REVIEWS
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import true_secret
 from blindcal.decisions.histories import Past

@@ -15,13 +15,12 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import (
     Conference,
     Level,
-    Parameters,
-    Sources,
     Truth,
     prepare,
     read_reviewers,
     true_reviewers,
 )
+from blindcal.beliefs.mismatches import Parameters, Sources
 from blindcal.cells import count
 from blindcal.errors import InputError
 from blindcal.fitting.footprints import read_scale, refuse_own
