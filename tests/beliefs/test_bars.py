@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm, truncnorm
 
-from blindcal.assignments.pools import inclusion
+from blindcal.assignments.priors import inclusion
 from blindcal.beliefs import bars
 from blindcal.beliefs.bars import bar_of, medians, sites_of
 from blindcal.beliefs.cases import PaperCase

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from blindcal.assignments.pools import log_odds
+from blindcal.assignments.priors import log_odds
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.nodes import Nodes, all_nodes
 from blindcal.errors import InputError

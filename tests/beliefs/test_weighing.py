@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.assignments.pools import inclusion, log_prior
+from blindcal.assignments.priors import inclusion, log_prior
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.weighing import _in_logarithms, _panels, likelihoods, posteriors
 from blindcal.reviewers.rounded import Rounded

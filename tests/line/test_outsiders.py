@@ -10,7 +10,7 @@ from math import perm, prod
 import numpy as np
 import pytest
 
-from blindcal.assignments.pools import inclusion, log_prior, tuples_of
+from blindcal.assignments.priors import inclusion, log_prior, tuples_of
 from blindcal.audits.adversaries import audit, guess, play, top_k_success
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase, secret_of

@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from blindcal.assignments.assigning import assign
-from blindcal.assignments.pools import SampledPool, inclusion
+from blindcal.assignments.pools import SampledPool
+from blindcal.assignments.priors import inclusion
 from blindcal.beliefs.bars import medians
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, prepare, true_reviewers

@@ -11,15 +11,8 @@ reviewer missing from a pool. Imports: fitting and below.
 from blindcal.assignments.assigning import Assigned, assign
 from blindcal.assignments.assumptions import assumed_pools
 from blindcal.assignments.matchings import even_loads, stacked_assignments, uniform_assignments
-from blindcal.assignments.pools import (
-    SampledPool,
-    everyone,
-    inclusion,
-    log_odds,
-    log_prior,
-    pools_of,
-    read_pools,
-)
+from blindcal.assignments.pools import SampledPool, everyone, pools_of, read_pools
+from blindcal.assignments.priors import inclusion, log_odds, log_prior
 from blindcal.assignments.similarities import Similarity, read_similarity
 
 __all__ = [

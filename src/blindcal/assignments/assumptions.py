@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.assignments.pools import inclusion
+from blindcal.assignments.priors import inclusion
 from blindcal.assignments.similarities import Similarity
 from blindcal.errors import InputError
 

@@ -25,7 +25,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from blindcal.assignments.pools import copied, log_odds, seats, tuple_count
+from blindcal.assignments.priors import copied, log_odds, seats, tuple_count
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.weighing import UNWEIGHABLE, Sites, known_sites, normalized, summed_sites
 from blindcal.checks import Array, Integers

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from blindcal.assignments.pools import (
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.assignments.priors import (
     NOBODY,
-    OUTSIDER,
     Sets,
     log_prior,
     log_set_prior,

@@ -14,13 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from blindcal.assignments.pools import (
-    OUTSIDER,
-    Pools,
-    SampledPool,
-    inclusion,
-    read_pools,
-)
+from blindcal.assignments.pools import OUTSIDER, Pools, SampledPool, read_pools
+from blindcal.assignments.priors import inclusion
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.mismatches import Parameters, Sources, by_slot, refuse_mismatches

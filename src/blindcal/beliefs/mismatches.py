@@ -9,7 +9,8 @@ from math import factorial
 
 import numpy as np
 
-from blindcal.assignments.pools import OUTSIDER, Pools, SampledPool, conflicts_in, first_row, tuple_count
+from blindcal.assignments.pools import OUTSIDER, Pools, SampledPool, conflicts_in, first_row
+from blindcal.assignments.priors import tuple_count
 from blindcal.assignments.strangers import BEFOREHAND, CAUSES, Stranger, strangers
 from blindcal.beliefs.cases import MOST_LISTED
 from blindcal.cells import count

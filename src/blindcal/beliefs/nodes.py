@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import sici
 
-from blindcal.assignments.pools import copied, log_odds, seats
+from blindcal.assignments.priors import copied, log_odds, seats
 from blindcal.beliefs.weighing import TOO_FINE, Weighed, likelihoods, reach_of, sharpest_of
 from blindcal.checks import Array
 from blindcal.errors import InputError

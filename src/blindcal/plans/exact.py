@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.assignments.pools import NOBODY
+from blindcal.assignments.priors import NOBODY
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, Integers
 from blindcal.policies.policy import Policy

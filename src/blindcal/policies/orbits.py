@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from blindcal.assignments.pools import NOBODY
+from blindcal.assignments.priors import NOBODY
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers

@@ -1,0 +1,255 @@
+"""Chances of having reviewed a paper -> the maximum-entropy prior over tuples of reviewers.
+
+Of all distributions over reviewer tuples with the candidates' chances the one that assumes least is
+*conditional Poisson*: a set of reviewers has a chance proportional to the product of its members' odds, and
+every order of writing them into the slots is equally likely. Plain products of the chances are not it:
+(1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate would be too good.
+
+Where the assignment was drawn by a sampler, the sets of reviewers in its draws are the prior instead.
+
+`*`, the outsider, may have written several of the reviews. It counts as one more candidate for each review,
+all of them alike; its number is how many reviews they are expected to have written together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
+from math import comb, perm
+
+import numpy as np
+
+from blindcal.checks import Array, Integers, nonnegative
+from blindcal.errors import InputError
+
+NOBODY = -1
+"""The label of `*`, who is never named: never a correct guess."""
+Sets = tuple[tuple[tuple[int, ...], int], ...]
+"""Sets of candidates by index, ascending, and in how many draws each stands."""
+
+_PATIENCE = 20
+_MET = 1e-14
+_CLOSE = 1e-9
+
+
+def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
+    """The chances scaled to sum to the number of reviews, each at most 1; that of the candidate `outsider`,
+    who may have written all of them, at most their number.
+
+    >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
+    (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
+    >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
+    [1.667, 0.167, 0.167]
+    """
+    scaled = _scaled(copied(chances, reviews, outsider), reviews)
+    if outsider is None:
+        return scaled
+    return (*scaled[:outsider], reviews * scaled[outsider], *scaled[outsider + 1 : len(chances)])
+
+
+def seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
+    """Candidates by index, the outsider once for each review: its further seats come last.
+
+    >>> seats(3, 2, 0).tolist(), seats(3, 2, None).tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    more = [] if outsider is None else [outsider] * (reviews - 1)
+    return np.array([*range(candidates), *more], dtype=np.int64)
+
+
+def copied(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
+    """The chance of each seat: the outsider's is shared by all of its own."""
+    each = [p / reviews if index == outsider else p for index, p in enumerate(chances)]
+    return tuple(each[index] for index in seats(len(each), reviews, outsider))
+
+
+def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
+    chance = nonnegative("probability", np.asarray(chances))
+    if np.count_nonzero(chance) < reviews:
+        raise InputError(
+            f"{reviews} reviews need as many candidates with a probability above 0, found "
+            f"{np.count_nonzero(chance)}"
+        )
+    if abs(chance.sum() - reviews) <= _CLOSE * reviews and chance.max() <= 1.0:
+        return tuple(chance.tolist())
+    scaled, full = chance, np.zeros(chance.shape, dtype=bool)
+    while True:
+        left = reviews - np.count_nonzero(full)
+        scaled = np.where(full, 1.0, chance * (left / chance[~full].sum() if left else 0.0))
+        over = ~full & (scaled >= 1.0 - _CLOSE)
+        if not over.any():
+            return tuple(scaled.tolist())
+        full |= over
+
+
+@lru_cache(maxsize=4096)
+def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
+    """Candidates' log odds o in the maximum-entropy distribution: P(set) ~ product of o over its members.
+
+    Fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A
+    candidate with chance 1 has `inf`, with chance 0 `-inf`.
+
+    >>> odds = log_odds((1.0, 0.5, 0.5), 2)
+    >>> odds
+    (inf, 0.0, 0.0)
+    """
+    p = np.asarray(chances)
+    open_ = (p > 0.0) & (p < 1.0)
+    left = reviews - np.count_nonzero(p == 1.0)
+    result = np.where(p == 1.0, np.inf, -np.inf)
+    q = p[open_]
+    if q.size == left:
+        result[open_] = np.inf
+    elif q.size:
+        result[open_] = _fit(q, int(left))
+    return tuple(result.tolist())
+
+
+def _fit(p: Array, size: int) -> Array:
+    """Whichever of the two steps, of the logs or of the logits of p/pi, comes closer: small chances need the
+    first, chances near 1 the second."""
+    odds = np.log(p) - np.log(p).mean()
+    steps = _steps(odds, p, size)
+    best: Array = odds
+    gap, stale = float(np.abs(steps[1]).max()), 0
+    while gap > _MET and stale < _PATIENCE:
+        tried = [odds + step - (odds + step).mean() for step in steps]
+        next_steps = [_steps(one, p, size) for one in tried]
+        gaps = [float(np.abs(both[1]).max()) for both in next_steps]
+        closer = int(np.argmin(gaps))
+        odds, steps = tried[closer], next_steps[closer]
+        stale += 1
+        if gaps[closer] < gap:
+            best, gap, stale = odds, gaps[closer], 0
+    # Chances written with nine digits need not sum to a whole number exactly.
+    if (missed := float(np.abs(realized(best, size) - p).max())) > 10 * _CLOSE:
+        raise InputError(
+            f"no distribution has these inclusion probabilities: the closest one misses by {missed:.3g}"
+        )
+    return best
+
+
+def _steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
+    pi = realized(odds, size)
+    log = np.log(p / pi)
+    return log, log - np.log1p(-p) + np.log1p(-pi)
+
+
+def realized(odds: Array, size: int) -> Array:
+    """The chances that log odds realize: `pi_j = o_j e_{k-1}(others) / e_k(all)`, e the elementary sums.
+
+    >>> realized(np.log([1.0, 2.0, 3.0]), 1)
+    array([0.16666667, 0.33333333, 0.5       ])
+    """
+    o = np.exp(odds - odds.max())
+    before = _elementary_sums(o, size)
+    after = _elementary_sums(o[::-1], size)[::-1]
+    # Sets of the others: i of them before j, size-1-i after it.
+    others = (before[:-1, :size] * after[1:, size - 1 :: -1][:, :size]).sum(axis=1)
+    pi: Array = o * others / before[-1, size]
+    return np.clip(pi, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+
+
+def _elementary_sums(o: Array, size: int) -> Array:
+    """`[j, i]`: the sum over sets of i among the first j of the product of their odds."""
+    sums = np.zeros((o.size + 1, size + 1))
+    sums[:, 0] = 1.0
+    for j, value in enumerate(o):
+        sums[j + 1, 1:] = sums[j, 1:] + value * sums[j, :-1]
+    return sums
+
+
+def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
+    """How many tuples there are: of distinct candidates, but for the outsider among them.
+
+    >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
+    (6, 7)
+    """
+    if not outsider:
+        return perm(candidates, reviews)
+    return sum(comb(reviews, named) * perm(candidates - 1, named) for named in range(reviews + 1))
+
+
+@lru_cache(maxsize=16)
+def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
+    """`[n, k]`: every tuple of candidates, distinct but for the outsider, in lexicographic order.
+
+    >>> tuples_of(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
+    >>> tuples_of(2, 2, outsider=0).tolist()
+    [[0, 0], [0, 1], [1, 0]]
+    """
+    rows = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(reviews):
+        free = np.ones((len(rows), candidates), dtype=bool)
+        np.put_along_axis(free, rows, False, axis=1)
+        if outsider is not None:
+            free[:, outsider] = True
+        which, new = np.nonzero(free)
+        rows = np.column_stack([rows[which], new])
+    rows.setflags(write=False)
+    return rows
+
+
+@lru_cache(maxsize=16)
+def halves_of(
+    candidates: int, reviews: int, outsider: int | None = None
+) -> tuple[Integers, Integers, Integers]:
+    """The first and second halves that tuples have, and the place of each tuple among all pairs of them.
+
+    >>> first, second, place = halves_of(3, 2)
+    >>> first.tolist(), second.tolist(), place.tolist()
+    ([[0], [1], [2]], [[0], [1], [2]], [1, 2, 3, 5, 6, 7])
+
+    Pairs are counted first half by first half: the tuples among them stand in lexicographic order.
+    """
+    half = (reviews + 1) // 2
+    first, second = (tuples_of(candidates, size, outsider) for size in (half, reviews - half))
+    apart, anyone = np.ones((len(first), len(second)), dtype=bool), NOBODY if outsider is None else outsider
+    for one in first.T:
+        for other in second.T:
+            apart &= (one[:, None] != other) | (one == anyone)[:, None]
+    place = np.flatnonzero(apart)
+    place.setflags(write=False)
+    return first, second, place
+
+
+@lru_cache(maxsize=16)
+def tuples_in(sets: Sets) -> Integers:
+    """`[n, k]`: every order of every set, in lexicographic order.
+
+    >>> tuples_in((((0, 2), 3), ((1, 2), 1))).tolist()
+    [[0, 2], [1, 2], [2, 0], [2, 1]]
+    """
+    rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)
+    rows.setflags(write=False)
+    return rows
+
+
+def log_set_prior(sets: Sets, rows: Integers) -> Array:
+    """log P(tuple) up to a constant: every order of a set is as likely; -inf for sets that were not drawn.
+
+    >>> log_set_prior((((0, 2), 3), ((1, 2), 1)), np.array([[2, 0], [1, 2], [0, 1]])).tolist()
+    [1.0986122886681098, 0.0, -inf]
+    """
+    log = {people: np.log(number) for people, number in sets}
+    return np.array([log.get(tuple(row), -np.inf) for row in np.sort(rows, axis=1).tolist()])
+
+
+def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
+    """log P(tuple) up to a constant; -inf for tuples that the chances forbid.
+
+    A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
+    """
+    reviews = rows.shape[1]
+    odds = np.asarray(log_odds(copied(chances, reviews, outsider), reviews))[: len(chances)]
+    forced = np.isposinf(odds)
+    prior = np.where(forced, 0.0, odds)[rows].sum(axis=1)
+    if outsider is not None:
+        ways = np.log([float(perm(reviews, j)) for j in range(reviews + 1)])
+        prior += ways[(rows == outsider).sum(axis=1)]
+        # Where all are outsiders for sure, the others have no chance at all.
+        forced[outsider] = False
+    missing = forced[rows].sum(axis=1) < np.count_nonzero(forced)
+    return np.where(missing, -np.inf, prior)
