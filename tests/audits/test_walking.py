@@ -98,7 +98,7 @@ def test_what_is_stated_holds_the_exact_value() -> None:
         made = network(views, loads, decided(views, truth, "chosen", rng))
         exact = np.concatenate([one.max(axis=1) for one in exact_authors(made)]).mean()
         found = walk(views, loads, made, target=0.003, chains=64, starts=4, most=20, seed=number)
-        assert abs(found.success - exact) < 6 * found.error
+        assert abs(found.success - exact) <= 6 * found.error + 1e-9
         assert found.agrees
         assert (found.walks, found.starts) == (64, 4)
 
