@@ -184,8 +184,13 @@ class Case:
 
     def outcomes(self, policy: ExactPolicy) -> Outcomes:
         """For accept and for reject: P(outcome), and its part with each label in each slot."""
-        unit, mass = policy.denominator, self.weight * self.spread(policy.integers)
-        accepted, total = self.by_label(mass), int(mass.sum())
+        unit, (low, high) = policy.denominator, policy.ends
+        if low == high:
+            # One chance for all: of each author's mass that part.
+            accepted, total = tuple(prior * low for prior in self.prior), self.total * low
+        else:
+            mass = self.weight * self.spread(policy.integers)
+            accepted, total = self.by_label(mass), int(mass.sum())
         rejected = tuple(prior * unit - part for prior, part in zip(self.prior, accepted, strict=True))
         return (total, accepted), (self.total * unit - total, rejected)
 
