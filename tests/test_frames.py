@@ -12,8 +12,12 @@ pytest.importorskip("pandas")
 
 import blindcal as bc
 from blindcal import frames
-from blindcal.policies import average_frontier, least_loss, loss_frontier, spend
+from blindcal.audits import planned_views
+from blindcal.audits.findings import findings_of
+from blindcal.policies import allocate, average_frontier, least_loss, loss_frontier, solve, spend
+from blindcal.reports.surveys import survey
 from blindcal.simulations.drawing import Population, simulate
+from blindcal.simulations.selections import selection
 from blindcal.simulations.sweeps import Setting, sweep
 from small_conferences import read_small, small_conference
 
@@ -39,6 +43,12 @@ def results() -> dict[str, object]:
         "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
         "sweep": sweep([Setting(Population(), papers=8, reviewers=8)], ["raw"], trials=2, seed=1),
         "figure": bc.paper.figure("6"),
+        "solution": solve(ONE, bc.Guarantee()),
+        "allocation": allocate(front.conference_error, front.adversary_error, conference_limit=0.3),
+        "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
+            conference_error=0.01
+        ),
+        "selection": selection([bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5)], [0.9, 0.4], 1),
     }
 
 
@@ -75,7 +85,14 @@ def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
     menu = plan.menu()
     assert menu.to_frame().wrong.tolist() == [choice.wrong for choice in menu.choices]
     bc.make_key(tmp_path / "key.bin")
-    bc.decide(inputs, request, key=tmp_path / "key.bin", out=tmp_path / "out")
+    outcome = bc.decide(inputs, request, key=tmp_path / "key.bin", out=tmp_path / "out")
+    public = (tmp_path / "out" / "decisions.csv").read_text(encoding="utf-8")
+    assert outcome.to_frame().to_csv(index=False) == public
+    assert plan.fit.to_frame().verdict.tolist() == [plan.fit.verdict]
+    found = findings_of(planned_views(plan))
+    assert found.to_frame().added.tolist() == [one.added for one in found.findings]
+    seen = survey(plan.conference, bc.Guarantee(), only=True)
+    assert seen.to_frame().paper.tolist() == plan.to_frame().paper.tolist()
     checked = bc.verify(inputs, key=tmp_path / "key.bin", out=tmp_path / "out")
     assert checked.to_frame().failed.sum() == 0
 

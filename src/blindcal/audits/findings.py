@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from blindcal.audits.questions import (
 )
 from blindcal.audits.views import CONSTANT, POLICIES, View
 from blindcal.checks import Array
+from blindcal.frames import frame
 
 SCORES = "scores and decisions"
 """The adversary of the certificate: it knows all scores, decisions, calibration and pools."""
@@ -83,6 +85,11 @@ class Findings:
     bits: dict[str, float]
     largest_rise: dict[str, float]
     exposures: tuple[Exposure, ...] = field(repr=False)
+
+    def to_frame(self) -> Any:
+        """One row per adversary, question and policy, as a pandas data frame; needs pandas."""
+        names = ("adversary", "question", "policy", "baseline", "success", "added", "error")
+        return frame({name: [getattr(one, name) for one in self.findings] for name in names})
 
 
 def findings_of(views: Sequence[View]) -> Findings:

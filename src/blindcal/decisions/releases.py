@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from blindcal.decisions.facts import input_stamp, plain, public_facts
 from blindcal.decisions.histories import Past, came_back, nearness, renamed
 from blindcal.decisions.records import Ledger, Record, commit
 from blindcal.errors import InputError, RefusedError
+from blindcal.frames import frame
 from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
@@ -30,6 +32,11 @@ class Outcome:
     how: str
     changes: Changes = field(default_factory=Changes)
     remarks: tuple[str, ...] = ()
+
+    def to_frame(self) -> Any:
+        """The public table of decisions, one row per paper, as a pandas data frame; needs pandas."""
+        names, *rows = csv.reader(self.record.decisions.splitlines())
+        return frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
     @property
     def certificate(self) -> dict[str, Any]:

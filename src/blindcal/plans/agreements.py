@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
+from blindcal.frames import frame
 from blindcal.plans.worlds import (
     Below,
     World,
@@ -76,6 +78,10 @@ class Agreement:
     odd: int
     verdict: str
     notes: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """One row, as a pandas data frame; needs pandas."""
+        return frame({name: [value] for name, value in vars(self).items() if name != "notes"})
 
     @property
     def public(self) -> dict[str, object]:

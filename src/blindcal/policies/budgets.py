@@ -42,6 +42,11 @@ class Allocation:
     conference_total: float
     adversary_total: float
 
+    def to_frame(self) -> Any:
+        """One row per instance, as a pandas data frame; needs pandas."""
+        errors = {"conference_error": self.conference_error, "adversary_error": self.adversary_error}
+        return long_frame({name: np.atleast_1d(error) for name, error in errors.items()})
+
 
 @dataclass(frozen=True, eq=False)
 class Spending:

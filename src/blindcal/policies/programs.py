@@ -17,6 +17,7 @@ from scipy import sparse
 
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
+from blindcal.frames import long_frame
 from blindcal.highs import passed, run
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.orbits import Orbits
@@ -42,6 +43,10 @@ class Solution:
     error: float
     bound: float
     success: float
+
+    def to_frame(self) -> Any:
+        """One row per secret, as a pandas data frame; needs pandas."""
+        return long_frame({"accept": self.accept}, "secret")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
+from typing import Any
 
 import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.cells import count
+from blindcal.frames import frame
 from blindcal.plans.figures import evidence
 from blindcal.plans.menus import MENU, MOST_WEIGHED, UNLIKELY, Choice, Menu, menu
 from blindcal.policies.guarantees import Guarantee
@@ -41,6 +43,11 @@ class Survey:
     papers: tuple[Surveyed, ...]
     chosen: Guarantee
     menu: Menu | None
+
+    def to_frame(self) -> Any:
+        """One row per paper, as a pandas data frame; needs pandas."""
+        names = ("paper", "mean", "chance", "gray", "pool")
+        return frame({name: [getattr(one, name) for one in self.papers] for name in names})
 
     @property
     def gray(self) -> int:

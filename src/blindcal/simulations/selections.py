@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
+from blindcal.frames import long_frame
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.protocol import Reviewer
 
@@ -34,6 +36,11 @@ class Selection:
     loss: Array
     assignments: Integers
     decisions: Integers
+
+    def to_frame(self) -> Any:
+        """One row per assignment and decision, as a pandas data frame; needs pandas."""
+        values = {"weight": self.weight[:, None], "loss": self.loss}
+        return long_frame(values, "assignment", "decision")
 
     @property
     def labels(self) -> Integers:

@@ -46,6 +46,11 @@ class AverageRule:
     conference_error: float
     adversary_error: float
 
+    def to_frame(self) -> Any:
+        """One row, as a pandas data frame; needs pandas."""
+        names = ("prior", "price", "fraction", "conference_error", "adversary_error")
+        return frame({name: [float(getattr(self, name))] for name in names})
+
     def policy(self, scores: ArrayLike) -> Policy:
         """The policy at `scores[..., 2]`, each instance tossed with its own coin.
 
