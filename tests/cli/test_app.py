@@ -28,6 +28,16 @@ def test_version_and_help() -> None:
         assert f"  {command.name} " in out
 
 
+def test_commands_are_grouped_by_who_uses_them_and_when() -> None:
+    panels = [command.rich_help_panel for command in app.registered_commands]
+    assert all(panels)
+    parts = call("--help")[1].split("\n\n")[-len({*panels}) :]
+    for panel, part in zip(dict.fromkeys(panels), parts, strict=True):
+        heading, *lines = part.rstrip().split("\n")
+        names = [one.name for one in app.registered_commands if one.rich_help_panel == panel]
+        assert (heading, [line.split()[0] for line in lines]) == (f"{panel}:", names)
+
+
 @pytest.mark.parametrize("name", [command.name for command in app.registered_commands])
 def test_every_command_has_help_an_example_and_json(name: str) -> None:
     code, out, err = call(name, "--help")

@@ -10,7 +10,10 @@ import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.audits.findings import Finding
+from blindcal.audits.questions import AUTHOR
 from blindcal.cli import run
+from blindcal.cli.audit import _say_adversaries
 from small_conferences import SmallConference, decided, files_of, small_conference, with_key
 
 pytestmark = pytest.mark.edge
@@ -138,3 +141,12 @@ def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "must name everybody once" in said
     assert "canary" not in said
     assert run([*command, "--loads", str(loads)]) == 2
+
+
+def test_a_cell_about_another_paper_has_its_own_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    alike = [Finding("one", AUTHOR, "public", 0.2, 0.2), Finding("one", AUTHOR, "chosen", 0.2, 0.2 - 1e-12)]
+    apart = [Finding("two", AUTHOR, "public", 0.2, 0.2), Finding("two", AUTHOR, "full", 0.3, 0.4)]
+    _say_adversaries([*alike, *apart])
+    said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "a review's author 20.0 20.0 20.0 +0.00 exact" in said
+    assert "a review's author (each) 20.0 to 20.0 30.0 to 40.0 +10.00 exact" in said

@@ -120,3 +120,17 @@ def test_plain_files_need_no_folder(folder: Path) -> None:
     code, out, _ = call("decide", *files, *more, "--key", "icx.key", "--out", "elsewhere")
     assert (code, "no coin was tossed" in out) == (0, True), "the same conference, however it is given"
     assert call("verify", *files, "--key", "icx.key", "--out", "elsewhere", "--conference", "icx")[0] == 0
+
+
+def test_a_folder_stands_for_its_latest_release_once_there_is_one(folder: Path) -> None:
+    for command in (
+        ("explain", "icx"),
+        ("audit", "icx"),
+        ("report", "icx", "--out", "a.html"),
+        ("export", "icx", "--to", "csv", "--out", "a.csv"),
+    ):
+        said = "blindcal: icx has no release yet: `blindcal decide icx` makes the first\n"
+        assert call(*command) == (2, "", said)
+    assert call("decide", "icx")[0] == 0
+    assert call("explain", "icx") == call("explain", "icx/public/release-1")
+    assert call("explain", "icx")[0] == 0

@@ -192,3 +192,34 @@ def test_a_page_about_very_many_papers_lists_only_some() -> None:
 def test_the_same_facts_are_the_same_bytes() -> None:
     assert page(made()) == page(made())
     assert json.loads(CERTIFICATE.read_text())["papers"] == 6
+
+
+def test_letters_round_only_as_far_as_there_is_still_a_difference() -> None:
+    near = page(made(60, expected_wrong=8.6 / 60, expected_wrong_raw=9.0 / 60))
+    assert "we expect 8.6 to be decided wrongly; by plain averages of scores it would have been 9.0." in near
+    far = page(made(60, expected_wrong=5.6 / 60, expected_wrong_raw=9.0 / 60))
+    assert (
+        "we expect about 6 to be decided wrongly; by plain averages of scores it would have been about 9."
+        in far
+    )
+
+
+def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
+    report = made()
+    said = "no decision differs from that of the mean score, so this time nothing was gained or lost"
+    assert said in page(report)
+    first = replace(report.decided[0], advice="raise")
+    assert said not in page(replace(report, decided=(first, *report.decided[1:])))
+    assert said not in page(replace(report, decided=())), "nothing is drawn yet"
+
+
+def test_it_says_to_whom_the_promise_is_made_and_against_whom_it_holds() -> None:
+    said = "It is made to everyone who reviewed these papers. It holds against anyone who"
+    assert said in page(made())
+    assert said not in page(made(guarantee="none", limits={}))
+
+
+def test_it_says_what_set_the_bar() -> None:
+    requested = {"accept_rate": 0.25, "bar": None, "accept": None, "wait_list": None}
+    assert "about 25.0 % of papers would be accepted" in page(made(requested=requested))
+    assert "would be accepted" not in page(made(requested=requested | {"accept_rate": None, "bar": 0.5}))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from blindcal.cli.assess import assess
 from blindcal.cli.assign import assign
@@ -34,8 +36,34 @@ from blindcal.cli.simulate import simulate
 from blindcal.cli.verify import verify
 from blindcal.cli.versions import version_text
 
+_FIRST = "To look around"
+_BEFORE = "Chair, when papers are assigned"
+_DECIDING = "Chair, once reviews are in"
+_DECIDED = "Chair, once papers are decided"
+_BETWEEN = "Chair, between conferences"
+_CHECKING = "Auditor, with the key"
+_READING = "Anyone"
+_OPENLY = "Calibration without privacy, for chairs only"
+_RESEARCH = "Research"
+
+
+class Grouped(TyperGroup):
+    """The help of all commands, by who uses them and when."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.commands))
+        panels = dict[str, list[tuple[str, str]]]()
+        for name, command in self.commands.items():
+            line = command.get_short_help_str(formatter.width - 6 - width)
+            panels.setdefault(getattr(command, "rich_help_panel", ""), []).append((name.ljust(width), line))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="blindcal",
+    cls=Grouped,
     add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
@@ -72,30 +100,34 @@ def blindcal(
         say(context.get_help())
 
 
-# One line a command, in the order of the help: app.command("name", cls=Once)(module.function); InFolder where
-# the first argument may be a folder that `blindcal new` made.
+# One line a command, in the order of the help: _command("name", module.function, who and when); InFolder
+# where the first argument may be a folder that `blindcal new` made.
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
-app.command("new", cls=Once)(new)
-app.command("import", cls=Once)(import_)
-app.command("assign", cls=Once)(assign)
-app.command("pools", cls=Once)(pools)
-app.command("check", cls=InFolder)(check)
-app.command("pair", cls=Once)(pair)
-app.command("average", cls=Once)(average)
-app.command("calibrate", cls=Once)(calibrate)
-app.command("assess", cls=Once)(assess)
-app.command("simulate", cls=Once)(simulate)
-app.command("fit", cls=InFolder)(fit)
-app.command("key", cls=Once)(key)
-app.command("share", cls=Once)(share)
-app.command("plan", cls=InFolder)(plan)
-app.command("decide", cls=InFolder)(decide)
-app.command("select", cls=Once)(select)
-app.command("verify", cls=InFolder)(verify)
-app.command("audit", cls=InFolder)(audit)
-app.command("report", cls=InFolder)(report)
-app.command("explain", cls=Once)(explain)
-app.command("export", cls=InFolder)(export)
-app.command("paper", cls=Once)(paper)
-app.command("bench", cls=Once)(bench)
-app.command("demo", cls=Once)(demo)
+def _command(name: str, function: Callable[..., None], panel: str, cls: type[Once] = Once) -> None:
+    app.command(name, cls=cls, rich_help_panel=panel)(function)
+
+
+_command("demo", demo, _FIRST)
+_command("assign", assign, _BEFORE)
+_command("pools", pools, _BEFORE)
+_command("new", new, _DECIDING)
+_command("import", import_, _DECIDING)
+_command("check", check, _DECIDING, InFolder)
+_command("fit", fit, _DECIDING, InFolder)
+_command("plan", plan, _DECIDING, InFolder)
+_command("key", key, _DECIDING)
+_command("decide", decide, _DECIDING, InFolder)
+_command("report", report, _DECIDED, InFolder)
+_command("export", export, _DECIDED, InFolder)
+_command("select", select, _DECIDED)
+_command("audit", audit, _DECIDED, InFolder)
+_command("share", share, _BETWEEN)
+_command("verify", verify, _CHECKING, InFolder)
+_command("explain", explain, _READING, InFolder)
+_command("assess", assess, _OPENLY)
+_command("calibrate", calibrate, _OPENLY)
+_command("pair", pair, _RESEARCH)
+_command("average", average, _RESEARCH)
+_command("simulate", simulate, _RESEARCH)
+_command("paper", paper, _RESEARCH)
+_command("bench", bench, _RESEARCH)

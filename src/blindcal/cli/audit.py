@@ -184,8 +184,10 @@ def _say_adversaries(found: Sequence[Finding]) -> None:
         for question in dict.fromkeys(one.question for one in mine):
             asked = {one.policy: one for one in mine if one.question == question}
             error = max(one.error for one in asked.values())
-            baseline = points(next(iter(asked.values())).baseline)
-            cells = [_cell(asked[name]) for name in policies]
+            baselines = {points(one.baseline) for one in asked.values()}
+            alike = len(baselines) == 1
+            baseline = baselines.pop() if alike else "(each)"
+            cells = [_cell(asked[name], alone=not alike) for name in policies]
             within = number(100 * error, 2) if error else "exact"
             rows.append((_QUESTIONS.get(question, question), baseline, *cells, within))
         say()
@@ -194,10 +196,13 @@ def _say_adversaries(found: Sequence[Finding]) -> None:
     say("in percent: right before the decisions and with them, what they add, and its standard error")
 
 
-def _cell(one: Finding) -> str:
-    """What decisions make of a chance; those that reveal nothing, without what they add."""
-    added = f" {100 * one.added:+.2f}" if one.policy not in CONSTANT else ""
-    return f"{points(one.success)}{added}"
+def _cell(one: Finding, *, alone: bool) -> str:
+    """What decisions make of a chance; those that reveal nothing, without what they add. `alone`: it is about
+    another paper than its neighbors, and has its own chance before the decisions."""
+    before = f"{points(one.baseline)} to " if alone else ""
+    # Plus zero: what rounds to nothing has no sign of its own.
+    added = f" {round(100 * one.added, 2) + 0.0:+.2f}" if one.policy not in CONSTANT else ""
+    return f"{before}{points(one.success)}{added}"
 
 
 def points(share: float) -> str:

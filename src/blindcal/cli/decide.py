@@ -77,7 +77,8 @@ def decide(
     published: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A folder published earlier with this key, to check key and ledger against; repeatable."
+            metavar="<path>",
+            help="A folder published earlier with this key, to check key and ledger against; repeatable.",
         ),
     ] = None,
     yes_leak: Leak = False,

@@ -17,7 +17,11 @@ _WIDTH = 96
 
 def explain(
     certificate: Annotated[
-        Path, typer.Argument(help="certificate.json, or the folder that `blindcal decide` wrote.")
+        Path,
+        typer.Argument(
+            help="certificate.json, or the folder that `blindcal decide` wrote, or a folder that "
+            "`blindcal new` made: then that of its latest release."
+        ),
     ],
     as_json: Json = False,
 ) -> None:

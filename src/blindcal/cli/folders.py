@@ -19,6 +19,8 @@ from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 _ACCEPT = ("accept-rate", "bar", "accept")
 # Limits in the file belong to the guarantee in the file.
 _LIMITS = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
+# Arguments that name what was published: a folder stands for its latest release.
+_PUBLISHED = ("release", "certificate")
 # Where a command's option is another setting of the file than its name says, or none.
 _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "fit": {"out": "reviewers", "for": "reviews", "grid": None},
@@ -36,7 +38,7 @@ class InFolder(Once):
         values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         argument = next(one for one in self.params if isinstance(one, TyperArgument))
         value = values.get(argument.name)
-        folder = folder_in(value, plain=argument.name == "release")
+        folder = folder_in(value, plain=argument.name in _PUBLISHED)
         if folder is None:
             self._check_there(value, values)
             return super().parse_args(ctx, args)
@@ -106,9 +108,14 @@ def _check_calibrated(folder: Folder) -> None:
 
 def _argument(name: str | None, folder: Folder) -> object:
     """What stands for the folder itself: its reviews, past reviews, or latest release."""
-    if name == "release":
+    if name in _PUBLISHED:
         out = Path(str(_set(folder, "out")))
-        return (latest_release(out) if folder.settings.get("numbered") else None) or out
+        release = (latest_release(out) if folder.settings.get("numbered") else None) or out
+        if not os.path.lexists(release / "certificate.json"):
+            raise InputError(
+                f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first"
+            )
+        return release
     value = _set(folder, str(name))
     return [Path(one) for one in value] if isinstance(value, tuple) else Path(str(value))
 

@@ -57,7 +57,9 @@ WhoseSeverity = Annotated[
 ]
 PeopleMap = Annotated[
     list[Path] | None,
-    typer.Option("--map", help="A table of who is behind the ids: signature, profile_id; repeatable."),
+    typer.Option(
+        "--map", metavar="<path>", help="A table of who is behind the ids: signature, profile_id; repeatable."
+    ),
 ]
 
 

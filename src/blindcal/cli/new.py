@@ -70,8 +70,9 @@ def new(
     past: Annotated[
         list[Path] | None,
         typer.Option(
+            metavar="<path>",
             help="Reviews of a past conference, as downloaded; repeatable, oldest first. Reviewers are "
-            "calibrated from them at once."
+            "calibrated from them at once.",
         ),
     ] = None,
     conflicts: Annotated[

@@ -22,8 +22,8 @@ class Line(NamedTuple):
 
 
 _OPENING = """\
-{name}: what `blindcal check`, `fit`, `plan`, `decide`, `verify` and `export` read when they are given this \
-folder.
+{name}: what `blindcal check`, `fit`, `plan`, `decide`, `verify`, `audit`, `report`, `explain` and `export` \
+read when they are given this folder.
 
 Each name below is that of an option; an option on the command line wins over its line here. Files are \
 named relative to this folder. A line that starts with # does nothing: remove the # to use it.

@@ -83,9 +83,19 @@ def _bulk(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[
     last = {
         (paper, who): turns[actions[place]] for place, paper, who in zip(about, papers, persons, strict=True)
     }
-    left = counted(len(actions) - len(about), "row")
-    what = f"a HotCRP bulk assignment: {left} that {'is' if left == '1 row' else 'are'} no conflict left out"
-    return tuple(sorted(pair for pair, there in last.items() if there)), what
+    return tuple(sorted(pair for pair, there in last.items() if there)), _bulk_words(
+        len(actions) - len(about)
+    )
+
+
+def _bulk_words(others: int) -> str:
+    """What a bulk assignment was taken for, where so many rows are about something else.
+
+    >>> _bulk_words(0), _bulk_words(2)
+    ('a HotCRP bulk assignment', 'a HotCRP bulk assignment: 2 rows that are no conflict left out')
+    """
+    left = f": {counted(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
+    return "a HotCRP bulk assignment" + (left if others else "")
 
 
 def _ids(

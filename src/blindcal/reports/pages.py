@@ -104,8 +104,7 @@ def facts(report: Report) -> dict[str, Any]:
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
         "against": expected(content["against_evidence"] * papers),
-        "about": {name or "_now": about(value) for name, value in wrong.items()}
-        | {"against": about(content["against_evidence"] * papers)},
+        "about": _in_letters(wrong) | {"against": about(content["against_evidence"] * papers)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),
         "named_bars": _named_bars(content, tossed),
         "odds": _odds(content["epsilon"]),
@@ -127,6 +126,12 @@ def facts(report: Report) -> dict[str, Any]:
         "points": points,
         "kinds": _KINDS if tossed else ("papers",),
     }
+
+
+def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
+    """Expected wrong decisions as letters say them: roughly, unless that hides what differs."""
+    words = about if about(wrong[""]) != about(wrong["_raw"]) else expected
+    return {name or "_now": words(value) for name, value in wrong.items()}
 
 
 def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
