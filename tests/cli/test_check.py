@@ -21,9 +21,9 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
     code, out, err = call("check", str(path))
     assert (code, err) == (0, "")
     assert CANARY not in out
-    assert re.search(r"reviews per paper +1 2\n", out)
+    assert re.search(r"reviews per paper +1 to 2\n", out)
     assert re.search(r"grid +1 2\n", out)
-    assert "high scores (the default; --better low if low scores are better)" in out
+    assert "high scores (--better low if low scores are better)" in out
     code, out, err = call("check", str(path), "--json", "--grid", "1,2,3")
     assert json.loads(out) == {
         "reviews": 6,

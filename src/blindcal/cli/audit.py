@@ -200,8 +200,7 @@ def _cell(one: Finding, *, alone: bool) -> str:
     """What decisions make of a chance; those that reveal nothing, without what they add. `alone`: it is about
     another paper than its neighbors, and has its own chance before the decisions."""
     before = f"{points(one.baseline)} to " if alone else ""
-    # Plus zero: what rounds to nothing has no sign of its own.
-    added = f" {round(100 * one.added, 2) + 0.0:+.2f}" if one.policy not in CONSTANT else ""
+    added = f" {100 * one.added:+z.2f}" if one.policy not in CONSTANT else ""
     return f"{before}{points(one.success)}{added}"
 
 

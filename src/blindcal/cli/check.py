@@ -14,7 +14,7 @@ from blindcal.reviews import Reviews, twin_remarks
 _FEW = 30
 _LABELS = {"reviews_a_paper": "reviews per paper"}
 _BETTER = {
-    "high": "high scores (the default; --better low if low scores are better)",
+    "high": "high scores (--better low if low scores are better)",
     "low": "low scores, as --better says",
 }
 
@@ -73,6 +73,8 @@ def _shown(value: object) -> str:
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list | np.ndarray):
+    if isinstance(value, list):
+        return " to ".join(number_text(float(end)) for end in dict.fromkeys(value))
+    if isinstance(value, np.ndarray):
         return " ".join(number_text(float(item)) for item in value)
     return f"{value:,}"

@@ -177,12 +177,12 @@ def budget_line(share: float) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people.
+    """A number for people; what rounds to zero has no sign.
 
-    >>> number(0.25), number(float("inf")), number(3.0, 1)
-    ('0.2500', 'inf', '3.0')
+    >>> number(0.25), number(float("inf")), number(3.0, 1), number(-1e-12)
+    ('0.2500', 'inf', '3.0', '0.0000')
     """
-    return f"{value:.{digits}f}"
+    return f"{value:z.{digits}f}"
 
 
 @contextmanager

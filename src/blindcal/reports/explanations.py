@@ -347,7 +347,7 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
         )
     yield Line(
         "calibration_fit.shift",
-        f"{fit['shift']:+.2f}",
+        f"{fit['shift']:+z.2f}",
         f"The mean score is {abs(fit['shift']):.2f} standard deviations "
         f"{'above' if fit['shift'] >= 0 else 'below'} what was predicted.",
     )
