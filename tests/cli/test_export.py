@@ -108,4 +108,5 @@ def test_what_was_not_decided_cannot_be_exported(tmp_path: Path, monkeypatch: py
     exports = write_exports(tmp_path / "downloads", papers=6)
     call("new", "icx", *options(exports, "reviews"))
     code, _, err = call("export", "icx", "--to", "csv", "--out", "t.csv")
-    assert (code, err) == (2, "blindcal: icx/public: there is no such file\n")
+    rule = "icx has no release yet: `blindcal decide icx` makes the first"
+    assert (code, err) == (2, f"blindcal: {rule}\n")

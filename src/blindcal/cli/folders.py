@@ -111,7 +111,7 @@ def _argument(name: str | None, folder: Folder) -> object:
     if name in _PUBLISHED:
         out = Path(str(_set(folder, "out")))
         release = (latest_release(out) if folder.settings.get("numbered") else None) or out
-        if not os.path.lexists(release / "certificate.json"):
+        if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
             raise InputError(
                 f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first"
             )
