@@ -88,7 +88,7 @@ def capacity(accept: Array) -> float:
     """The most information, in nats, that a toss with one of these chances gives about which it was: no
     prior makes it more. Rounded up, as any `middle` gives a number that is not too small.
 
-    >>> round(capacity(np.array([0.0, 1.0])) / np.log(2.0), 6), capacity(np.array([0.3, 0.3]))
+    >>> round(float(capacity(np.array([0.0, 1.0])) / np.log(2.0)), 6), capacity(np.array([0.3, 0.3]))
     (1.0, 0.0)
     """
     low, high = float(accept.min()), float(accept.max())
