@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 from audit import MENU, Setting, conference, decided
 from blindcal.audits.couplings import network, true_loads
-from blindcal.audits.walking import walk
+from blindcal.audits.looking import walk
 from blindcal.workers import each
 
 

@@ -42,20 +42,8 @@ LISTS = (0.25, 0.1, 0.4)
 
 
 def cases_of(population: Population, seed: int) -> list[PaperCase]:
-    drawn = pooled_conference(np.random.default_rng(seed), PAPERS, POOL, REVIEWS, population)
-    rows = np.zeros((drawn.slope.size, 7))
-    rows[:, :3] = np.column_stack([drawn.slope, drawn.offset, drawn.noise])
-    return [
-        PaperCase(
-            paper=f"p{i:03d}",
-            scores=tuple(sorted(drawn.score[i].tolist())),
-            candidates=tuple(f"r{j:03d}" for j in drawn.pool[i]),
-            inclusion=tuple(drawn.probability[i].tolist()),
-            parameters=tuple(map(tuple, rows[drawn.pool[i]].tolist())),
-            bar=0.0,
-        )
-        for i in range(PAPERS)
-    ]
+    rng = np.random.default_rng(seed)
+    return pooled_conference(rng, PAPERS, POOL, REVIEWS, population).cases(0.0)
 
 
 def above(case: PaperCase, bars: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from audit import MENU, POOL, TOSSED, Setting, conference, decided
 from blindcal.audits.couplings import network, true_loads
-from blindcal.audits.walking import walk
+from blindcal.audits.looking import walk
 from blindcal.workers import cores, each
 from stated import keep
 

@@ -69,22 +69,8 @@ class Sample:
 
 def cases(population: Population, papers: int, pool: int, seed: int) -> list[PaperCase]:
     """Papers whose pools hardly overlap, so that they are as good as independent."""
-    drawn = pooled_conference(
-        np.random.default_rng(seed), papers, pool, REVIEWS, population, reviewers=40 * papers
-    )
-    parameters = np.zeros((drawn.slope.size, 7))
-    parameters[:, :3] = np.column_stack([drawn.slope, drawn.offset, drawn.noise])
-    return [
-        PaperCase(
-            paper=f"p{i:05d}",
-            scores=tuple(sorted(drawn.score[i].tolist())),
-            candidates=tuple(f"r{j:07d}" for j in drawn.pool[i]),
-            inclusion=tuple(drawn.probability[i].tolist()),
-            parameters=tuple(map(tuple, parameters[drawn.pool[i]].tolist())),
-            bar=BAR,
-        )
-        for i in range(papers)
-    ]
+    rng = np.random.default_rng(seed)
+    return pooled_conference(rng, papers, pool, REVIEWS, population, reviewers=40 * papers).cases(BAR)
 
 
 def solve_all(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> tuple[list[float], list[float]]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, assemble
 from blindcal.checks import Array
 from blindcal.plans.papers import plan_conference
@@ -53,20 +52,7 @@ class Cost:
 
 def conference(population: Population, seed: int) -> Conference:
     drawn = pooled_conference(np.random.default_rng(seed), PAPERS, POOL, REVIEWS, population)
-    rows = np.zeros((drawn.slope.size, 7))
-    rows[:, :3] = np.column_stack([drawn.slope, drawn.offset, drawn.noise])
-    cases = [
-        PaperCase(
-            paper=f"p{i:03d}",
-            scores=tuple(sorted(drawn.score[i].tolist())),
-            candidates=tuple(f"r{j:03d}" for j in drawn.pool[i]),
-            inclusion=tuple(drawn.probability[i].tolist()),
-            parameters=tuple(map(tuple, rows[drawn.pool[i]].tolist())),
-            bar=0.0,
-        )
-        for i in range(PAPERS)
-    ]
-    return assemble(cases, ACCEPTED / PAPERS, None)
+    return assemble(drawn.cases(0.0), ACCEPTED / PAPERS, None)
 
 
 def cost(job: tuple[str, str, int]) -> Cost:

@@ -3,8 +3,8 @@
 In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (`adversaries`); every check
 of a release made again with the key (`verifying` is the door, `comparisons` what is compared); what
 adversaries gain over a whole conference (`auditing` opens a release or a plan as `views` of its papers,
-`questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings` and `walking`
-the one who knows all loads). A new adversary lives here. Imports: decisions and below.
+`questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings`, `walking` and
+`looking` the one who knows all loads). A new adversary lives here. Imports: decisions and below.
 """
 
 from blindcal.audits.adversaries import (

@@ -19,8 +19,8 @@ from blindcal.audits.knowing import (
     evidence_findings,
     prior_findings,
 )
+from blindcal.audits.looking import coupled_findings
 from blindcal.audits.views import CONSTANT, POLICIES
-from blindcal.audits.walking import coupled_findings
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table

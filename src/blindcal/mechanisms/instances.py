@@ -15,7 +15,6 @@ from itertools import permutations
 import numpy as np
 
 from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.paper.letters import setting
@@ -51,19 +50,7 @@ def _pools(name: str, papers: int, pool: int, reviews: int, population: Populati
     """Papers whose pools hardly overlap."""
     rng = np.random.default_rng(seed)
     drawn = pooled_conference(rng, papers, pool, reviews, population, reviewers=40 * papers)
-    parameters = np.column_stack([drawn.slope, drawn.offset, drawn.noise, np.zeros((drawn.slope.size, 4))])
-    cases = [
-        PaperCase(
-            paper=f"p{i:03d}",
-            scores=tuple(sorted(drawn.score[i].tolist())),
-            candidates=tuple(f"r{j:05d}" for j in drawn.pool[i]),
-            inclusion=tuple(drawn.probability[i].tolist()),
-            parameters=tuple(map(tuple, parameters[drawn.pool[i]].tolist())),
-            bar=_BAR,
-        )
-        for i in range(papers)
-    ]
-    return Instance(name, tuple(case.belief for case in cases))
+    return Instance(name, tuple(case.belief for case in drawn.cases(_BAR)))
 
 
 def _matching(name: str, papers: int, seed: int) -> Instance:

@@ -137,24 +137,18 @@ def figure_1() -> Figure:
         "errs as from the scores alone. Right: they favor different papers; a line of slope 1 from the "
         "origin (1), where the decision names the assignment, to (2), where both errors are min(u,v)/(u+v)."
         " Beyond it more conference error buys nothing. Here u = 0.65, v = 0.35.",
-        (
-            Panel(
-                "part (1): agree",
-                CONFERENCE,
-                ADVERSARY,
-                (_limit(point),),
-                (Corner("1", "(0, min(u,v)/(u+v))", *point.start),),
-                reach=(0.5, 0.5),
-            ),
-            Panel(
-                "part (2): disagree",
-                CONFERENCE,
-                ADVERSARY,
-                (_limit(line), _line(line)),
-                corners,
-                reach=(0.5, 0.5),
-            ),
-        ),
+        _both_parts(point, Corner("1", "(0, min(u,v)/(u+v))", *point.start), line, corners),
+    )
+
+
+def _both_parts(
+    point: Segment, agreed: Corner, line: Segment, corners: tuple[Corner, ...]
+) -> tuple[Panel, Panel]:
+    """The two parts of a theorem: the point where the assignments agree, the line where they do not."""
+    axes, reach = (CONFERENCE, ADVERSARY), (0.5, 0.5)
+    return (
+        Panel("part (1): agree", *axes, (_limit(point),), (agreed,), reach=reach),
+        Panel("part (2): disagree", *axes, (_limit(line), _line(line)), corners, reach=reach),
     )
 
 
@@ -172,24 +166,7 @@ def figure_2() -> Figure:
         "Phi_2 nearer to 1/2; from full calibration (1), which errs with (u Phi_1 + v (1-Phi_2))/(u+v), a "
         "line of slope 1/(2 Phi_2 - 1) to (2), where the adversary errs with u/(u+v) as from the scores "
         "alone. Here u = 0.35, v = 0.65, Phi_1 = 0.1, and Phi_2 = 0.3 on the left, 0.72 on the right.",
-        (
-            Panel(
-                "part (1): agree",
-                CONFERENCE,
-                ADVERSARY,
-                (_limit(point),),
-                (Corner("1", "(u Phi_1 + v Phi_2)/(u+v)", *point.start),),
-                reach=(0.5, 0.5),
-            ),
-            Panel(
-                "part (2): disagree",
-                CONFERENCE,
-                ADVERSARY,
-                (_limit(line), _line(line)),
-                corners,
-                reach=(0.5, 0.5),
-            ),
-        ),
+        _both_parts(point, Corner("1", "(u Phi_1 + v Phi_2)/(u+v)", *point.start), line, corners),
     )
 
 

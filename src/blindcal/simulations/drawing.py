@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.assignments.matchings import stacked_assignments, uniform_assignments
+from blindcal.beliefs.cases import PaperCase
 from blindcal.calibrators.batches import Batch
 from blindcal.checks import Array, Integers, nonnegative, numbers, positive
 from blindcal.errors import InputError
@@ -222,6 +223,27 @@ class PooledConference:
     def reviewers(self) -> Affine:
         """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
         return Affine(self.slope, self.offset, self.noise)
+
+    def cases(self, bar: float) -> list[PaperCase]:
+        """The papers as anyone sees them, with every reviewer's parameters known.
+
+        >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
+        >>> [case.paper for case in drawn.cases(0.5)], len(drawn.cases(0.5)[0].candidates)
+        (['p00000', 'p00001', 'p00002', 'p00003', 'p00004'], 4)
+        """
+        known = np.zeros((self.slope.size, 7))
+        known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
+        return [
+            PaperCase(
+                paper=f"p{i:05d}",
+                scores=tuple(sorted(self.score[i].tolist())),
+                candidates=tuple(f"r{j:07d}" for j in pool),
+                inclusion=tuple(self.probability[i].tolist()),
+                parameters=tuple(map(tuple, known[pool].tolist())),
+                bar=bar,
+            )
+            for i, pool in enumerate(self.pool)
+        ]
 
 
 def pooled_conference(
