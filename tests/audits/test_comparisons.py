@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.audits.comparisons import _ALWAYS, Check, _close, _same_text, checks_of, report
+from blindcal.audits.comparisons import _ALWAYS, Check, _close, _same_text, checks_of, refuse_failed
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
@@ -76,7 +76,7 @@ def other_number(figures: dict[str, Any], part: str, name: str) -> dict[str, Any
 @pytest.mark.parametrize("request_", [REQUEST, BUDGET], ids=("steady", "budget"))
 def test_an_honest_record_passes(tmp_path: Path, honest: tuple[Conference, Truth], request_: Request) -> None:
     checks = forged(tmp_path, honest, request_, lambda made: made)
-    report(checks)
+    refuse_failed(checks)
     assert not any(check.note for check in checks)
 
 
@@ -103,7 +103,7 @@ def test_every_field_of_a_record(tmp_path: Path, honest: tuple[Conference, Truth
         return replace(made, record=replace(made.record, **{name: value}))
 
     with pytest.raises((VerificationError, InputError)):
-        report(forged(tmp_path, honest, REQUEST, forge))
+        refuse_failed(forged(tmp_path, honest, REQUEST, forge))
 
 
 def test_every_field_of_a_record_is_forged_above() -> None:
@@ -120,7 +120,7 @@ def test_an_honest_list_passes(
     def elsewhere(made: Draft) -> Draft:
         return replace(made, record=replace(made.record, made_with=made_with or made.record.made_with))
 
-    report(forged(tmp_path, listed(honest), EXACTLY, elsewhere))
+    refuse_failed(forged(tmp_path, listed(honest), EXACTLY, elsewhere))
 
 
 def listed(honest: tuple[Conference, Truth]) -> tuple[Conference, Truth]:
@@ -148,7 +148,7 @@ def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, Truth], 
         return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
 
     with pytest.raises(VerificationError, match="number accepted"):
-        report(forged(tmp_path, listed(honest), EXACTLY, forge))
+        refuse_failed(forged(tmp_path, listed(honest), EXACTLY, forge))
 
 
 @pytest.mark.parametrize("made_with", [None, "planner 0"])
@@ -166,7 +166,7 @@ def test_standings_that_were_made_up(
         return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
 
     with pytest.raises(VerificationError, match="claims and figures"):
-        report(forged(tmp_path, listed(honest), EXACTLY, forge))
+        refuse_failed(forged(tmp_path, listed(honest), EXACTLY, forge))
 
 
 PAPER: dict[str, Callable[[PaperRecord], Any]] = {
@@ -190,7 +190,7 @@ def test_every_field_of_a_paper(tmp_path: Path, honest: tuple[Conference, Truth]
         return papers_changed(**{name: PAPER[name](made.record.papers[0])})(made)
 
     with pytest.raises(VerificationError):
-        report(forged(tmp_path, honest, REQUEST, forge))
+        refuse_failed(forged(tmp_path, honest, REQUEST, forge))
 
 
 def test_every_field_of_a_paper_is_forged_above() -> None:
@@ -213,7 +213,7 @@ def test_every_figure(tmp_path: Path, honest: tuple[Conference, Truth], part: st
         return papers_changed(figures=figures)(made)
 
     with pytest.raises(VerificationError, match="claims and figures"):
-        report(forged(tmp_path, honest, REQUEST, forge))
+        refuse_failed(forged(tmp_path, honest, REQUEST, forge))
 
 
 def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
@@ -240,7 +240,7 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
         tables = ledger.tables(ledger.record(ledger.releases[0]))
         assert any((tables[p].accept != made.policies[p].accept).any() for p in tables)
         with pytest.raises(VerificationError, match="release 1: tables"):
-            report(checked(ledger, conference, truth, REQUEST))
+            refuse_failed(checked(ledger, conference, truth, REQUEST))
 
 
 def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
@@ -252,7 +252,7 @@ def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) 
         made = draft(picked, truth, REQUEST, Past(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
         with pytest.raises(VerificationError, match="bar and price"):
-            report(checked(sealed, conference, truth, REQUEST))
+            refuse_failed(checked(sealed, conference, truth, REQUEST))
 
 
 @pytest.mark.parametrize("made_with", [None, "planner 0"])
@@ -361,7 +361,7 @@ def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]
         open_ledger(tmp_path / "key.bin", KEY) as ledger,
         pytest.raises(VerificationError, match="bar and price"),
     ):
-        report(checked(ledger, conference, truth, BUDGET))
+        refuse_failed(checked(ledger, conference, truth, BUDGET))
 
 
 def test_a_release_planned_elsewhere_is_replayed(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
@@ -371,7 +371,7 @@ def test_a_release_planned_elsewhere_is_replayed(tmp_path: Path, honest: tuple[C
         return replace(made, record=replace(made.record, made_with="planner 0"))
 
     checks = forged(tmp_path, honest, REQUEST, elsewhere)
-    report(checks)
+    refuse_failed(checks)
     assert any("another version" in check.note for check in checks)
     names = {check.name for check in checks}
     assert {"release 1: limits of each table", "release 1: tables as good as today's"} <= names
@@ -405,7 +405,7 @@ def test_under_the_name_of_another_version_bad_tables_are_still_found(
             record = replace(made.record, papers=tuple(papers), made_with="planner 0")
             sealed = commit(ledger, record, made.policies, input_stamp(KEY, conference, truth, request))
             with pytest.raises(VerificationError, match=name):
-                report(checked(sealed, conference, truth, request))
+                refuse_failed(checked(sealed, conference, truth, request))
 
 
 def test_amendments_are_made_again_release_by_release(
@@ -435,7 +435,7 @@ def test_amendments_are_made_again_release_by_release(
 def test_the_report_says_what_may_differ() -> None:
     one, two = Check("input", 1, 1, "other pools"), Check("coins", 4, 2)
     with pytest.raises(VerificationError) as caught:
-        report([one, two, Check("settings", 4, 0)])
+        refuse_failed([one, two, Check("settings", 4, 0)])
     assert str(caught.value) == (
         "verification failed. input: 1 of 1 does not agree (other pools); coins: 2 of 4 do not agree"
     )

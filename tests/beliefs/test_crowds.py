@@ -11,7 +11,7 @@ from scipy.stats import binomtest, chi2
 
 from blindcal import workers
 from blindcal.assignments.pools import everyone
-from blindcal.audits.comparisons import checks_of, report
+from blindcal.audits.comparisons import checks_of, refuse_failed
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, assemble, prepare, true_reviewers
 from blindcal.beliefs.mismatches import MOST_REVIEWS
@@ -201,7 +201,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         again = release(conference, truth, request, ledger, plan_conference)
         checks = checks_of(conference, truth, request, Past(ledger), plan_conference, assemble)
-    report(checks)
+    refuse_failed(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
     assert certificate["added_success"] == 0
@@ -243,7 +243,7 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            report(checks_of(conference, truth, request, Past(ledger), plan_conference, assemble))
+            refuse_failed(checks_of(conference, truth, request, Past(ledger), plan_conference, assemble))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.comparisons import checks_of, report
+from blindcal.audits.comparisons import checks_of, refuse_failed
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
@@ -172,7 +172,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             assert best <= first.setdefault(case.paper, best) + 1e-12
             assert best <= float(claim_of(paper).success) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
-        report(checks_of(*copy, request, Past(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(*copy, request, Past(ledger), plan_conference, assemble))
 
 
 def test_other_reviewers_ids_for_the_same_scores_are_refused(tmp_path: Path) -> None:

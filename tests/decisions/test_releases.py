@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.comparisons import checks_of, report
+from blindcal.audits.comparisons import checks_of, refuse_failed
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.histories import Past
@@ -153,7 +153,7 @@ def test_a_steady_paper_decided_many_times_stays_steady(tmp_path: Path) -> None:
     found = next(p for p in outcome.record.papers if p.paper == paper)
     assert found.earlier == tuple(("conference", number, paper) for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        report(checks_of(conference, truth, REQUEST, Past(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(conference, truth, REQUEST, Past(ledger), plan_conference, assemble))
 
 
 def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:

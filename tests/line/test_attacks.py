@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.comparisons import Check, checks_of, report
+from blindcal.audits.comparisons import Check, checks_of, refuse_failed
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key, make_key
@@ -123,7 +123,7 @@ def test_a_paper_brought_back_with_a_correction_is_charged_for_its_first_decisio
     back = decided(key, conference, corrected, amend=True)
     assert record_of(back, paper).earlier == (("conference", 1, paper),)
     assert back.certificate["decided_again"]["papers"] == 1
-    report(verified(conference, corrected, REQUEST, key))
+    refuse_failed(verified(conference, corrected, REQUEST, key))
 
 
 def test_there_and_back_is_charged_every_time(key: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_decided_paper_under_a_new_id_is_never_tossed_again(key: Path) -> None
     assert outcome.changes.alike == ("new",)
     assert record_of(outcome, "new").earlier == (("conference", 1, old.paper),)
     assert probability_of(record_of(outcome, "new")) in (0, 1)
-    report(verified(renamed, {**truth, "new": truth[old.paper]}, REQUEST, key))
+    refuse_failed(verified(renamed, {**truth, "new": truth[old.paper]}, REQUEST, key))
 
 
 def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_release_after_a_change_of_the_grid_alone_verifies(key: Path) -> None:
     with pytest.raises(RefusedError, match="grid of scores is not that of release 1"):
         decided(key, gridded, truth)
     decided(key, gridded, truth, amend=True)
-    report(verified(gridded, truth, REQUEST, key))
+    refuse_failed(verified(gridded, truth, REQUEST, key))
 
 
 def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_the_epsilons_of_a_corrected_paper_add_up(tmp_path: Path) -> None:
     for paper, both in alone.items():
         assert len(both) == 2
         assert claim_of(record_of(outcome, paper)).epsilon >= sum(map(Fraction, both))
-    report(verified(conference, swapped, request, key))
+    refuse_failed(verified(conference, swapped, request, key))
 
 
 @pytest.mark.edge
@@ -276,7 +276,7 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
     checks = verified(conference, truth, REQUEST, key)
     assert "release 1: tables" in [check.name for check in checks if check.failed]
     with pytest.raises(VerificationError, match="release 1: tables"):
-        report(checks)
+        refuse_failed(checks)
 
 
 @pytest.mark.parametrize("sure", [0.9, 0.99])
@@ -348,7 +348,7 @@ def test_papers_added_later_stay_within_the_budget(key: Path) -> None:
     assert outcome.certificate["added_success"] > 0.9 * limit, "and they use it"
     prices = {paper.price for paper in outcome.record.papers}
     assert len(prices) == 2
-    report(verified(whole, truth, request, key))
+    refuse_failed(verified(whole, truth, request, key))
 
 
 def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
@@ -360,7 +360,7 @@ def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
     outcome = decided(key, conference, swapped, request, amend=True)
     spent = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
     assert 0 < spent <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
-    report(verified(conference, swapped, request, key))
+    refuse_failed(verified(conference, swapped, request, key))
 
 
 def test_whoever_spends_half_of_what_full_calibration_reveals_says_so(key: Path) -> None:

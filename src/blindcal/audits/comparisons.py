@@ -145,7 +145,7 @@ def checks_of(
     return checks if out is None else [*checks, _files(past.record(places[-1]), out)]
 
 
-def report(checks: Sequence[Check]) -> None:
+def refuse_failed(checks: Sequence[Check]) -> None:
     """Raise a `VerificationError` that names the checks that failed; papers are counted, never named."""
     failed = [
         f"{check.name}: {check.failed} of {check.items} {'does' if check.failed == 1 else 'do'} not agree"

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from blindcal.audits.comparisons import Check, checks_of, report, with_bar
+from blindcal.audits.comparisons import Check, checks_of, refuse_failed, with_bar
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
@@ -49,7 +49,7 @@ class Verification:
         if self.earlier:
             older = f". The input given is that of release {self.earlier[-1]}, not the latest"
         try:
-            report(self.checks)
+            refuse_failed(self.checks)
         except VerificationError as error:
             raise VerificationError(f"release {number}: {error}{older}") from None
 
