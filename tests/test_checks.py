@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import blindcal as bc
 from blindcal.checks import nearly_within, nonnegative, numbers, positive, strictly_within, within
 from blindcal.errors import InputError
 
@@ -38,3 +39,32 @@ def test_the_first_bad_value_is_quoted() -> None:
         positive("noise", [[1.0, -2.0], [-3.0, 1.0]])
     with pytest.raises(InputError, match=r"^score must be numbers, found 'good'$"):
         numbers("score", "good")
+
+
+BELIEF = bc.Belief([0.6, 0.4], [0.9, 0.2])
+PAIR = (bc.Affine(1.0), bc.Affine(2.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (lambda: bc.pair_belief(PAIR[0], PAIR[1]), "reviewers must be a pair of Reviewers, found Affine"),
+        (lambda: bc.pair_belief("ab", [0.0, 1.0]), "each of the reviewers must be a Reviewer, found str"),
+        (lambda: bc.frontier(None), "belief must be a Belief, found NoneType"),
+        (
+            lambda: bc.private_policy(BELIEF, "steady"),
+            "guarantee must be like Guarantee",
+        ),
+        (lambda: bc.private_policy(PAIR), "belief must be a Belief, found tuple"),
+        (lambda: bc.policies.solve(None), "belief must be a Belief, found NoneType"),
+        (
+            lambda: bc.fit(None),
+            "reviews must be what Reviews.read returns",
+        ),
+        (lambda: bc.audit(None, None), "belief must be a Belief, found NoneType"),
+        (lambda: bc.audit(BELIEF, None), "policy must be a Policy, found NoneType"),
+    ],
+)
+def test_an_argument_in_the_place_of_another_is_named(call: Callable[[], object], found: str) -> None:
+    with pytest.raises(InputError, match=found):
+        call()

@@ -3,7 +3,7 @@
     Reviews -> Reviewers -> Pools -> Belief -> Policy -> Plan -> Decision (+ sealed Record) -> Audit
 
 One frozen type for each stage, pure functions between them. The names below are in the order of that line;
-everything else is behind its floor, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
+everything else is in its subpackage, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
 `bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.sharing`, `bc.audits`,
 `bc.calibrators`, `bc.simulations`, `bc.paper` for the paper's own items under their own numbers, and
 `bc.mechanisms` for where a new mechanism lies.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from types import UnionType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,19 @@ def numbers(name: str, value: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, found {value!r}") from None
     return where(name, array, np.isfinite(array), "must be finite")
+
+
+def of_type(name: str, value: object, kind: type | UnionType, rule: str = "") -> None:
+    """Refuse what is not of a type, as an argument in another's place.
+
+    >>> of_type("score", "high", float)
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: score must be a float, found str
+    """
+    if not isinstance(value, kind):
+        rule = rule or f"a {getattr(kind, '__name__', kind)}"
+        raise InputError(f"{name} must be {rule}, found {type(value).__name__}")
 
 
 def one_number(name: str, value: object) -> None:

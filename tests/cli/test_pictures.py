@@ -42,7 +42,7 @@ def test_the_picture_of_a_fit() -> None:
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_one_conference_has_nothing_to_foretell(tmp_path: Path) -> None:
+def test_one_conference_has_nothing_to_predict(tmp_path: Path) -> None:
     tiny_reviews().only("A").write("one.csv")
     assert call("fit", "one.csv", "--out", "a.csv", "--picture", "a.svg")[0] == 0
 

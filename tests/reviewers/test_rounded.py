@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+from scipy.stats import logistic
 
 import blindcal as bc
+from blindcal.checks import Array
+from blindcal.errors import InputError
 from every_reviewer import curves, named, on_grid
 
 
@@ -43,3 +47,21 @@ def test_rounding_reports_the_nearest_value_and_the_likelihood_knows_it() -> Non
     t = np.array([-5.0, 1.4, 1.5, 2.9, 3.0, 9.0])
     assert rounded.score(t).tolist() == [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]
     assert (rounded.log_likelihood(rounded.score(t), t) == 0.0).all()
+
+
+class Heavy(bc.reviewers.PiecewiseLinear):
+    """Noise of its own, that of a logistic distribution."""
+
+    def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
+        gap = (np.asarray(score) - self.score(quality)) / self.noise
+        return np.asarray(-gap - 2.0 * np.log1p(np.exp(-gap)) - np.log(self.noise))
+
+
+def test_only_gaussian_noise_is_rounded() -> None:
+    """Else its cells would silently have Gaussian probabilities."""
+    knots = ([-1.0, 0.0, 1.0], [2.0, 5.0, 7.0])
+    assert bc.Rounded(bc.reviewers.PiecewiseLinear(*knots, noise=1.0), [4, 5, 6]).gaussian
+    heavy = Heavy(*knots, noise=1.0)
+    for own in (heavy, bc.reviewers.Shaped(heavy, logistic)):
+        with pytest.raises(InputError, match="must have Gaussian noise to be rounded"):
+            bc.Rounded(own, [4, 5, 6])

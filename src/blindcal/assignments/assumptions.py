@@ -1,7 +1,7 @@
 """Pools for an assignment that was already made, each named for what it assumes.
 
 Nobody computed chances when the papers were assigned, so any prior is an assumption about what the adversary
-knows. The promise holds against someone who knows just that; who knows more can do better.
+knows. The promise holds against someone who knows just that; anyone who knows more can do better.
 """
 
 from __future__ import annotations

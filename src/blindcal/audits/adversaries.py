@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blindcal.beliefs.belief import Belief
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array, Integers, of_type
 from blindcal.errors import InputError
 from blindcal.frames import long_frame
 from blindcal.plans.certificates import Claim, claim
@@ -42,6 +42,8 @@ def audit(belief: Belief, policy: Policy) -> Claim:
     >>> print(f"{float(found.success):.3f} {found.epsilon} {found.largest_posterior}")
     0.600 inf 1.0
     """
+    of_type("belief", belief, Belief)
+    of_type("policy", policy, Policy)
     policy.conference_error(belief)  # names shapes that do not fit
     if belief.weight.ndim > 1 or policy.accept.ndim > 1:
         raise InputError("an audit is of one belief and one policy: take the instances one by one")

@@ -1,5 +1,5 @@
-"""Public scores, reviewers and pools -> `Belief`, the waist of the house: what anyone can think about the
-secret before a decision, and which decision each secret favors.
+"""Public scores, reviewers and pools -> `Belief`, where every input ends and every policy begins: what
+anyone can think about the secret before a decision, and which decision each secret favors.
 
 In: reviews, calibration, pools. Out: the belief of a pair (`pairs`), of a paper (`cases`; large pools in
 `crowds` and `sums`), of a whole conference (`conferences`) with its bar (`bars`). Imports: assignments and

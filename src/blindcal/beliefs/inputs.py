@@ -1,7 +1,7 @@
 """Three files -> all that is known of a conference: reviews, calibration, and who may have reviewed what.
 
-Reviews name their authors, so what is read here is CONFIDENTIAL. `Inputs.prepared` parts it: the public side,
-from which everything is planned, and the true reviewers, who are for the coin alone.
+Reviews name their authors, so what is read here is CONFIDENTIAL. `Inputs.prepared` divides it: the public
+side, from which everything is planned, and the true reviewers, who are for the coin alone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from blindcal.beliefs.conferences import (
 )
 from blindcal.beliefs.mismatches import Parameters, Sources
 from blindcal.cells import count
+from blindcal.checks import of_type
 from blindcal.errors import InputError
 from blindcal.fitting.footprints import read_scale, refuse_own
 from blindcal.fitting.scales import Scale
@@ -101,8 +102,7 @@ def read_inputs(
 
 def check_inputs(inputs: object) -> None:
     """Refuse what `read_inputs` did not return, as the path of a file."""
-    if not isinstance(inputs, Inputs):
-        raise InputError(f"inputs must be what read_inputs returns, found {type(inputs).__name__}")
+    of_type("inputs", inputs, Inputs, "what read_inputs returns")
 
 
 def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:

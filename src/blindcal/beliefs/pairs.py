@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import ndtr
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.cells import number_text
-from blindcal.checks import Array, numbers, strictly_within
+from blindcal.checks import Array, numbers, of_type, strictly_within
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.protocol import Booleans, Reviewer
@@ -40,8 +41,11 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
     >>> belief.weight.round(6)
     array([0.731059, 0.268941])
     """
+    of_type("reviewers", reviewers, Sequence, "a pair of Reviewers")
     if len(reviewers) != 2:
         raise InputError(f"reviewers must be two, found {len(reviewers)}")
+    for reviewer in reviewers:
+        of_type("each of the reviewers", reviewer, Reviewer)
     s, p = numbers("scores", scores), strictly_within("prior", prior, 0.0, 1.0)
     if s.ndim == 0 or s.shape[-1] != 2:
         raise InputError(f"scores must have shape [..., 2], found {s.shape}")

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import Fit
-from blindcal.checks import Array, Integers, strictly_within
+from blindcal.checks import Array, Integers, of_type, strictly_within
 from blindcal.errors import InputError
 from blindcal.frames import frame
 from blindcal.reviewers.affine import Affine
@@ -99,8 +99,7 @@ def competition_rank(value: Array) -> Integers:
 
 def batch_of(reviews: Reviews) -> Batch:
     """One conference as a batch, rows in the order of papers and reviewers whatever the order of the file."""
-    if not isinstance(reviews, Reviews):
-        raise InputError(f"reviews must be what Reviews.read returns, found {type(reviews).__name__}")
+    of_type("reviews", reviews, Reviews, "what Reviews.read returns")
     order = np.lexsort((reviews.reviewer, reviews.paper))
     return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
 

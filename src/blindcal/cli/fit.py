@@ -256,7 +256,7 @@ def _print_forecast(forecast: Forecast) -> None:
         ("corrected by each reviewer's past mean", f"{forecast.raw:.3f}"),
         ("fitted", f"{forecast.fitted:.3f}"),
     ]
-    heading = f"error in foretelling {count(forecast.reviews, 'score')} of {forecast.conference}"
+    heading = f"error in predicting {count(forecast.reviews, 'score')} of {forecast.conference}"
     table([heading, "standard deviations"], rows)
     say(
         f"{forecast.verdict}: {100 * forecast.gain:+.1f} % of the mean square error "

@@ -1,5 +1,5 @@
 """A fit in one picture: where scores come from, how lenient reviewers are, whether lines are straight, what
-history foretells. CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn."""
+history predicts. CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn."""
 
 from __future__ import annotations
 
@@ -95,4 +95,4 @@ def _draw_forecast(axis: Any, fitted: Fitted) -> None:
         return
     names = ("all alike", "past mean", "fitted")
     axis.bar(names, [forecast.population, forecast.raw, forecast.fitted], color="0.7")
-    axis.set(title=f"error in foretelling {forecast.conference} (standard deviations)")
+    axis.set(title=f"error in predicting {forecast.conference} (standard deviations)")

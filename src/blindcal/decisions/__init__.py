@@ -2,7 +2,7 @@
 
 In: a plan, the true reviewers, the key, the ledger of earlier releases. Out: `Outcome` with its sealed
 `Record`; `decisions.csv` and `certificate.json`, whose columns and fields are in `statements`; where a number
-of papers was requested, the final list (`selections`), and another one later (`selecting`). The only room
+of papers was requested, the final list (`selections`), and another one later (`selecting`). The only module
 where a coin is tossed is `coins`. Imports: plans and below.
 """
 

@@ -1,6 +1,6 @@
 """The ledger: the sealed files of every release made with one key, and the public files of each.
 
-The files lie in a folder beside the key (`key.bin` -> `key.bin.sealed`), one a release, numbered over all
+The files lie in a folder beside the key (`key.bin` -> `key.bin.sealed`), one per release, numbered over all
 conferences of the key. They are the ledger: nothing else could be older or newer than they are. A release
 counts from the moment its one file has its name, and nothing public is written before that. So a killed run
 leaves a release that counts or none at all, and the same command goes on from either.

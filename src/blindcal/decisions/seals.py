@@ -1,4 +1,4 @@
-"""One sealed file a release: a stamped head that can be read alone, then the parts it describes.
+"""One sealed file per release: a stamped head that can be read alone, then the parts it describes.
 
     line 1   that the file is confidential, and the version of its format
     line 2   the stamp of the head: only the key's holder can have made it

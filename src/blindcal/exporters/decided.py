@@ -51,6 +51,7 @@ def read_decided(
             Column("track", "id", required=False, empty=True),
             Column("wait_list", required=False, empty=True),
         ],
+        extra=True,
     )
     papers = table.text("paper")
     first = {paper: place for place, paper in reversed([*enumerate(papers)])}

@@ -1,4 +1,4 @@
-"""What a chair can read about a fit: sources of variance, drift, bends, outliers, what history foretells."""
+"""What a chair can read about a fit: sources of variance, drift, bends, outliers, what history predicts."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blindcal.cells import count, natural
-from blindcal.checks import Array
+from blindcal.checks import Array, of_type
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_json, write_table
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
@@ -127,6 +127,7 @@ def fit(
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
     """
+    of_type("reviews", reviews, Reviews | Mapping, "what Reviews.read returns, or such tables by name")
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
     own = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
     if not own:

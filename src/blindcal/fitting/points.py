@@ -1,7 +1,7 @@
 """What each review is worth when a past conference shares sums: points, from papers and scores alone.
 
 Who wrote a review plays no part here. A review is worth `POINTS` points, split between *above* and *below* by
-how far its score is above what the other scores of the paper let expect. So a change of one review's author
+how far its score is above what the other scores of the paper suggest. So a change of one review's author
 moves `POINTS` points from one person to another and nothing else, whatever the paper's other reviews are.
 """
 
@@ -59,7 +59,7 @@ def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
 
 
 def differences(score: Array, paper: Integers) -> Array:
-    """Each score less what the others of its paper let expect, if all reviewers are alike, in standard
+    """Each score less what the others of its paper suggest, if all reviewers are alike, in standard
     deviations of all scores.
 
     Of k other scores with mean m, `k r / (1 - r + k r) * m` is expected, where r is the paper's part of a

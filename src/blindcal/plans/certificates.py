@@ -39,7 +39,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Claim:
-    """What one paper's table reveals; every number is the exact value or the next one on the unsafe side.
+    """What one paper's table reveals; every number is exact or the next float toward revealing more.
 
     `success_scores_only` (before any decision), `success` (after this one) and `added` (by this one) are
     sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are

@@ -1,4 +1,4 @@
-"""Private decisions -> the final list: exactly so many papers accepted, the next ones on a wait list.
+"""Private decisions -> the final list: an exact number of papers accepted, the next ones on a wait list.
 
 Papers are ranked by P(right to accept | scores, private decision), rounded to `DECIMALS`; ties go to the
 better mean score, then to the paper whose id comes first. Nothing else enters: no coin, no true reviewer. So

@@ -119,6 +119,8 @@ def _log_ratio(column: Sequence[Fraction]) -> float:
 
 def _kept(claim: OutcomeClaim, table: Table, guarantee: Guarantee) -> bool:
     """Every limit, in fractions: e^epsilon is rounded down before ratios are compared with it."""
+    if guarantee.name not in ("public", "steady", "average", "none"):
+        raise InputError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
     limits = [
         all(one >= 0 for row in table for one in row),
         guarantee.name != "steady" or claim.largest_rise <= 0,

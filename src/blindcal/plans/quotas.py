@@ -1,4 +1,4 @@
-"""Exactly so many papers: a `Quota`, and the share of the papers that it is, by which a bar is chosen.
+"""An exact number of papers: a `Quota`, and the share of the papers that it is, by which a bar is chosen.
 
 How many are accepted is no part of a coin. It may be changed after the toss: every number accepted, every
 split by track and every wait list is a function of the same private decisions.

@@ -9,7 +9,7 @@ from typing import Any
 
 from blindcal.beliefs.conferences import Conference, Level, Truth, tracks_of
 from blindcal.beliefs.inputs import Inputs, check_inputs
-from blindcal.checks import one_number
+from blindcal.checks import of_type, one_number
 from blindcal.errors import InputError
 from blindcal.fitting.scales import Scale
 from blindcal.orientations import known_end
@@ -119,8 +119,7 @@ class Request:
 def check_types(inputs: object, request: object) -> None:
     """Refuse arguments in the wrong place: paths for inputs, a guarantee or a plan for a request."""
     check_inputs(inputs)
-    if not isinstance(request, Request):
-        raise InputError(f"request must be a Request, found {type(request).__name__}")
+    of_type("request", request, Request)
 
 
 def recorded_request(

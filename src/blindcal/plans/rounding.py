@@ -1,4 +1,4 @@
-"""Exact numbers -> floats on the unsafe side: a claim is never better than the truth."""
+"""Exact numbers -> floats that err toward revealing more: a claim is never better than the truth."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys.
 `solvers` is the door: closed forms, the program of a belief (`programs`), that of large pools (`lumps`). A
-new guarantee is a name or a limit in `guarantees`, rows in `programs`, an exact check in
-`plans.certificates` (and in `plans.equations` if it pins a share), a limit in `audits.comparisons`, options
-and words in `cli.inputs` and `reports.sentences`; `solvers`, `pairwise` and `losses` must know it or refuse
-it. CONTRIBUTING.md has the steps. `average_case` is for scores that are not seen yet. Imports: beliefs and
-below.
+new guarantee is a name or a limit in `guarantees`, rows in `programs`, exact checks in `plans.certificates`
+and `plans.outcomes` (and in `plans.equations` if it pins a share), a limit in `audits.comparisons`, options
+and words in `cli.inputs`, `decisions.statements`, `folders.templates` and `reports.sentences`; `solvers`,
+`pairwise`, `losses`, `lumps` and `plans.menus` must know it or refuse it. CONTRIBUTING.md has the steps.
+`average_case` is for scores that are not seen yet. Imports: beliefs and below.
 """
 
 from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.beliefs.belief import Belief, unchecked_belief
-from blindcal.checks import Array, Integers, nearly_within
+from blindcal.checks import Array, Integers, nearly_within, of_type
 from blindcal.errors import InputError
 from blindcal.frames import long_frame
 from blindcal.policies.descents import TIE, Flags, accept_after, vertices
@@ -103,6 +103,7 @@ def frontier(belief: Belief) -> Frontier:
     >>> front.conference_error.round(12), front.adversary_error.round(12)
     (array([0.17, 0.35, 0.35, 0.35]), array([0.2, 0.5, 0.5, 0.5]))
     """
+    of_type("belief", belief, Belief)
     if belief.labels is not None and not _distinct(belief.labels):
         return _traced(belief, belief.labels)
     if belief.weight.shape[-1] == 2:

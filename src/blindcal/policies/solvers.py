@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from blindcal.beliefs.belief import Belief, unchecked_belief
 from blindcal.beliefs.cases import PaperCase
 from blindcal.cells import number_text
-from blindcal.checks import Array, Integers, within
+from blindcal.checks import Array, Integers, of_type, within
 from blindcal.errors import InputError
 from blindcal.policies.frontiers import frontier
 from blindcal.policies.guarantees import UNLIMITED, Guarantee
@@ -121,6 +121,8 @@ def program(
 
 def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
     """The scores alone already reveal so much: no policy keeps a lower limit."""
+    of_type("belief", belief, Belief)
+    of_type("guarantee", guarantee, Guarantee, "like Guarantee('steady')")
     if success is not None:
         within("success", success, 0.0, 1.0)
     if success is None and guarantee.posterior_cap is None:

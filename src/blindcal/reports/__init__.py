@@ -2,8 +2,8 @@
 
 In: certificate and decisions as they were published; the public side of a conference. Out: one HTML page that
 needs nothing else (`pages`, from what `surveys` finds and `charts` draws), and a sentence for every number of
-a certificate (`explanations`, `sentences`). Nothing here knows a true reviewer. Imports: exporters and below;
-Jinja2 for the page.
+a certificate (`explanations`). The promises are worded in `sentences`, the rest of the page in `templates/`.
+Nothing here knows a true reviewer. Imports: exporters and below; Jinja2 for the page.
 """
 
 from blindcal.reports.explanations import Explained, Line, explained

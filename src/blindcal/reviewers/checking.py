@@ -1,4 +1,4 @@
-"""Whether a reviewer of one's own keeps what `Reviewer` promises; the integrals rely on it."""
+"""Whether a user-defined reviewer keeps what `Reviewer` promises; the integrals rely on it."""
 
 from __future__ import annotations
 

@@ -107,6 +107,11 @@ class Shaped(Reviewer):
         return self.reviewer.even
 
     @property
+    def gaussian(self) -> bool:
+        """As Gaussian as the reviewer's noise."""
+        return self.reviewer.gaussian
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """That of the reviewer's parameters."""
         return self.reviewer.shape

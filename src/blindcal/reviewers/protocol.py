@@ -1,8 +1,9 @@
 """Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
 
-Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a kind of
-its own says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`.
-`rounded` and `policies.average_case` take noise as Gaussian. Qualities are N(0, 1).
+Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a subclass
+says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. Only Gaussian
+noise can be `rounded`, and files of reviewers hold affine ones: other kinds are for pairs and the average
+case. Qualities are N(0, 1).
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ class Reviewer(ABC):
     def even(self) -> bool:
         """Whether the spread is `noise` at every quality: so unless a subclass has a spread of its own."""
         return type(self).spread is Reviewer.spread
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the noise is Gaussian: so unless a subclass has a `log_likelihood` of its own."""
+        return type(self).log_likelihood is Reviewer.log_likelihood
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Scores on a grid: any reviewer, reporting the nearest of a list of values."""
+"""Scores on a grid: any reviewer with Gaussian noise, reporting the nearest of a list of values."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class Rounded(Reviewer):
         where("grid", values[1:], np.diff(values) > 0, "must increase")
         if isinstance(reviewer, Rounded):
             raise InputError("reviewer is rounded already: round once")
+        if not reviewer.gaussian:
+            kind = type(reviewer).__name__
+            raise InputError(f"reviewer must have Gaussian noise to be rounded, {kind} has its own")
         object.__setattr__(self, "reviewer", reviewer)
         object.__setattr__(self, "grid", values)
         object.__setattr__(self, "noise", reviewer.noise)
@@ -43,6 +46,11 @@ class Rounded(Reviewer):
     @property
     def even(self) -> bool:
         return self.reviewer.even
+
+    @property
+    def gaussian(self) -> bool:
+        """Before rounding: always."""
+        return self.reviewer.gaussian
 
     @property
     def shape(self) -> tuple[int, ...]:

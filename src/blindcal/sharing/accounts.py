@@ -1,6 +1,6 @@
 """The account of a key: every release of sums, sealed beside it, and what is spent of each review's privacy.
 
-The files lie in a folder beside the key (`key.bin` -> `key.bin.shared`), one a release, like those of
+The files lie in a folder beside the key (`key.bin` -> `key.bin.shared`), one per release, like those of
 decisions: numbered, chained, written once. A release counts from the moment its file has its name, and
 nothing public is written before that.
 """
