@@ -39,7 +39,7 @@ from blindcal.policies.guarantees import Guarantee
 
 # Counted up whenever the same input may be planned to other tables: records of another number are compared by
 # what their tables promise and cost.
-PLANNER = 3
+PLANNER = 4
 
 _KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
