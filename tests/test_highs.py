@@ -19,3 +19,17 @@ def test_solvers_with_other_threads_in_the_process_do_not_matter() -> None:
         solver.clearSolver()
         assert run(solver) == highspy.HighsModelStatus.kOptimal
         assert np.asarray(solver.getSolution().col_value) == 1.0
+
+
+def test_a_model_arrives_as_it_was_given() -> None:
+    """minimize -2x - 3y with x + y <= 3, x - y >= -1, 0 <= x <= 2, 0 <= y <= 5: at (1, 2)."""
+    matrix = sparse.csc_array(np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]]))
+    columns = np.zeros(3), np.array([2.0, 5.0, 1.0])
+    rows = np.array([-np.inf, -1.0, -np.inf]), np.array([3.0, np.inf, np.inf])
+    solver = passed(matrix, np.array([-2.0, -3.0, 1.0]), columns, rows)
+    assert run(solver) == highspy.HighsModelStatus.kOptimal
+    assert np.allclose(solver.getSolution().col_value, [1.0, 2.0, 0.0], atol=1e-9)
+    held = solver.getLp()
+    assert (held.num_row_, held.num_col_) == matrix.shape
+    assert list(held.a_matrix_.value_) == [1.0, 1.0, 1.0, -1.0]
+    assert set(held.integrality_) <= {highspy.HighsVarType.kContinuous}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from blindcal.plans.menus import menu
-from blindcal.plans.papers import plan_conference
-from blindcal.plans.promises import summary
+from blindcal.plans.papers import _Planned, _repaid, plan_conference
+from blindcal.plans.promises import overdrawn, summary
 from blindcal.policies.guarantees import Guarantee
 from oracles import agree, keeps
 from small_conferences import loaded, small_conference
@@ -36,6 +37,28 @@ def test_every_guarantee_holds_exactly_on_random_papers(guarantee: Guarantee) ->
         (plan,), _ = plan_conference(conference, guarantee)
         belief = conference.cases[0].belief
         agree(plan.claim, keeps(guarantee, belief, plan.policy))
+
+
+def test_an_overdrawn_budget_is_given_back_by_the_papers_that_add_most() -> None:
+    conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
+    generous = Guarantee("average", 0.02, None)
+    plans, _ = plan_conference(conference, generous)
+    planned = [_Planned(plan, plan.figures.wrong) for plan in plans]
+    reviews = sum(plan.claim.reviews for plan in plans)
+    added = sum(plan.claim.added for plan in plans)
+    for share in (1 - 2**-30, 0.9, 0.3):
+        tight = replace(generous, added_success=share * float(added / reviews))
+        repaid = _repaid(conference, planned, tight)
+        assert not overdrawn([plan.claim for plan in repaid], tight)
+        changed = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is not new]
+        kept = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is new]
+        assert min(changed) >= max(kept)
+        if share > 0.99:
+            assert len(changed) == 1
+            assert sum(plan.claim.added for plan in repaid) > added * (1 - Fraction(1, 2**20))
+        for case, plan in zip(conference.cases, repaid, strict=True):
+            agree(plan.claim, keeps(tight, case.belief, plan.policy))
+    assert _repaid(conference, planned, generous) == plans
 
 
 def test_twins_and_ties_are_treated_alike() -> None:

@@ -15,7 +15,7 @@ from blindcal.plans.certificates import Claim, claim
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.figures import Figures
 from blindcal.plans.papers import plan_conference
-from blindcal.plans.promises import at_most, paired, summary, within_budget, worst
+from blindcal.plans.promises import at_most, overdrawn, paired, summary, worst
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference
@@ -44,10 +44,10 @@ def test_a_budget_counts_reviews() -> None:
     guarantee = Guarantee("average", 0.01, None)
     plans, _ = plan_conference(conference, guarantee)
     claims = [plan.claim for plan in plans]
-    assert within_budget(claims, guarantee)
+    assert not overdrawn(claims, guarantee)
     more = [replace(claims[0], added=claims[0].added + Fraction(1, 2)), *claims[1:]]
-    assert not within_budget(more, guarantee)
-    assert within_budget(more, replace(guarantee, name="none", added_success=0.0))
+    assert overdrawn(more, guarantee)
+    assert not overdrawn(more, replace(guarantee, name="none", added_success=0.0))
 
 
 ONE = Claim(
@@ -106,11 +106,11 @@ def test_nothing_is_more_than_certain_however_far_odds_moved() -> None:
 def test_a_budget_is_kept_to_the_last_digit() -> None:
     """A 32nd of four reviews is exactly the eighth that is added; the least bit more is too much."""
     exact, four = Guarantee("average", 0.03125, None), [ONE, replace(TWO, reviews=2)]
-    assert within_budget(four, exact)
-    assert not within_budget(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
-    assert not within_budget([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
+    assert not overdrawn(four, exact)
+    assert overdrawn(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
+    assert overdrawn([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
     for name in ("steady", "public", "average"):
-        assert within_budget(four, Guarantee(name, epsilon=None)), "nothing is shared, so nothing is counted"
+        assert not overdrawn(four, Guarantee(name, epsilon=None)), "nothing is shared, so nothing is counted"
 
 
 def test_epsilon_without_a_bound_has_none_together_either() -> None:

@@ -40,6 +40,34 @@ def test_every_explored_point_is_on_the_frontier_and_success_falls_with_its_pric
             assert e == pytest.approx(plain.loss, abs=1e-7)
 
 
+def test_prices_that_are_left_out_have_the_policy_of_both_their_neighbors():
+    prices, left_out = (0.0, *np.geomspace(0.005, 1.0, 6).tolist(), inf), 0
+    guarantee = Guarantee("average", added_success=0.01, epsilon=None)
+    for case in random_cases(20, count(8, 40), 120):
+        found = {point[0]: point[1:] for point in explore((case, prices), guarantee)}
+        for price in set(prices) - set(found):
+            ((_, *alone),) = explore((case, (price,)), guarantee)
+            near = max(p for p in found if p < price), min(p for p in found if p > price)
+            left_out += 1
+            for one in near:
+                # With equal successes the errors are equal too: both are the least ones.
+                assert alone == pytest.approx(found[one], abs=1e-7)
+    assert left_out > 8
+
+
+def test_a_budget_over_more_papers_than_are_looked_at_first_is_spent_as_one_joint_program_would():
+    cases = [case for case in random_cases(21, 130, 30) if len(case.scores) > 1][:90]
+    guarantee = Guarantee("average", added_success=0.005, epsilon=None)
+    solved = solve_all(_conference(cases), guarantee)
+    beliefs = [case.belief for case in cases]
+    wrong = sum(
+        float(one.weight @ (accept * (1 - one.favor) + (1 - accept) * one.favor))
+        for one, accept in zip(beliefs, solved.accept, strict=True)
+    )
+    assert len(cases) > 64
+    assert wrong == pytest.approx(_joint(cases, 0.005, None), abs=1e-6)
+
+
 @pytest.mark.parametrize("epsilon", [None, 2.0])
 def test_a_budget_over_papers_is_spent_as_one_joint_program_would(epsilon: float | None):
     """All papers in one program with one row for the budget: the same total of wrong decisions."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
@@ -131,7 +131,7 @@ def _perceive(batch: Batch, level: Integers, x: Array) -> Array:
     order = np.lexsort((target, level))
     barrier = batch.reviewer[order] * (1.0 + 2.0 * float(np.ptp(target)))
     z = np.empty_like(target)
-    z[order] = isotonic_regression(target[order] + barrier).x - barrier
+    z[order] = scipy.optimize.isotonic_regression(target[order] + barrier).x - barrier
     return z + batch.score
 
 
@@ -143,7 +143,7 @@ def reviewer_curves(batch: Batch, quality: Array) -> Predictor:
     order = np.lexsort((quality[batch.paper], batch.reviewer))
     r, q, s = batch.reviewer[order], quality[batch.paper][order], batch.score[order]
     gap, rise = 1.0 + 2.0 * float(np.ptp(quality)), 1.0 + 2.0 * float(np.ptp(s))
-    curve = isotonic_regression(s + r * rise).x - r * rise
+    curve = scipy.optimize.isotonic_regression(s + r * rise).x - r * rise
     first = np.searchsorted(r, np.arange(batch.reviewers))
     last = np.searchsorted(r, np.arange(batch.reviewers), side="right") - 1
 

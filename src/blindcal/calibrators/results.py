@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from blindcal.calibrators.batches import Batch
@@ -112,7 +113,8 @@ def _above_bar(quality: Array, error: Array, count: int) -> Array:
     tiny = 1e-9 * max(float(np.ptp(quality)), 1e-300)
     width = np.maximum(error, tiny)
     low, high = float((quality - 40 * width).min()), float((quality + 40 * width).max())
-    bar = brentq(lambda t: ndtr((quality - t) / width).sum() - count, low, high, xtol=1e-14, rtol=1e-14)
+    find = partial(scipy.optimize.brentq, xtol=1e-14, rtol=1e-14)
+    bar = find(lambda t: ndtr((quality - t) / width).sum() - count, low, high)
     return np.asarray(ndtr((quality - bar) / width))
 
 

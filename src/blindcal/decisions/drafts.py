@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -39,7 +39,7 @@ from blindcal.policies.guarantees import Guarantee
 
 # Counted up whenever the same input may be planned to other tables: records of another number are compared by
 # what their tables promise and cost.
-PLANNER = 3
+PLANNER = 4
 
 _KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
@@ -63,7 +63,7 @@ class Changes:
     withdrawn: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def decided(self) -> frozenset[str]:
         """The papers that get a coin."""
         given = (self.new, self.late, self.scores, self.pools, self.grid, self.tracks, self.reviewers)

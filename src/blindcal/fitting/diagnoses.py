@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import chi2
 
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
@@ -161,7 +160,8 @@ def _far(row: Array, anyone: Array, people: int) -> bool:
     sd = np.sqrt(np.log1p((anyone[6] / anyone[2]) ** 2))
     noise = (np.log(row[2] / anyone[2]) + 0.5 * sd**2) / sd
     rare = _RARE / people
-    return habits > chi2.isf(rare / 2, 2) or abs(noise) > -ndtri(rare / 4)
+    # With two degrees of freedom chi squared exceeds c with chance e^(-c/2).
+    return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
 def _disagreement(moments: Moments, chains: Sequence[Moments]) -> float:

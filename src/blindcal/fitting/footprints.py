@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import poisson
+from scipy.special import gammainc
 
 from blindcal.cells import count
 from blindcal.errors import InputError, Problem
@@ -162,7 +162,7 @@ def overlap(past: Footprint, now: Footprint) -> str:
         return f"the papers of {past.conference!r} with the same reviewers and scores"
     same, known = len(past.scored & now.scored), Counter(past.patterns)
     expected = sum(known[pattern] for pattern in now.patterns) / len(past.patterns)
-    if poisson.sf(same - 1, expected) >= FALSE_ALARM:
+    if _at_least(same, expected) >= FALSE_ALARM:
         return ""
     return f"{count(same, 'paper')} of {past.conference!r} with the same scores, {expected:.1f} by chance"
 
@@ -180,4 +180,13 @@ def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bo
     ordered = np.sort(means)
     among = np.searchsorted(ordered, offsets + near, "right") - np.searchsorted(ordered, offsets - near)
     expected = float(among.sum()) / len(known)
-    return 2 * same >= len(known) and bool(poisson.sf(same - 1, expected) < FALSE_ALARM)
+    return 2 * same >= len(known) and _at_least(same, expected) < FALSE_ALARM
+
+
+def _at_least(number: int, expected: float) -> float:
+    """The chance of so many or more, where a Poisson number of them is expected.
+
+    >>> _at_least(0, 0.0), round(_at_least(2, 1.0), 6), round(1 - 2 / np.e, 6)
+    (1.0, 0.264241, 0.264241)
+    """
+    return float(gammainc(number, expected)) if number else 1.0

@@ -5,7 +5,7 @@ Every number here is an expectation over the public belief: a plan is the same w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -20,7 +20,7 @@ from blindcal.plans.amendments import AmendedCase, SettledCase
 from blindcal.plans.certificates import Claim, certify, claim, keeps
 from blindcal.plans.exact import Exact, ExactPolicy, Packed, packed
 from blindcal.plans.figures import Figures, expected_figures
-from blindcal.plans.promises import at_most, within_budget, worst
+from blindcal.plans.promises import at_most, overdrawn, worst
 from blindcal.plans.sharing import shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
@@ -71,21 +71,34 @@ def plan_conference(
 ) -> tuple[list[PaperPlan], float | None]:
     """Solve and certify every paper; also the price of an average budget, to be frozen.
 
-    `advance` is called twice for each paper: solved, certified. Where the whole budget is missed by a
-    rounding, every table is mixed with the constant a little.
+    `advance` is called twice for each paper: solved, certified.
     """
     shares, spent = shares_of(conference, guarantee, price=price, workers=workers, advance=advance)
-    tell = stepping(advance, 1 if guarantee.spends else 2)
+    step = stepping(advance, 1 if guarantee.spends else 2)
     jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
-    planned = each(partial(_planned, guarantee=guarantee), jobs, workers=workers, advance=tell)
-    plans, mixed = [one.plan for one in planned], 0.0
-    while price is None and not within_budget([plan.claim for plan in plans], guarantee):
-        if mixed >= 1:
-            raise CertificateError("the budget of added success cannot be kept with the other limits")
-        mixed = max(_LEAST_MIX, 8 * mixed)
-        again = list(zip(conference.cases, planned, conference.raw_accept, strict=True))
-        plans = each(partial(_mixed, guarantee=guarantee, mixed=mixed), again, workers=workers)
+    planned = each(partial(_planned, guarantee=guarantee), jobs, workers=workers, advance=step)
+    plans = [one.plan for one in planned] if price is not None else _repaid(conference, planned, guarantee)
     return plans, spent
+
+
+def _repaid(conference: Conference, planned: Sequence[_Planned], guarantee: Guarantee) -> list[PaperPlan]:
+    """The plans, within the whole budget: where a rounding overdraws it, the paper that adds most gives that
+    back, its table mixed with the constant; if need be, others do too.
+
+    With a weight of w for the constant a table adds at most 1-w of what it added.
+    """
+    plans = [one.plan for one in planned]
+    jobs = list(zip(conference.cases, planned, conference.raw_accept, strict=True))
+    for index in sorted(range(len(plans)), key=lambda place: plans[place].claim.added, reverse=True):
+        over, added = overdrawn([plan.claim for plan in plans], guarantee), plans[index].claim.added
+        if not over:
+            return plans
+        if added > 0:
+            weight = min(1.0, float(over / added) * (1 + 2**-20) + _LEAST_MIX)
+            plans[index] = _mixed(jobs[index], guarantee, weight)
+    if overdrawn([plan.claim for plan in plans], guarantee):
+        raise CertificateError("the budget of added success cannot be kept with the other limits")
+    return plans
 
 
 @dataclass(frozen=True, eq=False)

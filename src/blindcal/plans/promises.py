@@ -75,12 +75,14 @@ def at_most(stated: Claim, revealed: float) -> Claim:
     )
 
 
-def within_budget(claims: Sequence[Claim], guarantee: Guarantee) -> bool:
-    """Whether the added success, mean over reviews, is at most what was requested, exactly."""
+def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
+    """By how much the added success, summed over reviews, exceeds what was requested, exactly; 0: it does
+    not."""
     if not guarantee.spends:
-        return True
+        return Fraction(0)
     reviews = sum(c.reviews for c in claims)
-    return sum((c.added for c in claims), Fraction(0)) <= Fraction(guarantee.added_success) * reviews
+    added = sum((c.added for c in claims), Fraction(0))
+    return max(Fraction(0), added - Fraction(guarantee.added_success) * reviews)
 
 
 def paired(first: Sequence[Claim], second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:

@@ -21,8 +21,13 @@ from blindcal.policies.solvers import program
 from blindcal.workers import Workers, each
 
 _SAME_VERTEX = 1e-9
-# Prices at which every frontier is looked at first: wrong decisions per correct guess about a review.
-_PRICES = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf)
+# Prices at which some papers' frontiers are looked at first, that many of them: wrong decisions per correct
+# guess about a review. The others are looked at around the price that those would have.
+_PRICES, _SOME = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf), 64
+_AROUND = (0.8, 1.0, 1.25)
+
+# Price, error, success.
+_Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +37,10 @@ class Chain:
     Price 0 is the decision by the evidence, an infinite price the one that adds no success.
     """
 
-    points: tuple[tuple[float, float, float], ...]
+    points: tuple[_Point, ...]
     reviews: int
 
-    def explored(self, points: Sequence[tuple[float, float, float]]) -> Chain:
+    def explored(self, points: Sequence[_Point]) -> Chain:
         return Chain(tuple(sorted({*self.points, *points})), self.reviews)
 
     def settled(self, price: float) -> bool:
@@ -79,17 +84,33 @@ def shares_of(
     return shares.tolist(), spent
 
 
-def explore(
-    job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee
-) -> list[tuple[float, float, float]]:
-    """`(price, error, success)` of a paper's best policies at some prices, per review."""
+def explore(job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee) -> list[_Point]:
+    """`(price, error, success)` of a paper's best policies at some prices, lowest first, per review.
+
+    Where one policy is the best at two prices, and so at all between them, these are left out.
+    """
     case, prices = job
-    paper, found = program(case.promised(guarantee.promise), guarantee), []
-    for price in prices:
+    paper = program(case.promised(guarantee.promise), guarantee)
+
+    def at(price: float) -> _Point:
         limit = paper.scores_only if isinf(price) else None
         solved = paper.solve(price=0.0 if isinf(price) else price * len(case.scores), success=limit)
-        found.append((price, solved.error, solved.success))
-    return found
+        return price, solved.error, solved.success
+
+    ends = [at(price) for price in sorted({prices[0], prices[-1]})]
+    return [ends[0], *_between(at, prices[1:-1], ends[0], ends[-1]), *ends[1:]]
+
+
+def _between(
+    at: Callable[[float], _Point], prices: Sequence[float], low: _Point, high: _Point
+) -> list[_Point]:
+    """Points at prices between two known ones, as far as their policies may differ."""
+    if not prices or low[2] - high[2] <= _SAME_VERTEX:
+        return []
+    middle = len(prices) // 2
+    here = at(prices[middle])
+    lower, higher = _between(at, prices[:middle], low, here), _between(at, prices[middle + 1 :], here, high)
+    return [*lower, here, *higher]
 
 
 def _spend(
@@ -105,9 +126,7 @@ def _spend(
     add what is found, until every paper's best policy at the price is known.
     """
     run = partial(explore, guarantee=guarantee)
-    first = _PRICES if frozen is None else (0.0, frozen, inf)
-    found = each(run, [(case, first) for case in cases], workers=workers, advance=advance)
-    chains = [Chain(tuple(points), len(case.scores)) for case, points in zip(cases, found, strict=True)]
+    chains = _first_look(cases, guarantee, frozen, partial(each, run, workers=workers, advance=advance))
     while True:
         success, price = _allocate(chains, guarantee, frozen)
         open_ = [index for index, one in enumerate(chains) if not one.settled(price)]
@@ -116,6 +135,29 @@ def _spend(
         found = each(run, [(cases[index], (price,)) for index in open_], workers=workers)
         for index, points in zip(open_, found, strict=True):
             chains[index] = chains[index].explored(points)
+
+
+def _first_look(
+    cases: Sequence[PaperCase],
+    guarantee: Guarantee,
+    frozen: float | None,
+    run: Callable[..., list[list[_Point]]],
+) -> list[Chain]:
+    """Every paper's frontier, each explored once, near the price if that can be known before."""
+    if frozen is not None:
+        return _chains(cases, run([(case, (0.0, frozen, inf)) for case in cases]))
+    few = np.unique(np.linspace(0, len(cases) - 1, min(_SOME, len(cases))).astype(int)).tolist()
+    some = _chains([cases[i] for i in few], run([(cases[i], _PRICES) for i in few]))
+    price = _allocate(some, guarantee, None)[1]
+    near = tuple(sorted({0.0, *(price * part for part in _AROUND), inf}))
+    rest = sorted({*range(len(cases))} - {*few})
+    others = _chains([cases[i] for i in rest], run([(cases[i], near) for i in rest]))
+    found = dict(zip((*few, *rest), (*some, *others), strict=True))
+    return [found[i] for i in range(len(cases))]
+
+
+def _chains(cases: Sequence[PaperCase], found: Sequence[Sequence[_Point]]) -> list[Chain]:
+    return [Chain(tuple(points), len(case.scores)) for case, points in zip(cases, found, strict=True)]
 
 
 def _allocate(chains: Sequence[Chain], guarantee: Guarantee, frozen: float | None) -> tuple[Array, float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from blindcal.checks import Array, nonnegative, strictly_within, where, within
 from blindcal.errors import InputError
@@ -69,4 +69,5 @@ def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
         where("papers", np.asarray(papers, dtype=np.float64), np.asarray(papers >= 1), "must be at least 1")
     )
     hits = np.arange(k + 1)
-    return float(np.maximum(p * binom.pmf(hits, k, chance), (1 - p) * binom.pmf(hits, k, 1 - chance)).sum())
+    evident, other = (scipy.stats.binom.pmf(hits, k, part) for part in (chance, 1 - chance))
+    return float(np.maximum(p * evident, (1 - p) * other).sum())

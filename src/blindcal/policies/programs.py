@@ -92,6 +92,7 @@ class Program:
         self.corners = guarantee.corners
         self._check_cap()
         self._solver: Any = None
+        self._range: tuple[float, float] | None = None
         self._counts = guarantee.spends
         self.searched = False
         self.dual = self.unpriced()
@@ -122,7 +123,7 @@ class Program:
         if counted and not self._counts:
             self._counts, self._solver = True, None
         if self._solver is None:
-            self._solver = self._model()
+            self._solver, self._range = self._model(), None
         costs = price * self._success_cost()
         columns = np.arange(self.size + 1, self.size + 1 + costs.size, dtype=np.int32)
         self._solver.changeColsCost(columns.size, columns, costs)
@@ -245,8 +246,10 @@ class Program:
         weight, free = self.orbits.weight, self.fixed < 0.0
         # A range that is one point may come out a rounding wrong way round, which no solver takes.
         high = max(low, high)
-        least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
-        self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
+        if self._range != (low, high):
+            least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
+            self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
+            self._range = low, high
         run_solver(self._solver)
         solution = self._solver.getSolution()
         x = np.asarray(solution.col_value)[: self.size]
@@ -282,10 +285,10 @@ def beyond_doubt(favor: Array, sure: float | None) -> Array:
 
 def _lowest(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
     """The least of the cuts' maximum over the corners' hull, where it is, and the cuts' parts in it."""
-    if len(corners) == 1:
-        heights = cuts[:, :2] @ corners[0] + cuts[:, 2]
-        return float(heights.max()), corners[0], np.eye(len(cuts))[heights.argmax()]
     at_corners, n = cuts[:, :2] @ corners.T + cuts[:, 2:], len(corners)
+    if 1 in at_corners.shape:
+        cut, corner = at_corners.max(axis=1).argmax(), at_corners.max(axis=0).argmin()
+        return float(at_corners[cut, corner]), corners[corner], np.eye(len(cuts))[cut]
     # Columns: the corners' parts in the point, then the height; a row for each cut and for the parts' sum.
     rows = np.column_stack([at_corners, -np.ones(len(cuts))])
     matrix = sparse.csc_array(np.vstack([rows, np.append(np.ones(n), 0.0)]))

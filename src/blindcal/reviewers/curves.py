@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.differentiate import derivative as numeric_derivative
-from scipy.optimize.elementwise import find_root
 from scipy.special import expit
 
 from blindcal.checks import Array, nonnegative, numbers, positive, where
@@ -81,7 +81,9 @@ class Monotone(Reviewer):
         t = np.asarray(quality, dtype=np.float64)
         if self.slope is not None:
             return np.asarray(self.slope(t), dtype=np.float64)
-        result = numeric_derivative(self.score, t, initial_step=0.25, step_factor=2.0, maxiter=12, order=8)
+        result = scipy.differentiate.derivative(
+            self.score, t, initial_step=0.25, step_factor=2.0, maxiter=12, order=8
+        )
         return np.asarray(np.maximum(result.df, 0.0))
 
     @property
@@ -102,7 +104,7 @@ class Monotone(Reviewer):
 
         cell = np.searchsorted(self.table, score)
         low, high = np.maximum(cell - 2, 0), np.minimum(cell + 1, QUALITIES.size - 1)
-        result = find_root(
+        result = import_module("scipy.optimize.elementwise").find_root(
             miss,
             (QUALITIES[low], QUALITIES[high]),
             args=(score,),

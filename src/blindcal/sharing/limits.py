@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import expm1, isfinite, log, sqrt
 
 import numpy as np
+import scipy
 from scipy.special import ndtr
-from scipy.stats import binom
 
 from blindcal.checks import Array
 from blindcal.errors import InputError
@@ -122,7 +122,7 @@ def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) 
     size, weight = _half_normal(offset_sd)
     one = 2.0 * ndtr(size / review_sd) - 1.0
     exchanged = np.arange(reviews + 1)
-    seen = binom.pmf(exchanged, reviews, one[:, None]) @ np.tanh(exchanged * epsilon) ** 2
+    seen = scipy.stats.binom.pmf(exchanged, reviews, one[:, None]) @ np.tanh(exchanged * epsilon) ** 2
     private = float(weight @ (size**2 * (1.0 - seen))) / offset_sd**2
     return max(private, review_sd**2 / (review_sd**2 + reviews * offset_sd**2))
 

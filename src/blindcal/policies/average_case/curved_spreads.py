@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.interpolate import BSpline, RectBivariateSpline, make_interp_spline
+import scipy
 from scipy.special import erf, ndtr, ndtri
 
 from blindcal.checks import Array
@@ -115,9 +115,9 @@ class _Surface:
     """Splines over a grid of scores: the evidence z(s1, s2) under A1 and each reviewer's log density."""
 
     scores: Array
-    evidence: RectBivariateSpline
-    log_density: tuple[BSpline, BSpline]
-    log_ratio: BSpline  # of the first density to the second
+    evidence: scipy.interpolate.RectBivariateSpline
+    log_density: tuple[scipy.interpolate.BSpline, scipy.interpolate.BSpline]
+    log_ratio: scipy.interpolate.BSpline  # of the first density to the second
     prior: float
 
     @staticmethod
@@ -134,9 +134,10 @@ class _Surface:
         better, worse = (flat @ part.reshape(len(scores), -1).T for part in (below, above))
         z = np.where(better < worse, ndtri(np.maximum(better, 1e-300)), -ndtri(np.maximum(worse, 1e-300)))
         one, two, ratio = (
-            make_interp_spline(scores, np.log(f), k=5) for f in (*density, density[0] / density[1])
+            scipy.interpolate.make_interp_spline(scores, np.log(f), k=5)
+            for f in (*density, density[0] / density[1])
         )
-        surface = RectBivariateSpline(scores, scores, z, kx=5, ky=5, s=0)
+        surface = scipy.interpolate.RectBivariateSpline(scores, scores, z, kx=5, ky=5, s=0)
         return _Surface(scores, surface, (one, two), ratio, prior)
 
     @property
@@ -300,7 +301,7 @@ def _least_error(first: Reviewer, second: Reviewer, qualities: _Qualities) -> tu
     t, center = qualities.nodes.reshape(-1), first.score(qualities.nodes.reshape(-1))
     every = np.unique(_candidates(second))
     s2 = _spaced(every, 2.0 * _step(second, every))
-    turn = make_interp_spline(s2, _turn(first, second, qualities, s2), k=5)
+    turn = scipy.interpolate.make_interp_spline(s2, _turn(first, second, qualities, s2), k=5)
 
     def given(score: Array) -> Array:
         joint = qualities.joint(second, score)
@@ -339,9 +340,9 @@ def _thin(points: Array, count: int) -> Array:
     return np.asarray(points[np.unique(np.linspace(0, len(points) - 1, count + 1).round().astype(int))])
 
 
-def _antiderivative(scores: Array, log_density: BSpline) -> BSpline:
+def _antiderivative(scores: Array, log_density: scipy.interpolate.BSpline) -> scipy.interpolate.BSpline:
     fine = np.interp(np.linspace(0, len(scores) - 1, 4 * len(scores)), np.arange(len(scores)), scores)
-    return make_interp_spline(fine, np.exp(log_density(fine)), k=7).antiderivative()
+    return scipy.interpolate.make_interp_spline(fine, np.exp(log_density(fine)), k=7).antiderivative()
 
 
 def _brackets(grid: Array, values: Array) -> tuple[Array, Array]:
