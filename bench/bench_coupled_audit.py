@@ -1,6 +1,8 @@
 """How long the adversary that knows everybody's load takes: 1,000 papers, 3 reviews each, loads of 3.
 
-python bench/bench_coupled_audit.py [--papers 1000] [--pool 12] [--workers 2]
+python bench/bench_coupled_audit.py [--papers 1000] [--pool 12] [--workers 2] [--keep FOLDER]
+
+With `--keep` a run that was killed goes on from that folder.
 """
 
 from __future__ import annotations
@@ -8,6 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +20,22 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 from audit import MENU, Setting, conference, decided
-from blindcal.audits.couplings import network, true_loads
-from blindcal.audits.looking import walk
+from blindcal.audits.couplings import true_loads
+from blindcal.audits.looking import coupled_findings
 from blindcal.workers import each
+
+
+@contextmanager
+def counted(work: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Progress as lines of text."""
+    began, looks = time.perf_counter(), 0
+
+    def advance(steps: int) -> None:
+        nonlocal looks
+        looks += steps
+        print(f"{work}: look {looks} after {time.perf_counter() - began:.0f} s", flush=True)
+
+    yield advance
 
 
 def main() -> None:
@@ -28,6 +45,7 @@ def main() -> None:
     parser.add_argument("--reviews", type=int, default=3)
     parser.add_argument("--load", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     setting = Setting(options.papers, options.reviews, options.load, options.pool)
     papers, truth = conference(setting, 0)
@@ -35,19 +53,22 @@ def main() -> None:
     views = each(
         partial(decided, guarantee=MENU["steady, epsilon 2 (default)"]), jobs, workers=options.workers
     )
-    loads = true_loads(views)
-    whole = 0.0
-    for name, masses in {
-        "scores": [view.weight for view in views],
-        "decided": [view.mass("chosen")[0] for view in views],
-        "full": [view.mass("full")[0] for view in views],
-    }.items():
-        began = time.perf_counter()
-        found = walk(views, loads, network(views, loads, masses), workers=options.workers)
-        spent = time.perf_counter() - began
-        whole += spent
-        print(f"{name}: {spent:.0f} s, {found}", flush=True)
-    print(f"{setting.name}: {whole:.0f} s")
+    began = time.perf_counter()
+    found = coupled_findings(
+        views,
+        true_loads(views),
+        ["chosen", "full"],
+        keep=options.keep,
+        workers=options.workers,
+        progress=counted,
+    )
+    spent = time.perf_counter() - began
+    for one in found:
+        print(
+            f"{one.adversary}, {one.policy}: {100 * one.baseline:.2f} % to {100 * one.success:.2f} %, added "
+            f"{100 * one.added:+.2f} points, standard error {100 * one.error:.3f}"
+        )
+    print(f"{setting.name}: {spent:.0f} s")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from blindcal.audits.views import View
+from blindcal.audits.views import View, case_view
+from blindcal.policies.policy import Policy
+from random_cases import random_case
 from whole_conferences import random_views
 
 
@@ -27,11 +30,28 @@ def drawn(
     return views, loads_of(views, truth), truth
 
 
+def starred(
+    rng: np.random.Generator, papers: int, *, people: int = 4
+) -> tuple[list[View], dict[str, int], list[int]]:
+    """Papers whose pools hold `*` among a few people, and the loads of these people."""
+    views = []
+    for number in range(papers):
+        size, reviews = int(rng.integers(2, people + 1)), int(rng.integers(1, 3))
+        names = [f"r{one}" for one in sorted(rng.choice(people, size, replace=False).tolist())]
+        case = random_case(rng, size + 1, reviews)
+        case = replace(case, paper=f"p{number}", candidates=("*", *names))
+        views.append(case_view(case, Policy(rng.random(len(case.tuples))), 1.0))
+    truth = [int(rng.choice(len(view.rows), p=view.weight)) for view in views]
+    return views, loads_of(views, truth), truth
+
+
 def loads_of(views: Sequence[View], truth: Sequence[int]) -> dict[str, int]:
     loads = {name: 0 for view in views for name in view.names}
     for view, row in zip(views, truth, strict=True):
         for who in view.rows[row]:
-            loads[view.names[who]] += 1
+            if who >= 0:
+                loads[view.names[who]] += 1
+    loads.pop("*", None)
     return loads
 
 
@@ -58,7 +78,7 @@ class Assigned:
             found = dict.fromkeys(self.loads, 0)
             for view, row in zip(self.views, choice, strict=True):
                 for who in view.rows[row]:
-                    found[view.names[who]] += 1
+                    found[view.names[who] if who >= 0 else "*"] += 1
             if found == dict(self.loads):
                 yield choice
 
@@ -74,7 +94,7 @@ class Assigned:
         for choice, weight in self.weighed(masses):
             for view, table, row in zip(self.views, found, choice, strict=True):
                 for slot, who in enumerate(view.rows[row]):
-                    table[slot, who] += weight
+                    table[slot, who] += weight if who >= 0 else 0.0
         total = self.total(masses)
         return [table / total for table in found]
 

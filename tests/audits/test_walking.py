@@ -18,7 +18,7 @@ from blindcal.audits.walking import (
     walked_on,
 )
 from blindcal.policies.policy import Policy
-from loaded_conferences import assigned, decided, drawn, loads_of
+from loaded_conferences import assigned, decided, drawn, loads_of, starred
 from random_cases import random_case
 from sizes import count
 
@@ -68,6 +68,29 @@ def test_walks_from_eight_starts_equal_sums_over_all_assignments(policy: str) ->
     for number in range(count(3, 50)):
         views, loads, truth = drawn(rng, 4, people=6)
         assert compared(views, loads, decided(views, truth, policy, rng), number) < SPREAD
+
+
+def test_walks_pass_papers_of_which_strangers_wrote_several_reviews() -> None:
+    rng = np.random.default_rng(88)
+    for number in range(count(3, 50)):
+        views, loads, truth = starred(rng, 4)
+        assert compared(views, loads, decided(views, truth, "chosen", rng), number) < SPREAD
+
+
+def test_what_was_drawn_is_a_sample_of_all_assignments() -> None:
+    """Of each walk one of the assignments that it counted: of every review the share of walks in which its
+    likeliest author wrote it is within five standard errors of its chance (false alarms below 1e-4)."""
+    rng = np.random.default_rng(89)
+    views, loads, truth = drawn(rng, 4, people=6)
+    made = network(views, loads, decided(views, truth, "chosen", rng))
+    table = table_of(made)
+    walks = started(views, loads, table, chains=2000, starts=8, seed=2)
+    walks = walked_on(fresh(walked_on(walks, table, 60, 2)), table, 120, 2)
+    effective = walks.seen.sum() ** 2 / (walks.seen**2).sum()
+    for number, review in enumerate([row for paper in exact_authors(made) for row in paper]):
+        who, chance = int(review.argmax()), float(review.max())
+        found = np.average(walks.drawn[:, number] == who, weights=walks.seen)
+        assert abs(found - chance) < 5 * np.sqrt(chance * (1 - chance) / effective) + 1e-9
 
 
 def test_walks_mix_where_exchanges_of_two_are_hardly_possible() -> None:

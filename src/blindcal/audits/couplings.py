@@ -5,6 +5,9 @@ Assignments of reviewers to reviews, with everybody's load exactly met, have a w
 of what the tuple weighs there (its prior, its scores and, where it is known, its decision). `Network` has
 these weights. Where the loads are small their sums over all assignments are found paper by paper, by how much
 of every load is used up (`exact_authors`); else `walking` draws assignments.
+
+`*`, anyone not listed for a paper, has the reviews that nobody listed wrote: their number is known where all
+loads are. It may have written several reviews of a paper, and is never a correct guess.
 """
 
 from __future__ import annotations
@@ -16,9 +19,12 @@ from itertools import product
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.assignments.priors import NOBODY
 from blindcal.audits.findings import Finding
 from blindcal.audits.questions import AUTHOR
 from blindcal.audits.views import View
@@ -41,7 +47,8 @@ class Network:
 
     Reviews are numbered paper by paper: `paper` is that of each one, `first` the first one of each paper.
     `members[paper]` are people (numbers of `people`), `load` is how many reviews each of them wrote.
-    `tuples[paper]` are rows of members, `weights[paper]` what they weigh.
+    `tuples[paper]` are rows of members, `weights[paper]` what they weigh. `named[paper]` says which members
+    are people, who can be guessed: all but `*`.
     """
 
     people: tuple[str, ...]
@@ -49,6 +56,7 @@ class Network:
     members: tuple[Integers, ...]
     tuples: tuple[Integers, ...] = field(repr=False)
     weights: tuple[Array, ...] = field(repr=False)
+    named: tuple[NDArray[np.bool_], ...] = field(repr=False)
 
     @property
     def reviews(self) -> int:
@@ -62,6 +70,7 @@ class Network:
 
 def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Array]) -> Network:
     """The network of these papers with one mass for each tuple; people without a load wrote nothing."""
+    loads = all_loads(views, loads)
     check_loads(views, loads)
     people = tuple(sorted({name for view in views for name in view.names}))
     place = {name: number for number, name in enumerate(people)}
@@ -75,17 +84,38 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
         people=people,
         load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
         members=tuple(np.array([place[name] for name in view.names]) for view in views),
-        tuples=tuple(view.rows for view in views),
+        tuples=tuple(_members(view) for view in views),
         weights=tuple(mass / mass.max() for mass in masses),
+        named=tuple(np.array([name != OUTSIDER for name in view.names]) for view in views),
     )
+
+
+def _members(view: View) -> Integers:
+    """The tuples of a paper with `*` as a member like any other."""
+    if OUTSIDER not in view.names:
+        return view.rows
+    return np.where(view.rows == NOBODY, view.names.index(OUTSIDER), view.rows)
+
+
+def all_loads(views: Sequence[View], loads: Mapping[str, int]) -> dict[str, int]:
+    """The loads with that of `*`, where pools have it and it is not given: the reviews that are left.
+
+    >>> rows, weight = np.array([[0], [-1]]), np.array([0.5, 0.5])
+    >>> view = View("p", ("a", "*"), (1.0,), rows, weight, np.zeros(2), {})
+    >>> all_loads([view, view, view], {"a": 1})
+    {'a': 1, '*': 2}
+    """
+    known = dict(loads)
+    if any(OUTSIDER in view.names for view in views):
+        left = sum(len(view.scores) for view in views) - sum(known.values())
+        known.setdefault(OUTSIDER, max(left, 0))
+    return known
 
 
 def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
     """Refuse loads that no assignment meets, and papers for which an adversary cannot count."""
     if not all(view.exact for view in views):
         raise InputError("`coupled` needs pools whose tuples can be listed")
-    if any("*" in view.names for view in views):
-        raise InputError("`coupled` needs pools without *: nobody knows the load of a stranger")
     wanted, given = sum(len(view.scores) for view in views), sum(loads.values())
     if min(loads.values(), default=0) < 0 or wanted != given:
         raise InputError(f"`loads` must be numbers of reviews that sum to {wanted:,}, found {given:,}")
@@ -106,7 +136,11 @@ def first_assignment(
     paper = 1 + len(names) + rng.permutation(len(views))
     end = 1 + len(names) + len(views)
     edges = [(0, int(paper[i]), len(view.scores)) for i, view in enumerate(views)]
-    edges += [(int(paper[i]), person[name], 1) for i, view in enumerate(views) for name in view.names]
+    edges += [
+        (int(paper[i]), person[name], len(view.scores) if name == OUTSIDER else 1)
+        for i, view in enumerate(views)
+        for name in view.names
+    ]
     edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
     start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
     flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
@@ -117,7 +151,8 @@ def first_assignment(
     found = []
     for node in paper:
         at = slice(rows.indptr[node], rows.indptr[node + 1])
-        chosen = [name_of[to] for to, some in zip(rows.indices[at], rows.data[at], strict=True) if some > 0]
+        given = zip(rows.indices[at], rows.data[at], strict=True)
+        chosen = [name_of[to] for to, times in given for _ in range(times)]
         found.append(rng.permutation(chosen).tolist())
     return found
 
@@ -151,13 +186,14 @@ def terms(network: Network) -> float:
 
 def exact_authors(network: Network) -> list[Array]:
     """For each paper `[slot, member]`: P(this member wrote this review | everything), by sums over all
-    assignments that meet the loads."""
+    assignments that meet the loads; 0 for `*`, whom nobody can name."""
     forward, backward, steps, total = _passes(network)
     found = []
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
         mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
         size = len(network.members[number])
-        found.append(np.array([np.bincount(slot, mass, size) for slot in rows.T]))
+        chance = np.array([np.bincount(slot, mass, size) for slot in rows.T])
+        found.append(np.where(network.named[number], chance, 0.0))
     return found
 
 
@@ -196,8 +232,9 @@ def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Int
         if weight > 0.0:
             who = network.members[number][row]
             free = states
-            for one in who:
-                free = free[(free // steps[one]) % (network.load[one] + 1) < network.load[one]]
+            for one, times in zip(*np.unique(who, return_counts=True), strict=True):
+                used = (free // steps[one]) % (network.load[one] + 1)
+                free = free[used + times <= network.load[one]]
             yield free, free + steps[who].sum(), float(weight)
 
 

@@ -1,8 +1,8 @@
 """Walks over assignments -> what somebody who knows all loads gains, look by look until it is precise enough.
 
-What is stated lies between two estimates: the guesses of half of the walks, tried on the other half, are
-never too good; the likeliest author of all walks together is never too bad. Where few people and loads allow
-it, everything is summed up instead (`couplings`). Walks are kept in a file, and go on from it.
+What is stated lies between two estimates: the guesses of all walks but those from one start, tried on these,
+are never too good; the likeliest author of all walks together is never too bad. Where few people and loads
+allow it, everything is summed up instead (`couplings`). Walks are kept in a file, and go on from it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ _LITTLE = 1e-300
 # Walks that one process takes on: many steps are taken at once, whatever the number of processes.
 _SIDE_BY_SIDE = 128
 _MOST_BYTES = 1 << 31
+TARGET = 7e-4
+"""The standard error of a chance up to which walks go on: the difference of two such is within a tenth of a
+percentage point."""
 AGREEMENT = 4.5
 """Starts disagree where one of them differs from the others by more standard errors than this."""
 
@@ -68,18 +71,22 @@ class Walked:
         return self.apart <= AGREEMENT
 
 
-def found_by(walks: Walks) -> Walked:
-    """What the walks say, as far as they have come."""
+def found_by(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
+    """What the walks say, as far as they have come; of members who are `named[review, member]`."""
     chains = walks.seen.size
-    halves = [np.arange(chains) % 4 < 2, np.arange(chains) % 4 >= 2]
     reviews = np.arange(walks.author.shape[1])
-    high = float((walks.tally.sum(axis=0).max(axis=1) / max(walks.seen.sum(), _LITTLE)).mean())
+    whole = walks.tally.sum(axis=0) * named
+    high = float((whole.max(axis=1) / max(walks.seen.sum(), _LITTLE)).mean())
     right = np.zeros(chains)
-    for one, other in (halves, halves[::-1]):
-        guess = walks.tally[one].sum(axis=0).argmax(axis=1)
-        right[other] = walks.tally[other][:, reviews, guess].mean(axis=1)
+    for start in np.unique(walks.start):
+        mine = walks.start == start
+        guess = (whole - walks.tally[mine].sum(axis=0) * named).argmax(axis=1)
+        can = np.take_along_axis(np.broadcast_to(named, whole.shape), guess[:, None], axis=1)[:, 0]
+        right[mine] = (walks.tally[mine][:, reviews, guess] * can).mean(axis=1)
     low, error = _ratio(right, walks.seen)
-    apart = max(_differs(right, walks.seen, walks.start == one) for one in np.unique(walks.start))
+    # Whether starts agree is asked of the same guesses for all of them.
+    same = walks.tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
+    apart = max(_differs(same, walks.seen, walks.start == one) for one in np.unique(walks.start))
     middle = 0.5 * (low + max(high, low))
     return Walked(
         success=middle,
@@ -116,7 +123,7 @@ def walk(
     loads: Mapping[str, int],
     made: Network,
     *,
-    target: float = 5e-4,
+    target: float = TARGET,
     most: int = 40,
     chains: int = CHAINS,
     starts: int = STARTS,
@@ -137,7 +144,7 @@ def walk(
         ]
     looks = parts[0].rounds
     while True:
-        found = found_by(_joined(parts))
+        found = found_by(_joined(parts), table.named)
         if looks and (looks > most or (found.error <= target and looks > 2)):
             return found
         steps = (_WARM if looks == 0 else _LOOK) * table.paper.size
@@ -161,7 +168,7 @@ def coupled_findings(
     policies: Sequence[str] = POLICIES,
     *,
     keep: str | os.PathLike[str] | None = None,
-    target: float = 5e-4,
+    target: float = TARGET,
     most: int = 40,
     workers: Workers = 1,
     progress: Progress = silent,
@@ -199,7 +206,8 @@ def coupled_findings(
     alone = found["scores"]
     return [
         Finding(
-            f"{LOADS} ({alone.walks} walks from {alone.starts} starts)",
+            f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
+            f"{max(one.apart for one in found.values()):.1f} standard errors)",
             AUTHOR,
             policy,
             alone.success,
@@ -215,7 +223,7 @@ def _onward(job: tuple[int, Walks], table: Table, steps: int, seed: int) -> Walk
     return walked_on(part, table, steps, seed * 1009 + number)
 
 
-_ARRAYS = ("author", "lacks", "extra", "seen", "tally", "start")
+_ARRAYS = ("author", "lacks", "extra", "seen", "tally", "start", "drawn")
 
 
 def _part(walks: Walks, chosen: Integers) -> Walks:
@@ -228,8 +236,8 @@ def _joined(parts: Sequence[Walks]) -> Walks:
 
 
 def _walks(arrays: Mapping[str, NDArray[Any]], rounds: int) -> Walks:
-    author, lacks, extra, seen, tally, start = (arrays[name] for name in _ARRAYS)
-    return Walks(author, lacks, extra, seen, tally, start, rounds)
+    author, lacks, extra, seen, tally, start, drawn = (arrays[name] for name in _ARRAYS)
+    return Walks(author, lacks, extra, seen, tally, start, drawn, rounds)
 
 
 def _write(kept: str | os.PathLike[str] | None, parts: Sequence[Walks], table: Table, seed: int) -> None:

@@ -24,10 +24,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.audits.couplings import (
-    Network,
-    first_assignment,
-)
+from blindcal.audits.couplings import Network, all_loads, first_assignment
 from blindcal.audits.views import View
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -39,7 +36,7 @@ _SOFT = 0.5
 class Table:
     """A network as flat arrays. Of each tuple what it is given as weight, whether it is ruled out, and by how
     much that is more than it has; of each review its paper, the step of its author in the paper's weights,
-    and the size of its pool."""
+    the size of its pool, and which members of it can be named."""
 
     weight: Array = field(repr=False)
     ruled_out: Integers = field(repr=False)
@@ -50,6 +47,7 @@ class Table:
     size: Integers = field(repr=False)
     member: Integers = field(repr=False)
     load: Integers = field(repr=False)
+    named: NDArray[np.bool_] = field(repr=False)
 
     @property
     def digest(self) -> str:
@@ -61,7 +59,7 @@ class Table:
 class Walks:
     """Where so many walks stand: `author[walk, review]` (members of pools), who lacks a review and who has
     one too many (-1: nobody); the assignments `seen` so far, as they count, and of them in
-    `tally[walk, review, member]` those in which a member wrote a review.
+    `tally[walk, review, member]` those in which a member wrote a review; one of them, by chance, is `drawn`.
     """
 
     author: Integers = field(repr=False)
@@ -70,6 +68,7 @@ class Walks:
     seen: Array = field(repr=False)
     tally: Array = field(repr=False)
     start: Integers = field(repr=False)
+    drawn: Integers = field(repr=False)
     rounds: int = 0
 
 
@@ -84,7 +83,9 @@ def table_of(network: Network) -> Table:
         size, slots = len(network.members[number]), rows.shape[1]
         step = size ** np.arange(slots - 1, -1, -1)
         grid = np.indices((size,) * slots).reshape(slots, -1)
-        distinct = (np.diff(np.sort(grid, axis=0), axis=0) != 0).all(axis=0)
+        # `*` may have written several reviews of a paper.
+        alone = np.where(network.named[number][grid], grid, -1 - np.arange(slots)[:, None])
+        distinct = (np.diff(np.sort(alone, axis=0), axis=0) != 0).all(axis=0)
         flat = np.zeros(size**slots)
         flat[rows @ step] = weight
         flat /= flat[distinct].mean()
@@ -100,8 +101,10 @@ def table_of(network: Network) -> Table:
         steps += step.tolist()
         sizes += [size] * slots
     member = np.zeros((len(network.members), most), dtype=np.int64)
+    named = np.zeros(member.shape, dtype=np.bool_)
     for number, members in enumerate(network.members):
         member[number, : len(members)] = members
+        named[number, : len(members)] = network.named[number]
     return Table(
         np.concatenate(weights),
         np.concatenate(outs),
@@ -112,6 +115,7 @@ def table_of(network: Network) -> Table:
         np.array(sizes),
         member,
         network.load,
+        named[papers],
     )
 
 
@@ -119,7 +123,7 @@ def started(
     views: Sequence[View], loads: Mapping[str, int], table: Table, *, chains: int, starts: int, seed: int
 ) -> Walks:
     """Walks from so many assignments that meet the loads and know nothing of scores or decisions."""
-    first = []
+    first, loads = [], all_loads(views, loads)
     for number in range(starts):
         found = first_assignment(views, loads, np.random.default_rng([seed, number]))
         if found is None:
@@ -131,7 +135,7 @@ def started(
     author = np.array(first, dtype=np.int64)[start]
     nobody, none = np.full(chains, -1), np.zeros(chains)
     tally = np.zeros((chains, table.paper.size, table.member.shape[1]))
-    return Walks(author, nobody, nobody.copy(), none, tally, start)
+    return Walks(author, nobody, nobody.copy(), none, tally, start, author.copy())
 
 
 def walked_on(walks: Walks, table: Table, steps: int, seed: int) -> Walks:
@@ -144,39 +148,48 @@ def walked_on(walks: Walks, table: Table, steps: int, seed: int) -> Walks:
 
 
 class _State:
-    """The arrays of walks while they go on."""
+    """The arrays of walks while they go on. Each is flat, one walk after the other: `of_review`, `of_paper`,
+    `of_person` and `of_list` are where a walk's part begins."""
 
     def __init__(self, walks: Walks, table: Table) -> None:
         self.table, self.walks = table, walks
-        self.author, self.tally = walks.author.copy(), walks.tally.copy()
+        (chains, reviews), papers, people = walks.author.shape, table.offset.size, table.load.size
+        self.chain, self.width = np.arange(chains), table.member.shape[1]
+        self.of_review, self.of_paper = self.chain * reviews, self.chain * papers
+        self.of_person, self.of_list = self.chain * people, self.chain * (reviews + people)
+        self.author, self.tally, self.drawn = walks.author.ravel(), walks.tally.ravel(), walks.drawn.copy()
+        self.author, self.tally = self.author.copy(), self.tally.copy()
         self.lacks, self.extra, self.seen = walks.lacks.copy(), walks.extra.copy(), walks.seen.copy()
-        chains, reviews = self.author.shape
-        self.chain, self.last = np.arange(chains), np.repeat(self.seen[:, None], reviews, axis=1)
-        self.column = np.arange(table.member.shape[1])
-        self.code = np.zeros((chains, table.offset.size), dtype=np.int64) + table.offset
+        self.last = np.repeat(self.seen, reviews)
+        self.column, self.member = np.arange(self.width), table.member.ravel()
+        code = np.zeros((chains, papers), dtype=np.int64) + table.offset
         for review in range(reviews):
-            self.code[:, table.paper[review]] += self.author[:, review] * table.step[review]
-        self.out = table.ruled_out[self.code].sum(axis=1)
-        self.excess = table.log_excess[self.code].sum(axis=1)
+            code[:, table.paper[review]] += walks.author[:, review] * table.step[review]
+        self.out, self.excess = table.ruled_out[code].sum(axis=1), table.log_excess[code].sum(axis=1)
+        self.code = code.ravel()
         self.first = np.searchsorted(table.paper, table.paper)
         self.slots = np.bincount(table.paper)[table.paper]
+        self.several, self.uneven = bool(self.slots.max() > 1), bool((table.size < self.width).any())
         self._list_reviews()
 
     def _list_reviews(self) -> None:
-        """The reviews that everybody has, and where in this list each review stands."""
-        table, (chains, reviews) = self.table, self.author.shape
-        people, room = table.load.size, int(table.load.max()) + 1
-        who = table.member[table.paper, self.author]
+        """The reviews that everybody has, and where in this list each review stands: a person's part of a
+        walk's list has room for one more than their load."""
+        table, (chains, reviews) = self.table, self.walks.author.shape
+        people = table.load.size
+        self.part = np.concatenate([[0], np.cumsum(table.load + 1)[:-1]])
+        who = table.member[table.paper, self.walks.author]
         order = np.argsort(who, axis=1, kind="stable")
         ranked = np.take_along_axis(who, order, axis=1)
-        self.count = np.zeros((chains, people), dtype=np.int64)
-        np.add.at(self.count, (self.chain[:, None], who), 1)
-        ends = np.cumsum(self.count, axis=1)
-        place = np.arange(reviews) - np.take_along_axis(ends - self.count, ranked, axis=1)
-        self.has = np.zeros((chains, people, room), dtype=np.int64)
-        self.has[self.chain[:, None], ranked, place] = order
-        self.place = np.zeros((chains, reviews), dtype=np.int64)
-        self.place[self.chain[:, None], order] = place
+        count = np.zeros((chains, people), dtype=np.int64)
+        np.add.at(count, (self.chain[:, None], who), 1)
+        begin = np.cumsum(count, axis=1) - count
+        rank = np.arange(reviews) - np.take_along_axis(begin, ranked, axis=1)
+        has = np.zeros((chains, reviews + people), dtype=np.int64)
+        has[self.chain[:, None], self.part[ranked] + rank] = order
+        place = np.zeros((chains, reviews), dtype=np.int64)
+        place[self.chain[:, None], order] = rank
+        self.count, self.has, self.place = count.ravel(), has.ravel(), place.ravel()
 
     def step(self, rng: np.random.Generator) -> None:
         """One review of each walk is given to somebody, by the chance that each of its pool has."""
@@ -184,51 +197,67 @@ class _State:
         whole = self.extra < 0
         first, second = rng.random((2, chain.size))
         many = np.where(whole, 0, self.extra)
-        held = self.has[chain, many, (first * self.count[chain, many]).astype(np.int64)]
+        rank = (first * self.count[self.of_person + many]).astype(np.int64)
+        held = self.has[self.of_list + self.part[many] + rank]
         review = np.where(whole, (first * table.paper.size).astype(np.int64), held)
-        paper, old, step = table.paper[review], self.author[chain, review], table.step[review]
-        code = self.code[chain, paper]
-        inside = self.column < table.size[review][:, None]
-        cells = np.where(inside, code[:, None] + (self.column - old[:, None]) * step[:, None], 0)
+        old, step, size = self.author[self.of_review + review], table.step[review], table.size[review]
+        base = self.code[self.of_paper + table.paper[review]] - old * step
+        cells = base[:, None] + self.column * step[:, None]
+        if self.uneven:
+            cells = np.where(self.column < size[:, None], cells, 0)
         ladder = np.cumsum(table.weight[cells], axis=1)
         new = (ladder <= (second * ladder[:, -1])[:, None]).sum(axis=1)
-        new = np.minimum(new, table.size[review] - 1)
+        new = np.minimum(new, size - 1)
         moved = np.flatnonzero(new != old)
-        self._move(moved, review[moved], paper[moved], old[moved], new[moved], step[moved], whole[moved])
-        if self.slots.max() > 1:
+        self._move(moved, review[moved], old[moved], new[moved], step[moved], whole[moved])
+        if self.several:
             self._exchange(rng)
-        self.seen += np.where((self.extra < 0) & (self.out == 0), np.exp(-self.excess), 0.0)
+        self._count(rng)
+
+    def _count(self, rng: np.random.Generator) -> None:
+        """Assignments that meet all loads are counted; of those counted so far each walk holds one, by
+        chance, as `drawn`."""
+        chain = np.flatnonzero((self.extra < 0) & (self.out == 0))
+        if not chain.size:
+            return
+        counts = np.exp(-self.excess[chain])
+        self.seen[chain] += counts
+        taken = chain[rng.random(chain.size) * self.seen[chain] < counts]
+        self.drawn[taken] = self.author.reshape(self.drawn.shape)[taken]
 
     def _exchange(self, rng: np.random.Generator) -> None:
         """Two reviews of a paper have their authors exchanged, by the chance that each order has."""
         table, (first, second, third) = self.table, rng.random((3, self.chain.size))
         one = (first * table.paper.size).astype(np.int64)
-        slots = self.slots[one]
-        step = 1 + (second * (slots - 1)).astype(np.int64)
-        other = self.first[one] + (one - self.first[one] + step) % slots
-        paper, a, b = table.paper[one], self.author[self.chain, one], self.author[self.chain, other]
-        before = self.code[self.chain, paper]
+        slots, begin = self.slots[one], self.first[one]
+        other = begin + (one - begin + 1 + (second * (slots - 1)).astype(np.int64)) % slots
+        a, b = self.author[self.of_review + one], self.author[self.of_review + other]
+        before = self.code[self.of_paper + table.paper[one]]
         after = before + (b - a) * (table.step[one] - table.step[other])
         old, new = table.weight[before], table.weight[after]
         chain = np.flatnonzero((a != b) & (third * (old + new) < new))
-        one, other, paper, a, b = one[chain], other[chain], paper[chain], a[chain], b[chain]
-        self._credit(chain, one, a)
-        self._credit(chain, other, b)
-        self.author[chain, one], self.author[chain, other] = b, a
+        one, other, a, b = one[chain], other[chain], a[chain], b[chain]
+        paper, of_review = table.paper[one], self.of_review[chain]
+        here, there = of_review + one, of_review + other
+        self._credit(chain, here, a)
+        self._credit(chain, there, b)
+        self.author[here], self.author[there] = b, a
         self._recode(chain, paper, before[chain], after[chain])
-        left, right = self.place[chain, one], self.place[chain, other]
-        self.has[chain, table.member[paper, a], left] = other
-        self.has[chain, table.member[paper, b], right] = one
-        self.place[chain, one], self.place[chain, other] = right, left
+        left, right = self.place[here], self.place[there]
+        of_list, members = self.of_list[chain], paper * self.width
+        self.has[of_list + self.part[self.member[members + a]] + left] = other
+        self.has[of_list + self.part[self.member[members + b]] + right] = one
+        self.place[here], self.place[there] = right, left
 
-    def _credit(self, chain: Integers, review: Integers, author: Integers) -> None:
+    def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
         """Count what was seen while these reviews had these authors."""
-        self.tally[chain, review, author] += self.seen[chain] - self.last[chain, review]
-        self.last[chain, review] = self.seen[chain]
+        seen = self.seen[chain]
+        self.tally[here * self.width + author] += seen - self.last[here]
+        self.last[here] = seen
 
     def _recode(self, chain: Integers, paper: Integers, before: Integers, after: Integers) -> None:
         table = self.table
-        self.code[chain, paper] = after
+        self.code[self.of_paper[chain] + paper] = after
         self.out[chain] += table.ruled_out[after] - table.ruled_out[before]
         self.excess[chain] += table.log_excess[after] - table.log_excess[before]
 
@@ -236,28 +265,29 @@ class _State:
         self,
         chain: Integers,
         review: Integers,
-        paper: Integers,
         old: Integers,
         new: Integers,
         step: Integers,
         whole: NDArray[np.bool_],
     ) -> None:
-        table = self.table
-        self._credit(chain, review, old)
-        self.author[chain, review] = new
-        before = self.code[chain, paper]
+        paper, of_review, of_list = self.table.paper[review], self.of_review[chain], self.of_list[chain]
+        here = of_review + review
+        self._credit(chain, here, old)
+        self.author[here] = new
+        before = self.code[self.of_paper[chain] + paper]
         self._recode(chain, paper, before, before + (new - old) * step)
-        giver, taker = table.member[paper, old], table.member[paper, new]
+        giver, taker = self.member[paper * self.width + old], self.member[paper * self.width + new]
+        gives, takes = self.of_person[chain] + giver, self.of_person[chain] + taker
         # The last review of the giver's list takes the place of the one given away.
-        end = self.count[chain, giver] - 1
-        gap, last = self.place[chain, review], self.has[chain, giver, end]
-        self.has[chain, giver, gap] = last
-        self.place[chain, last] = gap
-        self.count[chain, giver] = end
-        room = self.count[chain, taker]
-        self.has[chain, taker, room] = review
-        self.place[chain, review] = room
-        self.count[chain, taker] = room + 1
+        end, room, gap = self.count[gives] - 1, self.count[takes], self.place[here]
+        list_of_giver = of_list + self.part[giver]
+        last = self.has[list_of_giver + end]
+        self.has[list_of_giver + gap] = last
+        self.place[of_review + last] = gap
+        self.count[gives] = end
+        self.has[of_list + self.part[taker] + room] = review
+        self.place[here] = room
+        self.count[takes] = room + 1
         lacks = np.where(whole, giver, self.lacks[chain])
         closed = lacks == taker
         self.lacks[chain] = np.where(closed, -1, lacks)
@@ -265,15 +295,16 @@ class _State:
 
     def done(self) -> Walks:
         """What was passed since an author last changed is counted too."""
-        reviews = np.arange(self.author.shape[1])
-        self.tally[self.chain[:, None], reviews, self.author] += self.seen[:, None] - self.last
+        here, shape = np.arange(self.author.size), self.walks.author.shape
+        self.tally[here * self.width + self.author] += np.repeat(self.seen, shape[1]) - self.last
         return replace(
             self.walks,
-            author=self.author,
+            author=self.author.reshape(shape),
             lacks=self.lacks,
             extra=self.extra,
             seen=self.seen,
-            tally=self.tally,
+            tally=self.tally.reshape(self.walks.tally.shape),
+            drawn=self.drawn,
             rounds=self.walks.rounds + 1,
         )
 
