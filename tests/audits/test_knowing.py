@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from blindcal.assignments.similarities import Similarity
 from blindcal.audits.findings import named, paper_findings
 from blindcal.audits.knowing import (
     SHARPER,
@@ -17,6 +18,7 @@ from blindcal.audits.knowing import (
     evidence_findings,
     prior_findings,
     with_prior,
+    with_similarity,
 )
 from blindcal.audits.knowing import _informed as informed
 from blindcal.audits.views import View
@@ -150,3 +152,49 @@ def test_the_author_of_the_worst_paper() -> None:
     (found,) = author_findings(views, ["full"])
     each = [named(paper_findings("x", [view], "full"), "full") for view in views]
     assert found.added == pytest.approx(max(one.added for one in each))
+
+
+def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
+    rng = np.random.default_rng(13)
+    for number in range(count(10, 200)):
+        views = random_views(rng, 3)
+        people = sorted({name for view in views for name in view.names})
+        near = rng.random((3, len(people))) * (rng.random((3, len(people))) < 0.9) + 0.01 * (number % 2)
+        similarity = Similarity.dense([view.paper for view in views], people, near)
+        priors = []
+        for view, row in zip(views, near, strict=True):
+            by_name = dict(zip(people, row, strict=True))
+            priors.append(
+                [
+                    weight / np.exp(log_prior) * np.prod([by_name[view.names[one]] for one in who])
+                    for who, weight, log_prior in zip(view.rows, view.weight, view.log_prior, strict=True)
+                ]
+            )
+        if min(map(sum, priors)) <= 0.0:
+            with pytest.raises(InputError, match="nobody of the pool can have reviewed"):
+                prior_findings(views, similarity)
+            continue
+        right, reviews = np.zeros(2), 0
+        for view, prior in zip(views, priors, strict=True):
+            for slot in range(len(view.scores)):
+                for place, told in enumerate(((1.0,), (True, False))):
+                    for seen in told:
+                        accept = view.accept["chosen"] if place else np.ones(len(prior))
+                        chance: dict[int, float] = defaultdict(float)
+                        for who, mass, yes in zip(view.rows[:, slot], prior, accept, strict=True):
+                            chance[who] += mass / sum(prior) * (yes if seen else 1.0 - yes)
+                        right[place] += max(chance.values())
+                reviews += 1
+        found = named(prior_findings(views, similarity, ["chosen"]), "chosen")
+        assert found.adversary == "prior: similarity"
+        assert (found.baseline, found.success) == pytest.approx(tuple(right / reviews), abs=1e-12)
+
+
+def test_a_paper_without_similarities_cannot_be_weighed() -> None:
+    (view,) = random_views(np.random.default_rng(14), 1)
+    with pytest.raises(InputError, match="nobody of the pool"):
+        with_similarity(view, Similarity.dense(["other"], list(view.names), np.ones((1, len(view.names)))))
+    # Strangers are as near as the row of anyone not listed says.
+    outside = replace(view, names=(*view.names[:-1], "*"), rows=np.where(view.rows == 3, -1, view.rows))
+    alike = Similarity.dense([view.paper], [*view.names[:-1], "*"], np.ones((1, len(view.names))))
+    np.testing.assert_allclose(with_similarity(outside, alike).weight, with_prior(view, "uniform").weight)

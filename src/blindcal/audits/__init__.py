@@ -4,7 +4,8 @@ In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (
 of a release made again with the key (`verifying` is the door, `comparisons` what is compared); what
 adversaries gain over a whole conference (`auditing` opens a release or a plan as `views` of its papers,
 `questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings`, `walking` and
-`looking` the one who knows all loads). A new adversary lives here. Imports: decisions and below.
+`looking` the one who knows all loads; `venues` reads what others published). A new adversary lives here.
+Imports: decisions and below.
 """
 
 from blindcal.audits.adversaries import (

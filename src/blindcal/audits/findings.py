@@ -92,19 +92,19 @@ class Findings:
         return frame({name: [getattr(one, name) for one in self.findings] for name in names})
 
 
-def findings_of(views: Sequence[View]) -> Findings:
+def findings_of(views: Sequence[View], policies: Sequence[str] = POLICIES) -> Findings:
     """What an adversary gains that knows what the certificate says it knows."""
     linked = _linked(views, [view.alone for view in views])
     found = list[Finding]()
-    for policy in POLICIES:
+    for policy in policies:
         # Decisions that are the same whoever reviewed leave every posterior as it was.
         told = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
         found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
-    masses = {policy: [view.mass(policy) for view in views] for policy in POLICIES}
+    masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     carried = {
         policy: [bits(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
-        for policy in POLICIES
+        for policy in policies
     }
     return Findings(
         papers=len(views),
@@ -112,12 +112,12 @@ def findings_of(views: Sequence[View]) -> Findings:
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
         findings=tuple(found),
-        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in POLICIES},
+        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in policies},
         largest_rise={
             policy: max(
                 float(rises(view, mass).max()) for view, mass in zip(views, masses[policy], strict=True)
             )
-            for policy in POLICIES
+            for policy in policies
         },
         exposures=exposures(views),
     )

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.assignments.similarities import Similarity
 from blindcal.audits.findings import Finding, paper_findings
 from blindcal.audits.questions import AUTHOR, authors, rises
 from blindcal.audits.views import POLICIES, View
@@ -50,13 +52,37 @@ def with_prior(view: View, prior: str) -> View:
     return view.believing(view.weight * np.exp(SHARPER * right))
 
 
-def prior_findings(views: Sequence[View], prior: str, policies: Sequence[str] = POLICIES) -> list[Finding]:
-    """What decisions add for somebody with another prior, and the most that one of them does."""
-    other = [with_prior(view, prior) for view in views]
+def with_similarity(view: View, similarity: Similarity) -> View:
+    """The paper for somebody who takes reviewers to be as likely as the product of their similarities to it;
+    whoever the similarities do not mention has none, and cannot have reviewed."""
+    place = {name: index for index, name in enumerate(similarity.reviewers)}
+    known = view.paper in similarity.papers
+    row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
+    near = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
+    # Nobody (-1) is the last one: strangers are as near as `*` is.
+    stranger = near[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
+    product = np.append(near, stranger)[view.rows].prod(axis=1)
+    likelihood = view.weight * np.exp(view.log_prior.min() - view.log_prior)
+    if not (likelihood @ product) > 0.0:
+        raise InputError(
+            f"`prior`: by its similarities nobody of the pool can have reviewed paper {view.paper!r}"
+        )
+    return view.believing(likelihood * product)
+
+
+def prior_findings(
+    views: Sequence[View], prior: str | Similarity, policies: Sequence[str] = POLICIES
+) -> list[Finding]:
+    """What decisions add for somebody with another prior, by its name or by similarities, and the most that
+    one of them does."""
+    if isinstance(prior, str):
+        name, other = prior, [with_prior(view, prior) for view in views]
+    else:
+        name, other = "similarity", [with_similarity(view, prior) for view in views]
     found = []
     for policy in policies:
         rise = max(float(rises(view, view.mass(policy)).max()) for view in other)
-        found += [replace(one, rise=rise) for one in paper_findings(f"prior: {prior}", other, policy)]
+        found += [replace(one, rise=rise) for one in paper_findings(f"prior: {name}", other, policy)]
     return found
 
 

@@ -90,7 +90,7 @@ def prepare(
     tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
     grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
     cases = [
-        _case(paper, scores, pools[paper], parameters, tracks[paper], grid)
+        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid)
         for paper, scores in _scores(reviews).items()
     ]
     return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
@@ -195,7 +195,7 @@ def _scores(reviews: Reviews) -> dict[str, tuple[float, ...]]:
     return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}
 
 
-def _case(
+def public_case(
     paper: str,
     scores: tuple[float, ...],
     pool: Mapping[str, float],
@@ -203,6 +203,7 @@ def _case(
     track: str,
     grid: tuple[float, ...] | None,
 ) -> PaperCase:
+    """One paper as anybody sees it, before there is a bar; `scores` from the lowest up."""
     drawn = pool.of(len(scores)) if isinstance(pool, SampledPool) else None
     pool = pool if drawn is None else drawn
     names = sorted(pool)

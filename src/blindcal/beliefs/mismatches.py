@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from math import factorial
 
@@ -57,7 +57,7 @@ def refuse_mismatches(
         strange = strangers(missing, pools, parameters, barred)
         problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
         problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)
-    problems += _unknown_candidates(reviews, parameters, pools, sources)
+    problems += unknown_candidates(reviews.papers, parameters, pools, sources)
     if problems:
         error = refuse(problems[:100], more=max(0, len(problems) - 100))
         error.confidential = tuple(astuple(one) for one in strange)
@@ -108,11 +108,11 @@ def _unknown_reviewers(
     return problems
 
 
-def _unknown_candidates(
-    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None
+def unknown_candidates(
+    papers: Iterable[str], parameters: Parameters, pools: Pools, sources: Sources | None
 ) -> list[Problem]:
-    """Whether candidates of the pools have no calibration."""
-    needed = {name for paper in reviews.papers for name in pools.get(paper, {})}
+    """Whether candidates of these papers' pools have no calibration."""
+    needed = {name for paper in papers for name in pools.get(paper, {})}
     without = needed - set(parameters)
     if OUTSIDER in parameters or not without:
         return []
@@ -155,31 +155,39 @@ def _missing(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
 
 def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
     """The rules that the pool of one paper breaks, and what was found."""
+    problems = pool_problems(len(who), pool)
+    if isinstance(pool, SampledPool) and not problems:
+        drawn = pool.of(len(who))
+        if pool.keys() >= set(who) and tuple(sorted(who)) not in drawn.sets:
+            return [(f"must have a paper's reviewers together in some draw {BEFOREHAND}", "them apart")]
+    return problems
+
+
+def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
+    """The rules that a pool breaks for a paper with so many reviews, whoever wrote them."""
     if pool is None:
         return [(_POOL_RULE, "none")]
     if isinstance(pool, SampledPool):
-        return _draw_problems(who, pool)
+        return _draw_problems(reviews, pool)
     problems = []
     positive = {name for name, chance in pool.items() if chance > 0.0}
     outside = OUTSIDER in positive
-    if len(positive) < len(who) and not outside:
+    if len(positive) < reviews and not outside:
         rule = "must have at least as many candidates as the paper has reviews"
         problems.append((rule, count(len(positive), "candidate")))
-    elif len(who) > MOST_REVIEWS and tuple_count(len(positive), len(who), outside) > MOST_LISTED:
+    elif reviews > MOST_REVIEWS and tuple_count(len(positive), reviews, outside) > MOST_LISTED:
         problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
 
 
-def _draw_problems(who: Sequence[str], pool: SampledPool) -> list[tuple[str, str]]:
+def _draw_problems(reviews: int, pool: SampledPool) -> list[tuple[str, str]]:
     """The rules that the sampled reviewers of one paper break."""
-    if pool.least < len(who):
+    if pool.least < reviews:
         rule = "must have at least as many reviewers of a paper in every draw as the paper has reviews"
         return [(rule, f"{pool.least}")]
-    drawn = pool.of(len(who))
-    if len(drawn.sets) * factorial(len(who)) > MOST_LISTED:
-        return [(f"must have few draws where a paper has {len(who)} reviews", f"{len(drawn.sets)} sets")]
-    if pool.keys() >= set(who) and tuple(sorted(who)) not in drawn.sets:
-        return [(f"must have a paper's reviewers together in some draw {BEFOREHAND}", "them apart")]
+    drawn = pool.of(reviews)
+    if len(drawn.sets) * factorial(reviews) > MOST_LISTED:
+        return [(f"must have few draws where a paper has {reviews} reviews", f"{len(drawn.sets)} sets")]
     return []
 
 

@@ -33,6 +33,7 @@ from blindcal.cli.report import report
 from blindcal.cli.select import select
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
+from blindcal.cli.venue import audit_venue
 from blindcal.cli.verify import verify
 from blindcal.cli.versions import version_text
 
@@ -124,6 +125,7 @@ _command("audit", audit, _DECIDED, InFolder)
 _command("share", share, _BETWEEN)
 _command("verify", verify, _CHECKING, InFolder)
 _command("explain", explain, _READING, InFolder)
+_command("audit-venue", audit_venue, _READING)
 _command("assess", assess, _OPENLY)
 _command("calibrate", calibrate, _OPENLY)
 _command("pair", pair, _RESEARCH)

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from blindcal.assignments.similarities import Similarity, read_similarity
 from blindcal.audits.auditing import open_release
 from blindcal.audits.couplings import read_loads, true_loads
 from blindcal.audits.findings import Finding, Findings, findings_of
 from blindcal.audits.knowing import (
+    PRIORS,
     author_findings,
     co_reviewer_findings,
     collusion_findings,
@@ -20,7 +22,7 @@ from blindcal.audits.knowing import (
     prior_findings,
 )
 from blindcal.audits.looking import coupled_findings
-from blindcal.audits.views import CONSTANT, POLICIES
+from blindcal.audits.views import CONSTANT
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
@@ -36,6 +38,24 @@ _QUESTIONS = {
     "whole tuple": "all its reviewers",
     "link": "same person's reviews",
 }
+Priors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PRIOR",
+        help="Also an adversary with this prior over reviewers: uniform, or sharpened towards the true ones, "
+        "or a file of similarities (columns paper, reviewer, similarity): reviewers are as likely as their "
+        "product; repeatable.",
+    ),
+]
+Evidence = Annotated[
+    list[float] | None,
+    typer.Option(
+        parser=decimal,
+        metavar="NUMBER",
+        help="Also an adversary with evidence of its own about every review, such as writing style, by "
+        "which the author stands out by so many standard deviations; repeatable.",
+    ),
+]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
 
 
@@ -48,23 +68,8 @@ def audit(
         ),
     ],
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PRIOR",
-            help="Also an adversary with this prior over reviewers: uniform, or sharpened towards the true "
-            "ones; repeatable.",
-        ),
-    ] = None,
-    evidence: Annotated[
-        list[float] | None,
-        typer.Option(
-            parser=decimal,
-            metavar="NUMBER",
-            help="Also an adversary with evidence of its own about every review, such as writing style, by "
-            "which the author stands out by so many standard deviations; repeatable.",
-        ),
-    ] = None,
+    prior: Priors = None,
+    evidence: Evidence = None,
     colluders: Annotated[
         list[int] | None,
         typer.Option(
@@ -116,7 +121,7 @@ def audit(
     views = opened.views
     with hired(processes, None) as workers:
         more = [
-            *(one for name in prior or () for one in prior_findings(views, name)),
+            *(one for name in prior or () for one in prior_findings(views, prior_of(name))),
             *(one for strength in evidence or () for one in evidence_findings(views, strength)),
             *(one for number in colluders or () for one in collusion_findings(views, number)),
             *co_reviewer_findings(views),
@@ -145,6 +150,15 @@ def audit(
         say(f"wrote {out} (CONFIDENTIAL, never share)")
 
 
+def prior_of(text: str) -> str | Similarity:
+    """The prior that an option names: one of the known ones, or that of a file of similarities."""
+    if text in PRIORS:
+        return text
+    if not Path(text).exists():
+        raise InputError(f"--prior must be one of {', '.join(PRIORS)} or a file, found {text!r}")
+    return read_similarity(text)
+
+
 def facts_of(found: Findings, **more: Any) -> dict[str, Any]:
     """Findings as JSON."""
     each = [{**vars(one), "added": one.added} for one in found.findings]
@@ -159,7 +173,7 @@ def say_findings(found: Findings) -> None:
     say()
     table(
         ["decisions", "bits per review", "largest rise of a best guess"],
-        [(_WORDS[policy], found.bits[policy], found.largest_rise[policy]) for policy in POLICIES],
+        [(_WORDS[policy], found.bits[policy], found.largest_rise[policy]) for policy in found.bits],
     )
     say()
     rows = [

@@ -1,0 +1,147 @@
+"""Decisions, scores and calibrations that a venue published -> views of its papers: who wrote what?
+
+Such a venue decided by calibrated scores and thought of nothing else: a paper was accepted where its
+reviewers, calibrated, say that it is more likely above the bar than below. There is no policy, no key and no
+truth here: what is found is what anybody finds who has these tables.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from blindcal.assignments.pools import pools_of
+from blindcal.audits.questions import authors
+from blindcal.audits.views import View, released_view
+from blindcal.beliefs.conferences import assemble, public_case, read_reviewers
+from blindcal.beliefs.mismatches import Sources, pool_problems, unknown_candidates
+from blindcal.cells import Column, natural
+from blindcal.checks import numbers
+from blindcal.errors import InputError, Problem
+from blindcal.files.disk import read_table
+from blindcal.files.tables import refuse
+
+ACCEPT, REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True, eq=False)
+class Venue:
+    """The papers of a venue with their decisions, and the bar that it is taken to have had.
+
+    `unexplained` are papers whose decision no candidates lead to: it says nothing of who reviewed them, and
+    where there are many, bar, calibration or pools are not the venue's.
+    """
+
+    views: list[View] = field(repr=False)
+    bar: float
+    accepted: int
+    unexplained: tuple[str, ...]
+
+
+def read_venue(
+    decisions: str | os.PathLike[str],
+    scores: str | os.PathLike[str],
+    reviewers: str | os.PathLike[str],
+    pools: str | os.PathLike[str],
+    *,
+    bar: float | None = None,
+    grid: Sequence[float] | None = None,
+) -> Venue:
+    """A venue's tables: decisions (paper, decision), scores (paper, score; one row per review, in any order),
+    calibration and pools as everywhere; high scores are the better ones. Without `bar` it is the one at which
+    full calibration accepts as many papers as were accepted, on average over the public belief. Papers
+    without a decision are left out.
+    """
+    decided = read_decisions(decisions)
+    given = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
+    parameters = read_reviewers(reviewers)
+    candidates = pools_of(pools, given, parameters)
+    files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
+    problems = [
+        Problem(files.pools, None, None, rule, f"{found} for paper {paper!r}")
+        for paper, one in given.items()
+        for rule, found in pool_problems(len(one), candidates.get(paper))
+    ]
+    problems += unknown_candidates(given, parameters, candidates, files)
+    if problems:
+        raise refuse(problems[:100], more=max(0, len(problems) - 100))
+    levels = None if grid is None else tuple(sorted(numbers("grid", grid).tolist()))
+    cases = [
+        public_case(paper, one, candidates[paper], parameters, "", levels) for paper, one in given.items()
+    ]
+    accepted = sum(decided[paper] for paper in given)
+    if bar is None and not 0 < accepted < len(cases):
+        raise InputError("`bar` must be given where a venue accepted all papers or none")
+    conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
+    views = [released_view(case, decided[case.paper]) for case in conference.cases]
+    return Venue(
+        views,
+        conference.cases[0].bar,
+        accepted,
+        tuple(view.paper for view in views if not _explained(view)),
+    )
+
+
+def _explained(view: View) -> bool:
+    return view.outcome is not None and float(view.weight @ view.outcome["full"]) > 0.0
+
+
+def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
+    """Whether each paper of a table `paper,decision` was accepted; what else it holds is not read."""
+    columns = [Column("paper", "id"), Column("decision", choices=(ACCEPT, REJECT))]
+    table = read_table(path, columns, extra=True)
+    found, problems = dict[str, bool](), list[Problem]()
+    for row, paper, decision in zip(table.rows, table.text("paper"), table.text("decision"), strict=True):
+        if paper in found:
+            problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
+        found[paper] = decision == ACCEPT
+    if problems:
+        raise refuse(problems)
+    return found
+
+
+def read_scores(
+    path: str | os.PathLike[str], grid: Sequence[float] | None = None
+) -> dict[str, tuple[float, ...]]:
+    """The scores of each paper in a table `paper,score`, lowest first; what else it holds is not read."""
+    columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
+    table = read_table(path, columns, extra=True)
+    score = table.number("score")
+    if grid is not None:
+        known = set(numbers("grid", grid).tolist())
+        rule = "must be a score of the grid"
+        off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
+        if off:
+            raise refuse([Problem(table.file, row, "score", rule) for row in off])
+    found: dict[str, list[float]] = {}
+    for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
+        found.setdefault(paper, []).append(one)
+    return {paper: tuple(sorted(found[paper])) for paper in sorted(found, key=natural)}
+
+
+def _scores_of(
+    decided: Mapping[str, bool], scores: Mapping[str, tuple[float, ...]], decisions: str, file: str
+) -> dict[str, tuple[float, ...]]:
+    """The scores of all papers that were decided."""
+    without = [paper for paper in decided if paper not in scores]
+    if without:
+        rule = f"must have scores in {file} for a paper with a decision"
+        raise refuse([Problem(decisions, None, "paper", rule, f"none for {paper!r}") for paper in without])
+    return {paper: one for paper, one in scores.items() if paper in decided}
+
+
+def posterior_table(views: Sequence[View], policy: str = "full") -> dict[str, list[object]]:
+    """For each review, the `review`-th lowest score of its paper, and each candidate: how likely they wrote
+    it by the scores alone, and with the decision. CONFIDENTIAL: it names people."""
+    columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
+    rows = []
+    for view in views:
+        before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
+        for slot, score in enumerate(view.scores):
+            rows += [
+                (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
+                for who, name in enumerate(view.names)
+                if name != "*"
+            ]
+    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))

@@ -1,0 +1,112 @@
+"""`blindcal audit-venue`: what the decisions of a venue reveal that decided by calibrated scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.audits.couplings import read_loads
+from blindcal.audits.findings import findings_of
+from blindcal.audits.knowing import author_findings, evidence_findings, prior_findings
+from blindcal.audits.looking import coupled_findings
+from blindcal.audits.venues import posterior_table, read_venue
+from blindcal.cells import count
+from blindcal.cli.arguments import Processes, hired
+from blindcal.cli.audit import Evidence, Priors, facts_of, prior_of, say_findings
+from blindcal.cli.console import Json, emit_json, note, number, progress, say
+from blindcal.cli.inputs import Bar, Grid, PoolsFile, levels
+from blindcal.files.disk import refuse_existing, write_json, write_table
+
+_FULL = ("full",)
+
+
+def audit_venue(
+    decisions: Annotated[
+        Path, typer.Argument(help="What the venue decided: columns paper, decision (accept or reject).")
+    ],
+    scores: Annotated[
+        Path,
+        typer.Option(help="The scores it published: columns paper, score; one row per review, in any order."),
+    ],
+    reviewers: Annotated[
+        Path,
+        typer.Option(help="The calibrations it used: columns reviewer, slope, offset, noise, as for plan."),
+    ],
+    pools: PoolsFile,
+    bar: Bar = None,
+    grid: Grid = None,
+    prior: Priors = None,
+    evidence: Evidence = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
+        ),
+    ] = None,
+    processes: Processes = None,
+    posterior: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write how likely each candidate wrote each review, to a table that only its owner can "
+            "read. It names people: for whoever answers for the reviews, and nobody else."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what published decisions reveal where a venue decided by calibrated scores, without protection.
+
+    Needs nothing but what such a venue may have published: decisions, scores and a table of calibrations; no
+    key, and no true reviewers. A paper is taken to be accepted where its reviewers, calibrated, say that it
+    is more likely above the bar than below. Without --bar, the bar is the one at which as many papers are
+    accepted on average as were. High scores are the better ones.
+
+    Example: blindcal audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
+    pools.csv
+    """
+    for file in (out, posterior):
+        if file is not None:
+            refuse_existing(file)
+    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid))
+    views = venue.views
+    with hired(processes, None) as workers:
+        more = [
+            *(one for name in prior or () for one in prior_findings(views, prior_of(name), _FULL)),
+            *(one for strength in evidence or () for one in evidence_findings(views, strength, _FULL)),
+            *author_findings(views, _FULL),
+        ]
+        if loads is not None:
+            more += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+    found = findings_of(views, _FULL)
+    found = replace(found, findings=(*found.findings, *more))
+    facts = facts_of(
+        found,
+        bar=venue.bar,
+        accepted=venue.accepted,
+        unexplained=len(venue.unexplained),
+        confidential=True,
+        notes=[],
+    )
+    if out is not None:
+        write_json(out, facts, confidential=True)
+    if posterior is not None:
+        write_table(posterior, posterior_table(views), confidential=True)
+    if venue.unexplained:
+        note(
+            f"for {count(len(venue.unexplained), 'paper')} no candidates lead to the decision that was "
+            "published, which then says nothing: are bar, calibration and pools those of the venue?"
+        )
+    if as_json:
+        emit_json(facts)
+        return
+    say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
+    say_findings(found)
+    for file in (out, posterior):
+        if file is not None:
+            say(f"wrote {file} (CONFIDENTIAL, never share)")

@@ -1,0 +1,527 @@
+"""Scores that real conferences published: what each guarantee costs there, and what each adversary gains.
+
+    python studies/real_conferences.py --data FOLDER [--papers 200] [--workers N]
+
+FOLDER holds the scores of ICLR 2018, 2024 and 2026 (iclr/), the bids of AAMAS 2021 (bids/) and the tables of
+studies/real_raters.py. Scores, grids, numbers of reviews and accept rates are the venues' own. Who reviewed
+what is not public, so reviewers are drawn: the public scores fix their mean and how much of the spread lies
+within papers, and what part of that is the reviewers' own offset and slope is taken from NIPS 2014 and from
+real raters (`assess`). Candidates are those whom `assign` draws for a paper of AAMAS 2021, or by made-up
+expertise. Of each paper's candidates some are drawn as its authors, their parameters from the posterior given
+the scores that they gave, all others from the crowd: so scores and reviewers fit together as the model says.
+Wrong decisions are expected values over the public belief. Writes docs/numbers/real_conferences.json, the
+tables of docs/real_conferences.md and docs/figures/real_conferences.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib import pyplot as plt
+from scipy.optimize import root
+from scipy.special import ndtr
+
+import blindcal as bc
+from assigning import similarity_of
+from blindcal.assignments.assigning import assign
+from blindcal.assignments.pools import SampledPool
+from blindcal.assignments.similarities import Similarity
+from blindcal.audits.findings import Finding, named, paper_findings
+from blindcal.audits.knowing import collusion_findings, evidence_findings
+from blindcal.audits.questions import THREE, rises
+from blindcal.audits.views import View, case_view
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.checks import Array
+from blindcal.plans.certificates import certify
+from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.policy import Policy
+from blindcal.policies.solvers import solve
+from blindcal.workers import cores, each
+from real_raters import SETS, load
+from stated import DOCS, keep
+
+MENU = {
+    "public": Guarantee("public", epsilon=None),
+    "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
+    "steady, epsilon 2 (default)": Guarantee(),
+    "steady": Guarantee("steady", epsilon=None),
+    "average, epsilon 2": Guarantee("average", epsilon=2.0),
+    "average": Guarantee("average", epsilon=None),
+    "full calibration": Guarantee("none", epsilon=None),
+}
+DEFAULT, FULL = "steady, epsilon 2 (default)", "full calibration"
+STRENGTH, COLLUDERS = 1.5, 20
+CAP, TIGHT, DRAWS, LOAD, REVIEWS = 0.5, 0.3, 64, 6, (3, 4, 5)
+TOPICS, EXPERTISE = 25, 0.1
+OTHERS, HISTORY = 3, 10
+BANK, QUALITY = 2000, np.linspace(-4.5, 4.5, 181)
+
+
+@dataclass(frozen=True)
+class Latent:
+    """Scores before rounding: `mean + between * quality + within * N(0,1)`."""
+
+    mean: float
+    between: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Venue:
+    """A table of scores, the scores that could be given, and the share of papers that it accepted."""
+
+    name: str
+    file: str
+    grid: tuple[float, ...]
+
+
+VENUES = (
+    Venue("ICLR 2018", "iclr/iclr_2018.csv", tuple(map(float, range(1, 11)))),
+    Venue("ICLR 2024", "iclr/iclr_2024.csv.gz", (1.0, 3.0, 5.0, 6.0, 8.0, 10.0)),
+    Venue("ICLR 2026", "iclr/iclr_2026.csv.gz", (0.0, 2.0, 4.0, 6.0, 8.0, 10.0)),
+)
+
+
+@dataclass(frozen=True)
+class Split:
+    """What part of the spread within papers is the raters' own: offsets, and slopes."""
+
+    name: str
+    offset: float
+    slope: float
+
+    @property
+    def own(self) -> float:
+        return self.offset + self.slope
+
+    def after(self, reviews: int, latent: Latent) -> Split:
+        """What a fit on so many past reviews of each rater can know of it; the rest is like noise.
+
+        A past review says what its rater adds up to the noise, and up to what `OTHERS` other reviews leave
+        open of the paper's quality.
+        """
+        left = 1.0 / (1.0 / latent.between**2 + OTHERS / latent.within**2)
+        noise = (1.0 - self.own) + left / latent.within**2
+        offset, slope = (part**2 / (part + noise / reviews) for part in (self.offset, self.slope))
+        return Split(self.name, offset, slope)
+
+
+NIPS = Split("NIPS 2014", 0.19 / (0.19 + 0.99), 0.0)
+RATERS = {
+    "grant reviewers": "grants (AIBS)",
+    "skating judges": "skating, components",
+    "dance judges": "dancing",
+    "peer graders": "peer grades (MOOC)",
+}
+
+
+def split_of(folder: Path, name: str) -> Split:
+    """How real raters' spread parts, by random effects."""
+    shares = bc.assess(load(folder, SETS[RATERS[name]])).shares
+    within = sum(shares[part].value for part in ("offset", "slope", "residual"))
+    return Split(name, shares["offset"].value / within, shares["slope"].value / within)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What a venue published: each paper's scores, lowest first, and whether it was accepted."""
+
+    venue: Venue
+    scores: list[tuple[float, ...]]
+    accepted: list[bool]
+
+    @property
+    def rate(self) -> float:
+        return float(np.mean(self.accepted))
+
+    def some(self, papers: int) -> Published:
+        """A random sample of the papers, the same each time."""
+        chosen = np.random.default_rng(7).permutation(len(self.scores))[:papers].tolist()
+        return Published(self.venue, [self.scores[i] for i in chosen], [self.accepted[i] for i in chosen])
+
+
+def published(folder: Path, venue: Venue) -> Published:
+    """All papers that were decided, with three to five reviews."""
+    path = folder / venue.file
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["decision"] not in ("withdrawn", "desk_reject")]
+    scores, accepted = dict[str, list[float]](), dict[str, bool]()
+    for row in rows:
+        scores.setdefault(row["paper_id"], []).append(float(row["rating"]))
+        accepted[row["paper_id"]] = row["accepted"] == "1"
+    usual = sorted(paper for paper, given in scores.items() if len(given) in REVIEWS)
+    return Published(venue, [tuple(sorted(scores[one])) for one in usual], [accepted[one] for one in usual])
+
+
+def chances(grid: Sequence[float], mean: Array, spread: Array | float) -> Array:
+    """`[..., level]`: the chance of each score of the grid, for a normal number moved to the nearest one."""
+    middles = (np.array(grid)[1:] + np.array(grid)[:-1]) / 2
+    below = ndtr((middles - np.asarray(mean)[..., None]) / np.asarray(spread)[..., None])
+    ends = [np.zeros((*below.shape[:-1], 1)), below, np.ones((*below.shape[:-1], 1))]
+    return np.asarray(np.diff(np.concatenate(ends, axis=-1), axis=-1))
+
+
+def moments(scores: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """Mean of all scores, and their variances between papers and within, by analysis of variance."""
+    sizes = np.array([len(one) for one in scores])
+    means = np.array([np.mean(one) for one in scores])
+    within = sum(len(one) * np.var(one) for one in scores) / (sizes - 1).sum()
+    between = means.var(ddof=1) - within * (1 / sizes).mean()
+    return float(np.concatenate([np.array(one) for one in scores]).mean()), float(between), float(within)
+
+
+def rounded_moments(latent: Latent, grid: Sequence[float]) -> tuple[float, float, float]:
+    """The same of scores that the model gives and the grid rounds."""
+    node, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+    chance = chances(grid, latent.mean + latent.between * node, latent.within)
+    mean, square = chance @ np.array(grid), chance @ np.array(grid) ** 2
+    total = float(weight @ mean)
+    return total, float(weight @ mean**2 - total**2), float(weight @ (square - mean**2))
+
+
+def latent_of(found: Published) -> Latent:
+    """The normal model whose rounded scores have the mean and variances of the published ones."""
+    wanted = np.array(moments(found.scores))
+
+    def gap(point: Array) -> Array:
+        latent = Latent(point[0], float(np.exp(point[1])), float(np.exp(point[2])))
+        return np.array(rounded_moments(latent, found.venue.grid)) - wanted
+
+    solved = root(gap, [wanted[0], *(0.5 * np.log(wanted[1:]))])
+    if not solved.success:
+        raise SystemExit(f"no normal model has the moments of {found.venue.name}")
+    return Latent(float(solved.x[0]), *(float(one) for one in np.exp(solved.x[1:])))
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Many reviewers `parameters[m, (slope, offset, noise)]`, and what they say: `chance[m, quality, level]`
+    of the grid."""
+
+    parameters: Array
+    chance: Array
+    grid: tuple[float, ...]
+
+
+def crowd_of(latent: Latent, split: Split, grid: tuple[float, ...]) -> Crowd:
+    """Lognormal slopes, normal offsets and one noise, with the latent model's spread parted as `split`."""
+    rng, variance = np.random.default_rng(11), latent.within**2
+    log_variance = np.log1p(split.slope * variance / latent.between**2)
+    slope = latent.between * np.exp(np.sqrt(log_variance) * rng.standard_normal(BANK) - log_variance / 2)
+    offset = latent.mean + np.sqrt(split.offset * variance) * rng.standard_normal(BANK)
+    noise = np.full(BANK, np.sqrt((1.0 - split.own) * variance))
+    chance = chances(grid, slope[:, None] * QUALITY + offset[:, None], noise[:, None])
+    return Crowd(np.column_stack([slope, offset, noise]), chance, grid)
+
+
+def authors_of(crowd: Crowd, scores: Sequence[float], rng: np.random.Generator) -> tuple[float, Array]:
+    """A quality and the parameters of those who gave `scores`, from their posterior: the quality from its own
+    given the scores of unknown reviewers, then each reviewer given the quality and the score."""
+    said = [crowd.chance[:, :, crowd.grid.index(score)] for score in scores]
+    likely = np.exp(-0.5 * QUALITY**2) * np.prod([one.mean(axis=0) for one in said], axis=0)
+    at = int(rng.choice(QUALITY.size, p=likely / likely.sum()))
+    who = [int(rng.choice(len(crowd.parameters), p=one[:, at] / one[:, at].sum())) for one in said]
+    return float(QUALITY[at]), crowd.parameters[who]
+
+
+Candidates = dict[int, list[tuple[str, SampledPool]]]
+"""For each number of reviews the pools that `assign` drew, one for each paper."""
+
+
+def candidates(similarity: Similarity, cap: float = CAP) -> Candidates:
+    found = {}
+    for reviews in REVIEWS:
+        drawn = assign(similarity, per_paper=reviews, per_reviewer=LOAD, cap=cap, draws=DRAWS, seed=bytes(32))
+        found[reviews] = sorted(drawn.pools().items())
+    return found
+
+
+def expertise(papers: int, people: int) -> Similarity:
+    """Everybody and every paper has a mixture of topics; similarity is how well they go together."""
+    rng = np.random.default_rng(13)
+    about = rng.dirichlet(np.full(TOPICS, EXPERTISE), papers)
+    knows = rng.dirichlet(np.full(TOPICS, EXPERTISE), people)
+    names = [f"p{i:03d}" for i in range(papers)], [f"r{j:03d}" for j in range(people)]
+    return Similarity.dense(*names, about @ knows.T, np.zeros((papers, people), dtype=np.bool_))
+
+
+def cases_of(found: Published, crowd: Crowd, pools: Candidates) -> list[PaperCase]:
+    """Every paper with the pool of a paper drawn for it, and reviewers who fit its scores."""
+    drawn = []
+    for number, scores in enumerate(found.scores):
+        rng = np.random.default_rng([17, number])
+        paper, pool = pools[len(scores)][rng.integers(len(pools[len(scores)]))]
+        sets, times = zip(*sorted(pool.sets.items()), strict=True)
+        wrote = sets[rng.choice(len(sets), p=np.array(times) / sum(times))]
+        names = sorted(pool)
+        rows = dict(
+            zip(names, crowd.parameters[rng.integers(len(crowd.parameters), size=len(names))], strict=True)
+        )
+        rows.update(zip(rng.permutation(wrote).tolist(), authors_of(crowd, scores, rng)[1], strict=True))
+        drawn.append(
+            PaperCase(
+                paper=f"{number:04d} with the pool of {paper}",
+                scores=scores,
+                candidates=tuple(names),
+                inclusion=tuple(pool[name] for name in names),
+                parameters=tuple((*map(float, rows[name]), 0.0, 0.0, 0.0, 0.0) for name in names),
+                bar=0.0,
+                grid=crowd.grid,
+                sets=pool.by_place(names),
+            )
+        )
+    return drawn
+
+
+def decided(job: tuple[PaperCase, float]) -> list[tuple[View, float]]:
+    """The paper under each guarantee, and how likely its decision is wrong."""
+    case, raw = job
+    belief = case.belief
+    found = []
+    for guarantee in MENU.values():
+        accept = certify(belief, np.clip(solve(case, guarantee).accept, 0.0, 1.0), guarantee)[0].accept
+        wrong = belief.weight @ (accept * (1 - belief.favor) + (1 - accept) * belief.favor)
+        found.append((case_view(case, Policy(accept), raw), float(wrong)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One guarantee at one venue: how likely each paper's decision is wrong, and what adversaries gain."""
+
+    wrong: Array
+    author: Finding
+    three: Finding
+    evidence: Finding
+    colluders: Finding
+    rise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A venue with one kind of reviewers and pools: how likely raw decisions are wrong, and those under each
+    guarantee. `overruled`: the share of papers that the venue itself decided otherwise than their mean
+    scores. `learned`: what full calibration spares where it knows reviewers by `HISTORY` reviews each."""
+
+    venue: str
+    split: Split
+    candidates: float
+    overruled: float
+    raw: Array
+    learned: Array
+    lines: dict[str, Line]
+
+    def saved(self, name: str) -> tuple[float, float]:
+        """Wrong decisions that a guarantee spares against raw ones, in percentage points; standard error."""
+        return _mean(100 * (self.raw - self.lines[name].wrong))
+
+
+def _mean(values: Array) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+def conference_of(found: Published, latent: Latent, split: Split, pools: Candidates) -> Conference:
+    cases = cases_of(found, crowd_of(latent, split, found.venue.grid), pools)
+    return assemble(cases, found.rate, None)
+
+
+def raw_wrong(case: PaperCase, raw: float) -> float:
+    """How likely a decision is wrong that accepts with chance `raw` whoever reviewed."""
+    right = float(case.belief.weight @ case.belief.favor)
+    return raw * (1.0 - right) + (1.0 - raw) * right
+
+
+def spared(job: tuple[PaperCase, float]) -> float:
+    """How much less likely full calibration is wrong about a paper than its raw decision."""
+    case, raw = job
+    belief = case.belief
+    return raw_wrong(case, raw) - float(belief.weight @ np.minimum(belief.favor, 1.0 - belief.favor))
+
+
+def compute(found: Published, latent: Latent, split: Split, pools: Candidates, workers: int) -> Cell:
+    conference = conference_of(found, latent, split, pools)
+    partly = conference_of(found, latent, split.after(HISTORY, latent), pools)
+    jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
+    by_paper = each(decided, jobs, workers=workers)
+    lines = {}
+    for place, name in enumerate(MENU):
+        views = [paper[place][0] for paper in by_paper]
+        plain = paper_findings("", views, "chosen")
+        (evidence,) = evidence_findings(views, STRENGTH, ["chosen"], workers=workers)
+        (colluders,) = collusion_findings(views, COLLUDERS, ["chosen"], draws=8)
+        lines[name] = Line(
+            np.array([paper[place][1] for paper in by_paper]),
+            named(plain, "chosen"),
+            named(plain, "chosen", THREE),
+            evidence,
+            colluders,
+            max(float(rises(view, view.mass("chosen")).max()) for view in views),
+        )
+    size = float(np.median([len(case.candidates) for case in conference.cases]))
+    raw = np.array([raw_wrong(*job) for job in jobs])
+    print(found.venue.name, split.name, f"{100 * raw.mean():.1f}", flush=True)
+    overruled = float(np.abs(np.array(conference.raw_accept) - found.accepted).mean())
+    less = each(spared, list(zip(partly.cases, partly.raw_accept, strict=True)), workers=workers)
+    return Cell(found.venue.name, split, size, overruled, raw, np.array(less), lines)
+
+
+def worth_table(cells: Sequence[Cell]) -> list[str]:
+    lines = [
+        "| venue | reviewers like | their own | wrong: raw | public | default | `average` | full "
+        f"| full spares against raw (points) | against public | against raw, known by {HISTORY} reviews |",
+        "|---" * 11 + "|",
+    ]
+    for cell in cells:
+        wrong = [cell.raw, *(cell.lines[name].wrong for name in ("public", DEFAULT, "average", FULL))]
+        more = 100 * (cell.lines["public"].wrong - cell.lines[FULL].wrong)
+        row = [cell.venue, cell.split.name, f"{100 * cell.split.own:.0f} %"]
+        row += [f"{100 * one.mean():.1f} %" for one in wrong]
+        spreads = (cell.saved(FULL), _mean(more), _mean(100 * cell.learned))
+        row += [f"{mean:.1f} ± {error:.1f}" for mean, error in spreads]
+        lines.append("| " + " | ".join(row) + " |")
+    return lines
+
+
+def gain_table(cells: Sequence[Cell]) -> list[str]:
+    lines = [
+        "| venue | guarantee | spared against raw (points) | author named: scores alone | added "
+        f"| three guesses | evidence of strength {STRENGTH:g} | {COLLUDERS} colluders "
+        "| best guess rose by up to |",
+        "|---" * 9 + "|",
+    ]
+    for cell in cells:
+        for name, one in cell.lines.items():
+            saved, error = cell.saved(name)
+            row = [cell.venue, name, f"{saved:.2f} ± {error:.2f}", f"{100 * one.author.baseline:.1f} %"]
+            row += [_added(one.author), *(_told(part) for part in (one.three, one.evidence, one.colluders))]
+            lines.append("| " + " | ".join([*row, f"{max(one.rise, 0.0):.2f}"]) + " |")
+    return lines
+
+
+def _added(found: Finding) -> str:
+    return f"{round(100 * found.added, 2) + 0.0:+.2f}"
+
+
+def _told(found: Finding) -> str:
+    return f"{100 * found.baseline:.1f} % {_added(found)}"
+
+
+def pool_table(cells: dict[str, Sequence[Cell]]) -> list[str]:
+    lines = [
+        "| venue | pools | candidates per paper | wrong: raw | default | full | author named: scores alone "
+        "| added by the default, with evidence | added by full calibration |",
+        "|---" * 9 + "|",
+    ]
+    for row in zip(*cells.values(), strict=True):
+        for name, cell in zip(cells, row, strict=True):
+            wrong = [cell.raw, cell.lines[DEFAULT].wrong, cell.lines[FULL].wrong]
+            shown = [
+                cell.venue,
+                name,
+                f"{cell.candidates:g}",
+                *(f"{100 * one.mean():.1f} %" for one in wrong),
+            ]
+            shown += [f"{100 * cell.lines[FULL].author.baseline:.1f} %"]
+            shown += [_added(cell.lines[DEFAULT].evidence), _added(cell.lines[FULL].author)]
+            lines.append("| " + " | ".join(shown) + " |")
+    return lines
+
+
+def draw(cells: Sequence[Cell]) -> Path:
+    """What calibration spares against what it reveals, venue by venue: a line for each kind of reviewers."""
+    figure, axes = plt.subplots(1, len(VENUES), figsize=(11, 3.9), sharex=True, sharey=True)
+    shown = ("public", DEFAULT, "steady", "average", FULL)
+    marks = dict(zip(shown, "so^Dx", strict=True))
+    kinds = list(dict.fromkeys(cell.split.name for cell in cells))
+    for axis, venue in zip(axes, VENUES, strict=True):
+        for cell in (one for one in cells if one.venue == venue.name):
+            color = f"C{kinds.index(cell.split.name)}"
+            spared = [cell.saved(name)[0] for name in shown]
+            gained = [100 * cell.lines[name].evidence.added for name in shown]
+            axis.plot(spared, gained, color=color, linewidth=1, alpha=0.6, label=cell.split.name)
+            for x, y, name in zip(spared, gained, shown, strict=True):
+                axis.plot(x, y, marks[name], color=color, markersize=6)
+        axis.set_title(venue.name, fontsize=10)
+        axis.set_xlabel("wrong decisions spared against raw (points)")
+        axis.axvline(0.0, color="0.7", linewidth=0.8)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel(f"authors named, added by decisions\n(evidence of strength {STRENGTH:g}; points)")
+    lines, names = axes[0].get_legend_handles_labels()
+    dots = [plt.Line2D([], [], color="0.3", marker=marks[name], linestyle="") for name in shown]
+    figure.legend([*lines, *dots], [*names, *shown], loc="lower center", ncols=5, frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    path = DOCS / "figures" / "real_conferences.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110, metadata={"Software": ""})
+    plt.close(figure)
+    return path
+
+
+def sentences(cells: Sequence[Cell]) -> list[str]:
+    mine = [cell for cell in cells if cell.split is NIPS]
+
+    def listed(values: Sequence[float], digits: int = 1) -> str:
+        *most, last = (f"{value:.{digits}f}" for value in values)
+        return f"{', '.join(most)} and {last}"
+
+    spared = [{name: cell.saved(name)[0] for name in MENU} for cell in mine]
+    beyond = [100 * (one[DEFAULT] - one["public"]) / (one[FULL] - one["public"]) for one in spared]
+    evidence = [100 * cell.lines[DEFAULT].evidence.added / cell.lines[FULL].evidence.added for cell in mine]
+    return [
+        f"the venues themselves decided {listed([100 * cell.overruled for cell in mine], 0)} % of these "
+        "papers otherwise than by mean score",
+        f"full calibration spares {listed([one[FULL] for one in spared])} points of wrong decisions against "
+        f"raw, and public decisions {listed([one['public'] for one in spared])}",
+        f"Of what full calibration spares beyond public decisions, the default keeps {listed(beyond, 0)} %",
+        f"under the default it gains {listed(evidence, 0)} % of that",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with the public tables")
+    parser.add_argument("--papers", type=int, default=300)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    if options.data is None:
+        print("real_conferences needs --data FOLDER with the public tables; nothing done")
+        return
+    splits = sorted([NIPS, *(split_of(options.data, name) for name in RATERS)], key=lambda one: one.own)
+    similarity = similarity_of(options.data / "bids")
+    bids = candidates(similarity)
+    others = {
+        f"bids, cap {TIGHT:g}": candidates(similarity, TIGHT),
+        "expertise, cap 0.5": candidates(expertise(*map(len, (similarity.papers, similarity.reviewers)))),
+    }
+    cells, apart = list[Cell](), dict[str, list[Cell]]((name, []) for name in others)
+    for venue in VENUES:
+        whole = published(options.data, venue)
+        latent, some = latent_of(whole), whole.some(options.papers)
+        cells += [compute(some, latent, split, bids, options.workers) for split in splits]
+        for name, pools in others.items():
+            apart[name].append(compute(some, latent, NIPS, pools, options.workers))
+    mine = [cell for cell in cells if cell.split is NIPS]
+    tables = {
+        "worth": worth_table(cells),
+        "gains": gain_table(mine),
+        "pools": pool_table({f"bids, cap {CAP:g}": mine, **apart}),
+    }
+    said = sentences(cells)
+    for lines in (*tables.values(), said):
+        print("", *lines, sep="\n")
+    print(draw(cells))
+    command = f"python studies/real_conferences.py --data FOLDER --papers {options.papers}"
+    page = "docs/real_conferences.md"
+    keep("real_conferences", command, {page: tables}, {page: said})
+
+
+if __name__ == "__main__":
+    main()
