@@ -16,6 +16,7 @@ from blindcal.beliefs.conferences import read_reviewers
 from blindcal.cells import count
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
+from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
     BestFirst,
     ColumnNames,
@@ -39,7 +40,7 @@ from blindcal.fitting.footprints import footprint_of, overlap
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
 from blindcal.folders.making import check_new, new_folder
-from blindcal.folders.settings import FILE
+from blindcal.folders.settings import FILE, read_folder
 from blindcal.folders.templates import Value, conference_text
 from blindcal.importers import (
     MAX_EXPORT,
@@ -341,10 +342,7 @@ def _print(contents: Contents, facts: dict[str, Any], guessed: str | None) -> No
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
     say_advice(facts["key"])
-    if _calibrated(contents):
-        say(f"next: blindcal plan {folder}")
-    else:
-        say(f"next: name past reviews in {folder / FILE}, then blindcal fit {folder}")
+    say_next("new", read_folder(folder))
 
 
 def _calibrated(contents: Contents) -> bool:
