@@ -48,8 +48,8 @@ def select(
     more that may follow them: one number each, or one for each track.
 
     `published` is the folder of an earlier release of the conference; the new list goes into the folder
-    `out`, with `numbered` into one of its own in there, as in `decide`. Papers are ranked anew by the private decisions as they stand, amendments included. The same
-    numbers return the stored list.
+    `out`, with `numbered` into one of its own in there, as in `decide`. Papers are ranked anew by the private
+    decisions as they stand, amendments included. The same numbers return the stored list.
     """
     check_paths(published=published, key=key, out=out)
     quota, key, out = Quota(accept, wait_list), Path(key), Path(out)
