@@ -64,7 +64,6 @@ class Grouped(TyperGroup):
 app = typer.Typer(
     name="blindcal",
     cls=Grouped,
-    add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -38,6 +38,8 @@ class InFolder(Once):
     """A command that takes from conference.toml what the command line leaves open."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
         values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         argument = next(one for one in self.params if isinstance(one, TyperArgument))
         value = values.get(argument.name)

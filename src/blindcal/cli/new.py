@@ -14,6 +14,7 @@ import typer
 from blindcal.assignments.pools import pools_of
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.cells import count
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
 from blindcal.cli.folders import say_next
@@ -50,7 +51,7 @@ from blindcal.importers import (
     read_people,
 )
 from blindcal.importers.panels import columns_of
-from blindcal.orientations import known_end
+from blindcal.orientations import BETTER, known_end
 from blindcal.workers import cores
 
 _PUBLIC = "public"
@@ -97,7 +98,9 @@ def new(
     accept_rate: Rate = None,
     accept: Accept = None,
     grid: Grid = None,
-    better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
+    better: Annotated[
+        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
+    ] = "high",
     system: System = None,
     score_field: ScoreField = None,
     columns: ColumnNames = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
+from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile, Out, waiting
 from blindcal.cli.inputs import Numbered, WaitList, papers
@@ -23,6 +24,7 @@ def select(
             help="The folder of a release of the conference: its --out. Or a folder that `blindcal new` "
             "made, which has all options that are not given: its latest release.",
             metavar="PUBLISHED",
+            autocompletion=conference_folders,
         ),
     ],
     accept: Annotated[
