@@ -60,7 +60,7 @@ def picture(page: Path, target: Path) -> None:
         tab = context.new_page()
         tab.goto(page.resolve().as_uri())
         # Contents and explanations are left out: the figures, the promise and its menu are the picture.
-        hidden = "nav, section:has(#done), section:has(#short) > p { display: none }"
+        hidden = "nav, section:has(#done), section:has(#short) > :not(h2, .cards) { display: none }"
         tab.add_style_tag(content=f"{hidden} h1 {{ margin-top: 1rem }} h2 {{ margin-top: 1.5rem }}")
         box = tab.locator("table").first.bounding_box()
         if box is None:

@@ -125,3 +125,43 @@ def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_coun
     # Never more than a line in ten seconds, and nothing for what is soon done.
     assert len(_log(monkeypatch, 100, 0.4)) == 4
     assert _log(monkeypatch, 100, 0.1) == []
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "variables", "colored"),
+    [
+        (Terminal, {"TERM": "xterm"}, True),
+        (Terminal, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (Terminal, {"TERM": "xterm", "NO_COLOR": ""}, True),
+        (Terminal, {"TERM": "dumb"}, False),
+        (Terminal, {}, False),
+        (io.StringIO, {"TERM": "xterm"}, False),
+    ],
+)
+def test_colors_are_those_that_the_terminal_wants(
+    stream: type[io.StringIO], variables: dict[str, str], colored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    out, err = stream(), stream()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+    console.say("plain\nCONFIDENTIAL, never share: x\nnext: y")
+    assert console.guarded(refused, []) == 2
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "plain"
+    red, bold = ("\x1b[31m", "\x1b[1m") if colored else ("", "")
+    end = "\x1b[0m" if colored else ""
+    assert lines[1:] == [f"{red}CONFIDENTIAL, never share: x{end}", f"{bold}next: y{end}"]
+    assert err.getvalue() == f"{red}blindcal: no{end}\n"
+
+
+def refused(arguments: list[str], **_: object) -> None:
+    raise errors.InputError("no")

@@ -134,3 +134,56 @@ def test_a_folder_stands_for_its_latest_release_once_there_is_one(folder: Path) 
     assert call("decide", "icx")[0] == 0
     assert call("explain", "icx") == call("explain", "icx/public/release-1")
     assert call("explain", "icx")[0] == 0
+
+
+def last(out: str) -> str:
+    return out.rstrip("\n").split("\n")[-1]
+
+
+def test_every_step_says_the_next_one(folder: Path) -> None:
+    assert last(call("check", "icx")[1]) == "next: blindcal plan icx"
+    told = "next: write what you choose into icx/conference.toml, then blindcal decide icx"
+    assert last(call("plan", "icx", "--only")[1]) == told
+    told = "next: back up the key with its sealed record, then blindcal report icx --out icx.html"
+    assert last(call("decide", "icx")[1]) == told
+    told = "next: blindcal export icx --to csv --out icx.csv"
+    assert last(call("report", "icx", "--only", "--out", "icx.html")[1]) == told
+    assert call("export", "icx", "--to", "csv", "--out", "icx.csv")[0] == 0
+    assert "next:" not in call("verify", "icx")[1]
+    told = 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
+    assert last(call("check", "icx")[1]) == told
+
+
+def test_what_is_missing_comes_first(folder: Path) -> None:
+    edit(folder, "accept-rate = 0.5", "# accept-rate = 0.5")
+    told = "next: set accept-rate or accept in icx/conference.toml, then blindcal plan icx"
+    assert last(call("check", "icx")[1]) == told
+    (folder / "inputs" / "reviewers.csv").unlink()
+    told = "next: name past reviews in icx/conference.toml, then blindcal fit icx"
+    assert last(call("check", "icx")[1]) == told
+    edit(folder, '# past = ["inputs/past/2026.csv"]', 'past = ["inputs/past/2026.csv"]')
+    assert last(call("check", "icx")[1]) == "next: blindcal fit icx"
+
+
+def test_the_next_step_is_no_part_of_json_and_of_files(folder: Path) -> None:
+    assert "next" not in call("check", "icx", "--json")[1]
+    assert "next:" not in call("check", "icx/inputs/reviews.csv")[1]
+
+
+def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
+    edit(folder, "accept-rate = 0.5", "accept = 2")
+    assert call("decide", "icx")[0] == 0
+    code, out, err = call("select", "icx", "--accept", "3")
+    assert (code, err) == (0, "")
+    assert out.startswith("6 papers, 3 accepted; release 2, no coin was tossed\n")
+    assert "public: icx/public/release-2/decisions.csv, icx/public/release-2/certificate.json\n" in out
+    told = "next: write accept = 3 into icx/conference.toml, then blindcal report icx --out icx.html"
+    assert last(out) == told
+    assert call("verify", "icx")[0] == 0
+    edit(folder, "accept = 2", "accept = 4")
+    code, out, _ = call("select", "icx")
+    assert code == 0
+    assert out.startswith("6 papers, 4 accepted; release 3")
+    assert last(out).startswith("next: back up the key")
+    assert call("select", "icx")[1].startswith("6 papers, 4 accepted; already so")
+    assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{i}" for i in (1, 2, 3)]

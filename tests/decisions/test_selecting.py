@@ -60,6 +60,23 @@ def numbers(record: Record) -> tuple[int, int]:
     return words["accept"], words["wait list"]
 
 
+def test_numbered_lists_lie_side_by_side(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    public = tmp_path / "public"
+    decide(inputs, REQUEST, key_path, public, numbered=True)
+    for number, place in ((5, "release-2"), (5, "release-2"), (1, "release-3")):
+        found = select(public / "release-1", key_path, public, number, numbered=True).record
+        assert (public / place / "decisions.csv").read_text() == found.decisions
+        assert json.loads((public / place / "certificate.json").read_text())["accepted"] == number
+    assert sorted(path.name for path in public.iterdir()) == [f"release-{i}" for i in (1, 2, 3)]
+    before = everything(tmp_path)
+    (public / "release-4").mkdir()
+    (public / "release-4" / "decisions.csv").write_text("another result\n")
+    with pytest.raises(RefusedError, match="never overwritten"):
+        select(public / "release-1", key_path, public, 2, numbered=True)
+    (public / "release-4" / "decisions.csv").unlink()
+    assert everything(tmp_path) == before
+
+
 def test_another_number_is_chosen_from_the_same_coins(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
     first = decide(inputs, REQUEST, key_path, tmp_path / "out").record
     assert numbers(first) == (3, 2)

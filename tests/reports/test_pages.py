@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.exporters.decided import Decided
 from blindcal.plans.menus import MENU, Choice, Menu
+from blindcal.plans.promises import ASSUMPTIONS, SELECTED
 from blindcal.policies.guarantees import Guarantee
 from blindcal.reports.pages import MOST_LISTED, Report, page
 from blindcal.reports.reading import read_certificate
@@ -217,6 +219,33 @@ def test_it_says_to_whom_the_promise_is_made_and_against_whom_it_holds() -> None
     said = "It is made to everyone who reviewed these papers. It holds against anyone who"
     assert said in page(made())
     assert said not in page(made(guarantee="none", limits={}))
+
+
+QUESTIONS = (
+    "What was promised?",
+    "To whom, and against whom?",
+    "What was not promised?",
+    "What did it cost?",
+    "How can it be checked?",
+)
+
+
+def test_the_first_section_answers_what_a_reader_asks() -> None:
+    text = page(made())
+    places = [text.index(one) for one in (*QUESTIONS, 'id="done"')]
+    assert places == sorted(places)
+    epsilon = made().certificate["epsilon"]
+    most = 0.1 / (0.1 + 0.9 * exp(-epsilon))
+    assert f"A suspicion of 10 in 100, say, becomes {100 * most:.0f} in 100 at most." in text
+    assert "Nothing: there is no promise to pay for." in page(made(guarantee="none", limits={}))
+    assert "How can it be checked?" not in page(replace(made(), decided=())), "there is no certificate yet"
+
+
+def test_assumptions_say_first_what_they_are_about() -> None:
+    text = page(made(assumptions=[*ASSUMPTIONS, *SELECTED, "An older one without a title."]))
+    for lead in ("Against whom", "What they know", "One paper at a time", "Fixed beforehand", "Not covered"):
+        assert f"<strong>{lead}:</strong> " in text
+    assert "<li>An older one without a title.</li>" in text
 
 
 def test_it_says_what_set_the_bar() -> None:

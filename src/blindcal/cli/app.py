@@ -65,7 +65,6 @@ class Grouped(TyperGroup):
 app = typer.Typer(
     name="blindcal",
     cls=Grouped,
-    add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -120,7 +119,7 @@ _command("key", key, _DECIDING)
 _command("decide", decide, _DECIDING, InFolder)
 _command("report", report, _DECIDED, InFolder)
 _command("export", export, _DECIDED, InFolder)
-_command("select", select, _DECIDED)
+_command("select", select, _DECIDED, InFolder)
 _command("audit", audit, _DECIDED, InFolder)
 _command("share", share, _BETWEEN)
 _command("verify", verify, _CHECKING, InFolder)

@@ -25,6 +25,7 @@ from blindcal.audits.looking import coupled_findings
 from blindcal.audits.views import CONSTANT
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
+from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.files.disk import write_json
@@ -64,7 +65,8 @@ def audit(
         Path,
         typer.Argument(
             help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release."
+            "latest release.",
+            autocompletion=conference_folders,
         ),
     ],
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],

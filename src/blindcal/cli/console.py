@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -34,6 +34,9 @@ UNEXPECTED = 1
 _QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 30.0, 10.0, 3
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
+
+# Lines that start so are red, or bold, where a terminal has colors.
+_COLORS = {"CONFIDENTIAL": "31", "blindcal: ": "31", "next: ": "1"}
 
 # Arguments that messages of the core name, and that are options here.
 _ARGUMENTS = [
@@ -100,6 +103,9 @@ class Once(TyperCommand):
     pools the first would not be read."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # A line that is being completed is not whole yet.
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for option, times in Counter(one for one in order if isinstance(one, TyperOption)).items():
             if times > 1 and not option.multiple and not option.is_flag:
@@ -112,8 +118,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 def say(text: str = "") -> None:
-    """Print lines as they are: no markup, no wrapping, control characters shown and not sent."""
-    print("\n".join(map(printable, text.split("\n"))))
+    """Print lines as they are: no markup, no wrapping, control characters shown and not sent. On a terminal
+    with colors, what is confidential stands out, and so does the next step."""
+    print("\n".join(_colored(printable(line), sys.stdout) for line in text.split("\n")))
+
+
+def _colored(line: str, stream: TextIO) -> str:
+    """A line as a terminal shows it; the line itself where it goes elsewhere, or where no color is wanted."""
+    code = next((code for start, code in _COLORS.items() if line.startswith(start)), None)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb" or os.name == "nt"
+    if code is None or plain or not stream.isatty():
+        return line
+    return f"\x1b[{code}m{line}\x1b[0m"
 
 
 def note(text: str) -> None:
@@ -304,7 +320,8 @@ def _explain(error: BaseException, as_json: bool) -> int:
         report = {"code": code, "message": message, "problems": problems}
         print(_json({"error": report}), file=sys.stderr)
     else:
-        print("\n".join(f"blindcal: {printable(line)}" for line in message.split("\n")), file=sys.stderr)
+        lines = (f"blindcal: {printable(line)}" for line in message.split("\n"))
+        print("\n".join(_colored(line, sys.stderr) for line in lines), file=sys.stderr)
     return code
 
 

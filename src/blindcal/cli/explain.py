@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.reports.explanations import explained
 from blindcal.reports.reading import read_certificate
@@ -20,7 +21,8 @@ def explain(
         Path,
         typer.Argument(
             help="certificate.json, or the folder that `blindcal decide` wrote, or a folder that "
-            "`blindcal new` made: then that of its latest release."
+            "`blindcal new` made: then that of its latest release.",
+            autocompletion=conference_folders,
         ),
     ],
     as_json: Json = False,

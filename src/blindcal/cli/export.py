@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
+from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
 from blindcal.exporters import export as exported
@@ -24,12 +25,15 @@ def export(
         Path,
         typer.Argument(
             help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release."
+            "latest release.",
+            autocompletion=conference_folders,
         ),
     ],
-    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")],
+    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.", autocompletion=one_of(FORMATS))],
     out: Annotated[Path, typer.Option(help="The file to write; an existing file is never overwritten.")],
-    what: Annotated[str, typer.Option(help=f"One of {', '.join(WHAT)}.")] = "decisions",
+    what: Annotated[
+        str, typer.Option(help=f"One of {', '.join(WHAT)}.", autocompletion=one_of(WHAT))
+    ] = "decisions",
     titles: Annotated[Path | None, typer.Option(help="Titles of papers: columns paper, title.")] = None,
     accepted: Annotated[
         str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")

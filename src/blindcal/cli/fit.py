@@ -10,6 +10,7 @@ import typer
 
 from blindcal.cells import count
 from blindcal.cli.arguments import probability
+from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.inputs import Grid, levels
 from blindcal.cli.pictures import check_picture, draw_fit
@@ -23,6 +24,7 @@ from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
 from blindcal.fitting.scales import Scale
 from blindcal.fitting.shared import Shared, is_shared, read_shared
+from blindcal.orientations import BETTER
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
 
@@ -40,7 +42,8 @@ def fit(
         typer.Argument(
             help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
             "conference and confidence. Tables that others made by `blindcal share` may stand among them. Or "
-            "a folder that `blindcal new` made, which has all options that are not given."
+            "a folder that `blindcal new` made, which has all options that are not given.",
+            autocompletion=conference_folders,
         ),
     ],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
@@ -60,7 +63,11 @@ def fit(
     ] = None,
     grid: Grid = None,
     better: Annotated[
-        str, typer.Option(help="Which scores are better, high or low, this year and in the past.")
+        str,
+        typer.Option(
+            help="Which scores are better, high or low, this year and in the past.",
+            autocompletion=one_of(BETTER),
+        ),
     ] = "high",
     past_better: Annotated[
         list[str] | None,

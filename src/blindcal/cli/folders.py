@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import typer
 from typer.core import TyperArgument, TyperOption
 
-from blindcal.cli.console import Once
+from blindcal.cli.console import Once, say
 from blindcal.decisions.records import latest_release
 from blindcal.errors import InputError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
@@ -20,7 +21,7 @@ _ACCEPT = ("accept-rate", "bar", "accept")
 # Limits in the file belong to the guarantee in the file.
 _LIMITS = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
 # Arguments that name what was published: a folder stands for its latest release.
-_PUBLISHED = ("release", "certificate")
+_PUBLISHED = ("release", "certificate", "published")
 # Where a command's option is another setting of the file than its name says, or none.
 _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "fit": {"out": "reviewers", "for": "reviews", "grid": None},
@@ -29,12 +30,16 @@ _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "export": {"out": None},
     "audit": {"out": None},
 }
+# Where a command keeps the folder that it was given.
+_FOLDER = "blindcal.folder"
 
 
 class InFolder(Once):
     """A command that takes from conference.toml what the command line leaves open."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
         values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         argument = next(one for one in self.params if isinstance(one, TyperArgument))
         value = values.get(argument.name)
@@ -51,7 +56,15 @@ class InFolder(Once):
         except typer.BadParameter as error:
             raise _located(error, folder, ctx.default_map, given) from None
         ctx.params[argument.name] = _argument(argument.name, folder)
+        ctx.meta[_FOLDER] = folder
         return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        result = super().invoke(ctx)
+        folder: Folder | None = ctx.meta.get(_FOLDER)
+        if folder is not None and not ctx.params.get("as_json"):
+            say_next(self.name or "", folder, ctx.params)
+        return result
 
     def _check_there(self, value: object, values: Mapping[str, object]) -> None:
         """Say that a folder does not exist, where a folder must be meant, as options are missing."""
@@ -104,6 +117,50 @@ def _check_calibrated(folder: Folder) -> None:
             f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
             f"reviews{past}"
         )
+
+
+def say_next(command: str, folder: Folder, options: Mapping[str, object] = MappingProxyType({})) -> None:
+    """The last line of a command on a folder: which command comes next, if one does."""
+    if (line := next_step(command, folder, options)) is not None:
+        say(f"next: {line}")
+
+
+def next_step(command: str, folder: Folder, options: Mapping[str, object]) -> str | None:
+    """What a chair does after a command with these `options` on a conference's folder."""
+    path, file = folder.path, folder.path / FILE
+    if command in ("decide", "select"):
+        report = f"blindcal report {path} --out {path.name}.html"
+        accept = options.get("accept")
+        if command == "select" and accept != folder.settings.get("accept"):
+            return f"write accept = {_toml(accept)} into {file}, then {report}"
+        return f"back up the key with its sealed record, then {report}"
+    if command == "report":
+        return f"blindcal export {path} --to csv --out {path.name}.csv"
+    if command not in ("new", "check", "fit", "plan"):
+        return None
+    if not _calibrated(folder):
+        first = "" if folder.settings.get("past") else f"name past reviews in {file}, then "
+        return f"{first}blindcal fit {path}"
+    if _released(folder):
+        return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
+    if command == "plan":
+        return f"write what you choose into {file}, then blindcal decide {path}"
+    wanted = any(folder.settings.get(name) for name in _ACCEPT)
+    return f"{'' if wanted else f'set accept-rate or accept in {file}, then '}blindcal plan {path}"
+
+
+def _toml(accept: object) -> str:
+    """A number of papers as the file has it, or one for each track."""
+    return str(accept) if str(accept).isdecimal() else f'"{accept}"'
+
+
+def _calibrated(folder: Folder) -> bool:
+    return os.path.lexists(str(folder.settings.get("reviewers", "")))
+
+
+def _released(folder: Folder) -> bool:
+    out = str(folder.settings.get("out", ""))
+    return latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
 
 
 def _argument(name: str | None, folder: Folder) -> object:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, say
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes, write_table
@@ -37,7 +38,11 @@ Table = Mapping[str, Sequence[object]]
 # How an export is read; `new` reads them the same way.
 System = Annotated[
     str | None,
-    typer.Option("--format", help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
+    typer.Option(
+        "--format",
+        help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized.",
+        autocompletion=one_of(FORMATS),
+    ),
 ]
 ScoreField = Annotated[str | None, typer.Option(help="The field to use as the score, if there are several.")]
 ColumnNames = Annotated[

@@ -13,9 +13,11 @@ import typer
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cells import Column, cell_problem
 from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
+from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.strangers import strangers_listed
 from blindcal.errors import InputError
-from blindcal.policies.guarantees import Guarantee
+from blindcal.orientations import BETTER
+from blindcal.policies.guarantees import NAMES, Guarantee
 
 _LARGEST_GRID = 1001
 # The limit that `plan` and `decide` set where none is given, and the guarantees that it does not touch.
@@ -27,7 +29,8 @@ ReviewsFile = Annotated[
     Path,
     typer.Argument(
         help="Table with columns paper, reviewer, score; or a folder that `blindcal new` made, which has all "
-        "options that are not given."
+        "options that are not given.",
+        autocompletion=conference_folders,
     ),
 ]
 ReviewersFile = Annotated[
@@ -72,13 +75,22 @@ Bar = Annotated[
     ),
 ]
 Better = Annotated[
-    str, typer.Option(help="Which scores are better, high or low; public data cannot show it.")
+    str,
+    typer.Option(
+        help="Which scores are better, high or low; public data cannot show it.",
+        autocompletion=one_of(BETTER),
+    ),
 ]
 Grid = Annotated[
     str | None, typer.Option(help="The scores reviewers can give: 1..10, or a list such as 1,3,5.")
 ]
 Name = Annotated[
-    str, typer.Option("--guarantee", help="steady, public or average; none also needs --yes-leak.")
+    str,
+    typer.Option(
+        "--guarantee",
+        help="steady, public or average; none also needs --yes-leak.",
+        autocompletion=one_of(NAMES),
+    ),
 ]
 Added = Annotated[
     float,

@@ -14,8 +14,10 @@ import typer
 from blindcal.assignments.pools import pools_of
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.cells import count
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import similar_listed
+from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
     BestFirst,
     ColumnNames,
@@ -39,7 +41,7 @@ from blindcal.fitting.footprints import footprint_of, overlap
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
 from blindcal.folders.making import check_new, new_folder
-from blindcal.folders.settings import FILE
+from blindcal.folders.settings import FILE, read_folder
 from blindcal.folders.templates import Value, conference_text
 from blindcal.importers import (
     MAX_EXPORT,
@@ -49,7 +51,7 @@ from blindcal.importers import (
     read_people,
 )
 from blindcal.importers.panels import columns_of
-from blindcal.orientations import known_end
+from blindcal.orientations import BETTER, known_end
 from blindcal.workers import cores
 
 _PUBLIC = "public"
@@ -96,7 +98,9 @@ def new(
     accept_rate: Rate = None,
     accept: Accept = None,
     grid: Grid = None,
-    better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
+    better: Annotated[
+        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
+    ] = "high",
     system: System = None,
     score_field: ScoreField = None,
     columns: ColumnNames = None,
@@ -341,10 +345,7 @@ def _print(contents: Contents, facts: dict[str, Any], guessed: str | None) -> No
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
     say_advice(facts["key"])
-    if _calibrated(contents):
-        say(f"next: blindcal plan {folder}")
-    else:
-        say(f"next: name past reviews in {folder / FILE}, then blindcal fit {folder}")
+    say_next("new", read_folder(folder))
 
 
 def _calibrated(contents: Contents) -> bool:

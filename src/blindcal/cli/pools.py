@@ -12,6 +12,7 @@ from blindcal.assignments.assumptions import ASSUMPTIONS, assumed_pools
 from blindcal.assignments.similarities import Similarity, nothing_known, read_conflicts, read_papers
 from blindcal.cells import count, number_text
 from blindcal.cli.assign import Bids, Committee, Conflicts, Papers, PerPaper, SimilarityFile, similarities
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.errors import InputError
 from blindcal.files.disk import write_table
@@ -24,6 +25,7 @@ def pools(
         typer.Option(
             metavar="|".join(ASSUMPTIONS),
             help="What an adversary is taken to know of how papers were assigned.",
+            autocompletion=one_of(ASSUMPTIONS),
         ),
     ],
     per_paper: PerPaper,

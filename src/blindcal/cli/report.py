@@ -11,6 +11,7 @@ import typer
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
+from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.inputs import Grid, Withdrawn, levels, loaded
 from blindcal.errors import InputError
@@ -32,7 +33,8 @@ def report(
         Path,
         typer.Argument(
             help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release, with all files that are not given."
+            "latest release, with all files that are not given.",
+            autocompletion=conference_folders,
         ),
     ],
     out: Annotated[Path, typer.Option(help="The page to write; an existing file is never overwritten.")],

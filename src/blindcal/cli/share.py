@@ -9,11 +9,13 @@ import typer
 
 from blindcal.cells import count
 from blindcal.cli.arguments import decimal
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile
 from blindcal.cli.inputs import Grid, levels
 from blindcal.fitting.rosters import read_committee
 from blindcal.fitting.shared import statement_path
+from blindcal.orientations import BETTER
 from blindcal.reviews import Reviews
 from blindcal.sharing.accounts import shared_folder
 from blindcal.sharing.limits import Limit
@@ -48,7 +50,9 @@ def share(
         str | None, typer.Option(help="The name of the conference; else that of the file.")
     ] = None,
     grid: Grid = None,
-    better: Annotated[str, typer.Option(help="Which scores are better, high or low.")] = "high",
+    better: Annotated[
+        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
+    ] = "high",
     reason: Annotated[
         str, typer.Option(help="Why sums of the same reviews are shared again; their losses add up.")
     ] = "",

@@ -22,9 +22,11 @@ from blindcal.decisions.records import (
     check_published,
     check_vacant,
     commit,
+    latest_release,
     open_ledger,
     publish,
     read_published,
+    release_folder,
 )
 from blindcal.decisions.releases import Outcome
 from blindcal.decisions.selections import ranked
@@ -39,13 +41,15 @@ def select(
     out: str | os.PathLike[str],
     accept: Number,
     wait_list: Number = 0,
+    *,
+    numbered: bool = False,
 ) -> Outcome:
     """Accept exactly `accept` papers of a conference that was decided with such a number, with `wait_list`
     more that may follow them: one number each, or one for each track.
 
     `published` is the folder of an earlier release of the conference; the new list goes into the folder
-    `out`. Papers are ranked anew by the private decisions as they stand, amendments included. The same
-    numbers return the stored list.
+    `out`, with `numbered` into one of its own in there, as in `decide`. Papers are ranked anew by the private
+    decisions as they stand, amendments included. The same numbers return the stored list.
     """
     check_paths(published=published, key=key, out=out)
     quota, key, out = Quota(accept, wait_list), Path(key), Path(out)
@@ -54,7 +58,8 @@ def select(
     if not key.exists():
         raise InputError(f"there is no key {key}: give the key that the papers were decided with")
     secret = read_key(key)
-    seen, there = read_published(published), read_published(out)
+    seen = read_published(published)
+    there = read_published((latest_release(out) if numbered else None) or out)
     if seen is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     for folder in (key.parent, out):
@@ -64,8 +69,8 @@ def select(
             check_published(ledger, certificate)
         given = json.loads(seen.text)
         releases = ledger.of(given["conference"])
-        outcome = _selected(ledger, releases, quota, out)
-        publish(outcome.record, out)
+        outcome = _selected(ledger, releases, quota, out, numbered)
+        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
     return replace(outcome, remarks=_superseded(published, given["release"], releases[-1].number))
 
 
@@ -76,7 +81,9 @@ def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> t
     return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
 
 
-def _selected(ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Path) -> Outcome:
+def _selected(
+    ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Path, numbered: bool
+) -> Outcome:
     """The latest list if it has these numbers, else a new one, sealed."""
     latest = ledger.record(releases[-1])
     _refuse_other_kind(latest, quota)
@@ -85,7 +92,7 @@ def _selected(ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Pa
         same = ("accept", "wait_list", "cuts")
         if [drafted.selection[name] for name in same] == [latest.selection[name] for name in same]:
             return Outcome(latest, "stored")
-    check_vacant(out, None)
+    check_vacant(release_folder(out, drafted.release) if numbered else out, None)
     drafted = with_texts(drafted, ledger)
     commit(ledger, drafted, {}, releases[-1].input)
     return Outcome(drafted, "selected")

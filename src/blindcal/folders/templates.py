@@ -22,14 +22,15 @@ class Line(NamedTuple):
 
 
 _OPENING = """\
-{name}: what `blindcal check`, `fit`, `plan`, `decide`, `verify`, `audit`, `report`, `explain` and `export` \
-read when they are given this folder.
+{name}: what `blindcal check`, `fit`, `plan`, `decide`, `select`, `verify`, `audit`, `report`, `explain` and \
+`export` read when they are given this folder.
 
 Each name below is that of an option; an option on the command line wins over its line here. Files are \
 named relative to this folder. A line that starts with # does nothing: remove the # to use it.
 
 Once papers are decided, the share to accept, the guarantee with its limits and the better end of the \
-scale are frozen: with other values `decide` is refused.
+scale are frozen: with other values `decide` is refused. Another exact number of papers is what `select` \
+is for.
 
 WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is. The key \
 ({key}) and its sealed record (the same name with .sealed) lie beside this folder, so that whoever packs the \

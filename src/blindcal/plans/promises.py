@@ -15,28 +15,37 @@ from blindcal.plans.rounding import FINE, ceiling, exponential_above, upward
 from blindcal.policies.guarantees import Guarantee
 
 ASSUMPTIONS = (
-    "The adversary knows all scores, all decisions, this method, every reviewer's stated calibration and the "
-    "stated pools; `success` is its chance of naming the author of a review in one guess.",
-    "success, largest_rise and largest_posterior hold for the stated prior (the pools); epsilon and "
-    "multiplier bound what a single decision reveals to an adversary with any prior of its own.",
-    "Papers' reviewers are taken as independent given the scores. A matching couples them, and all decisions "
-    "together reveal more to an adversary that knows its constraints: in uniform matchings of 4 to 6 "
-    "papers odds moved up to 80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where "
-    "each paper promised no rise (studies/matchings.py).",
-    "Reviewers' calibration, pools and bar were fixed without looking at who wrote which review. Where it is "
-    "uncertain, what one paper's scores say about a reviewer is not counted on another paper.",
-    "Not covered: decisions changed by hand by someone who knows the reviewers, review texts, published "
-    "reviewer lists, a wrong model of reviewers, and anyone who holds the key or the sealed record.",
+    "Against whom: someone who knows all scores, all decisions, this method, how each reviewer scores (the "
+    "stated calibration) and who may have reviewed each paper, with what chance (the stated pools), but not "
+    "who did. They name one person as the author of a review; success is their chance of being right.",
+    "What they know: the chance of naming an author (success), its largest rise by one decision "
+    "(largest_rise) and how sure someone can be of one (largest_posterior) are those of someone who has the "
+    "stated pools and nothing more to go by. The limits on odds (epsilon) and on the chance of a correct "
+    "guess (multiplier) also hold for someone who knows or suspects more, whatever it is; they limit what "
+    "the decision on one paper reveals.",
+    "One paper at a time: the reviewers of different papers are taken as independent once the scores are "
+    "known. In truth nobody reviews more than a few papers, and someone who knows how papers were assigned "
+    "can combine all decisions and learn more. In made-up conferences of 4 to 6 papers with as many "
+    "reviewers, one review each and every assignment equally likely, odds moved up to 80-fold at epsilon 2, "
+    "and a best guess became likelier by up to 0.67 where each paper promised no rise "
+    "(studies/matchings.py).",
+    "Fixed beforehand: how reviewers score, who may have reviewed what and the bar were set without looking "
+    "at who wrote which review. Where a reviewer's scoring is uncertain, what one paper's scores say about "
+    "it is not counted on another paper.",
+    "Not covered: decisions changed by hand by someone who knows the reviewers, the texts of reviews, "
+    "published lists of reviewers, a wrong description of how reviewers score, and anyone who holds the key "
+    "or the sealed record.",
 )
 SELECTED = (
-    "Papers are ranked by P(right to accept | scores, private decision) to 9 decimals, ties by mean score, "
-    "then by id, and the best are accepted: a function of the private decisions and of public "
-    "information. So success, added_success, largest_rise, largest_posterior, epsilon and multiplier, "
-    "which are those of someone who sees the private decisions themselves, are upper bounds for the "
-    "final list, for every number accepted and for all of them together.",
-    "expected_wrong and against_evidence are those of the final list, over the public belief; a paper on the "
-    "wait list counts as not accepted. gap and never_against are about the private decisions: whatever the "
-    "evidence, a paper at the cut may be accepted or not.",
+    "The final list: papers are ranked by the chance that each is right to accept, given its scores and its "
+    "private decision, to 9 decimals, ties by mean score, then by id, and the best are accepted. The list "
+    "follows from the private decisions and from what is public, so it reveals no more than they would. "
+    "success, added_success, largest_rise, largest_posterior, epsilon and multiplier are those of someone "
+    "who sees the private decisions themselves: for someone who sees the list they are upper limits, "
+    "whatever number is accepted, and for all lists together.",
+    "How good the list is: expected_wrong and against_evidence are those of the final list, on average over "
+    "what is publicly possible; a paper on the wait list counts as not accepted. gap and never_against are "
+    "about the private decisions: whatever the evidence, a paper at the cut may be accepted or not.",
 )
 
 # Full calibration that adds less success than this adds none: a difference of rounded sums.

@@ -22,6 +22,7 @@ from blindcal.reports.reading import guarantee_of
 from blindcal.reports.sentences import (
     about,
     after_odds,
+    against,
     bar_words,
     expected,
     factor,
@@ -35,6 +36,8 @@ MOST_LISTED = 1000
 """More papers than this are not listed one by one."""
 _SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
 _KINDS = ("accepted", "not accepted")
+# More words than this before a colon are no title.
+_LEAD = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,7 @@ def facts(report: Report) -> dict[str, Any]:
         "guarantee": shown(guarantee),
         "guarantee_name": guarantee.name,
         "promises": promises(guarantee),
+        "against_whom": against(guarantee),
         "lots": guarantee.name not in ("public", "none"),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
@@ -108,6 +112,7 @@ def facts(report: Report) -> dict[str, Any]:
         "wrong_bars": _wrong_bars(content, wrong, tossed),
         "named_bars": _named_bars(content, tossed),
         "odds": _odds(content["epsilon"]),
+        "suspicion": f"{100 * after_odds(0.1, content['epsilon']):.0f}",
         "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
         "spans": _spans(content["calibration_fit"]),
         "fits": content["calibration_fit"]["verdict"] == FITS,
@@ -121,11 +126,22 @@ def facts(report: Report) -> dict[str, Any]:
         "waiting": sum(one.decision == WAITING for one in report.decided),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
         "explained": explained(content) if tossed else (),
+        "assumptions": [_lead(one) for one in content["assumptions"]],
         "width": WIDTH,
         "percent": percent,
         "points": points,
         "kinds": _KINDS if tossed else ("papers",),
     }
+
+
+def _lead(text: str) -> tuple[str, str]:
+    """The first words of an assumption, which say what it is about, and the rest.
+
+    >>> _lead("Not covered: texts"), _lead("Reviewers are taken as independent given all of this: so")[0]
+    (('Not covered:', 'texts'), '')
+    """
+    lead, colon, rest = text.partition(": ")
+    return (f"{lead}:", rest) if colon and len(lead.split()) <= _LEAD else ("", text)
 
 
 def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:

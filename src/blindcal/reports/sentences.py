@@ -133,6 +133,29 @@ def promises(guarantee: Guarantee) -> list[str]:
     return found
 
 
+def against(guarantee: Guarantee) -> str:
+    """Against whom a guarantee holds, and against whom it does not.
+
+    >>> print(against(Guarantee("public", epsilon=None)))
+    It holds against everyone, whatever they know.
+    >>> print(against(Guarantee("steady", epsilon=2.0)).split(". ")[1])
+    What is said of odds also holds against someone who knows or suspects more
+    """
+    if guarantee.name == "public":
+        return "It holds against everyone, whatever they know."
+    if guarantee.name == "none":
+        return "There is nobody against whom it would hold."
+    found = [
+        "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
+        "habits and who might have reviewed what, and who has nothing else to go by."
+    ]
+    named = [("odds", guarantee.epsilon), ("a correct guess", guarantee.multiplier)]
+    if limits := [name for name, limit in named if limit is not None]:
+        listed = " and of ".join(limits)
+        found.append(f"What is said of {listed} also holds against someone who knows or suspects more.")
+    return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
+
+
 def quota_line(quota: Quota) -> str:
     """How many papers are accepted, exactly.
 
