@@ -10,9 +10,10 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile, Out, waiting
-from blindcal.cli.inputs import WaitList, papers
+from blindcal.cli.inputs import WaitList
 from blindcal.decisions.selecting import select as select_papers
 from blindcal.errors import InputError
+from blindcal.folders.asking import papers
 
 
 def select(

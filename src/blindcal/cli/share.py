@@ -11,9 +11,10 @@ from blindcal.cells import count
 from blindcal.cli.arguments import decimal
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile
-from blindcal.cli.inputs import Grid, levels
+from blindcal.cli.inputs import Grid
 from blindcal.fitting.rosters import read_committee
 from blindcal.fitting.shared import statement_path
+from blindcal.folders.asking import levels
 from blindcal.reviews import Reviews
 from blindcal.sharing.accounts import shared_folder
 from blindcal.sharing.limits import Limit
