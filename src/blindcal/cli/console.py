@@ -72,6 +72,7 @@ _ARGUMENTS = [
     "per_paper",
     "per_reviewer",
     "pools",
+    "port",
     "posterior_cap",
     "prior",
     "published",
