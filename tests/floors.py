@@ -29,5 +29,6 @@ FLOORS = [
     "exporters",
     "reports",
     "folders",
+    "app",
     "cli",
 ]

@@ -105,6 +105,7 @@ _FLOORS = (
     "exporters",
     "reports",
     "folders",
+    "app",
 )
 
 __all__ = ["__version__", *_ROOMS, *_FLOORS]

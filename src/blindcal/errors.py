@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, order=True)
@@ -66,3 +68,10 @@ class CertificateError(BlindcalError):
     """A guarantee could not be certified for the table that would be sampled."""
 
     exit_code = 5
+
+
+def unexpected(error: BaseException) -> str:
+    """Where an unforeseen exception arose. Its own text may quote a reviewer id, so it is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"internal error ({type(error).__name__}{place}); this is a bug in blindcal, please report it"

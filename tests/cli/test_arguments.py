@@ -15,12 +15,12 @@ from blindcal.cli.arguments import (
     decimal,
     decimals,
     evidence,
-    meant,
     probability,
     reviewer_pair,
     share,
 )
 from blindcal.errors import InputError
+from blindcal.folders.asking import meant
 from blindcal.reviewers import Affine, Logistic, Power
 
 pytestmark = pytest.mark.edge

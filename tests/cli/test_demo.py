@@ -15,8 +15,8 @@ pytest.importorskip("typer")
 from blindcal.audits.verifying import verify
 from blindcal.beliefs.inputs import read_inputs
 from blindcal.cli import demo as module
-from blindcal.cli.demo import input_files
 from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
+from blindcal.simulations.examples import example_files
 from commands import call
 from small_conferences import everything
 
@@ -28,7 +28,7 @@ PAPERS = 24
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> PooledConference:
     """The demo with fewer papers, and the conference that it draws, with the qualities that nobody sees."""
-    monkeypatch.setattr(module, "_PAPERS", PAPERS)
+    monkeypatch.setattr(module, "PAPERS", PAPERS)
     monkeypatch.setattr(module, "cores", lambda: 1)
     return pooled_conference(np.random.default_rng(14), PAPERS, 8, 3, prototype_population())
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_not_its_own_is_left(few: PooledConference, tmp_path: Pat
 
 def test_the_files_hold_what_was_drawn(few: PooledConference, tmp_path: Path) -> None:
     (tmp_path / "inputs").mkdir()
-    for name, data in input_files(few).items():
+    for name, data in example_files(few).items():
         (tmp_path / "inputs" / name).write_bytes(data)
     found = read_inputs(*files(tmp_path))
     written = {

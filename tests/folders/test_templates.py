@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from blindcal.folders import conference_text, read_folder
 from blindcal.folders.settings import FILE, SETTINGS
-from blindcal.folders.templates import _SECTIONS, _value
+from blindcal.folders.templates import _SECTIONS, _value, with_settings
 
 BASE = {"conference": "icx", "key": "../icx.key", "out": "public"}
 
@@ -67,3 +67,20 @@ def test_examples_can_be_used_as_they_are(tmp_path: Path) -> None:
     assert found.settings.keys() == SETTINGS.keys()
     assert found.withdrawn.keys() == {"17"}
     assert found.options["overridden"] == ("23=accept",)
+
+
+def test_lines_are_set_anew_and_everything_else_stays() -> None:
+    before = conference_text({"conference": "icx", "key": "../icx.key", "out": "public", "epsilon": 2.0})
+    after = with_settings(before, {"guarantee": "public", "epsilon": None, "accept-rate": 0.3})
+    changed = {*after.split("\n")} - {*before.split("\n")}
+    assert changed == {'guarantee = "public"', "# epsilon = 2", "accept-rate = 0.3"}
+    assert len(after.split("\n")) == len(before.split("\n"))
+    again = with_settings(after, {"guarantee": "steady", "epsilon": 2.0, "accept-rate": None})
+    found = tomllib.loads(again)
+    assert (found["guarantee"], found["epsilon"]) == ("steady", 2)
+    assert "accept-rate" not in found
+
+
+def test_a_line_that_is_missing_comes_before_the_tables() -> None:
+    text = with_settings('better = "high"\n[withdrawn]\n"7" = "bar = 3"\n', {"bar": 0.5})
+    assert tomllib.loads(text) == {"better": "high", "bar": 0.5, "withdrawn": {"7": "bar = 3"}}

@@ -397,7 +397,7 @@ def epsilon_stated_in_base_2(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(no_message_names_a_reviewer)
 def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(console, "_unexpected", str)
+    patch.setattr(console, "unexpected", str)
 
 
 @caught_by(public_rows_are_sorted_and_row_order_does_not_matter)

@@ -31,6 +31,7 @@ from blindcal.cli.plan import plan
 from blindcal.cli.pools import pools
 from blindcal.cli.report import report
 from blindcal.cli.select import select
+from blindcal.cli.serving import serve
 from blindcal.cli.share import share
 from blindcal.cli.simulate import simulate
 from blindcal.cli.venue import audit_venue
@@ -108,6 +109,7 @@ def _command(name: str, function: Callable[..., None], panel: str, cls: type[Onc
 
 
 _command("demo", demo, _FIRST)
+_command("app", serve, _FIRST)
 _command("assign", assign, _BEFORE)
 _command("pools", pools, _BEFORE)
 _command("new", new, _DECIDING)

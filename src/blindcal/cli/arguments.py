@@ -9,10 +9,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from blindcal.cells import Column, cell_problem, count, number_text
+from blindcal.cells import Column, cell_problem, count
 from blindcal.checks import between
 from blindcal.clusters import connected
 from blindcal.errors import InputError
+from blindcal.folders.asking import meant
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.curves import Logistic, Power
 from blindcal.reviewers.protocol import Reviewer
@@ -58,23 +59,6 @@ def _between(text: str | float, low: float, high: float) -> float:
     if not low < value < high:
         raise typer.BadParameter(f"{text!r} {between(low, high)}{meant(str(text), percent=True)}")
     return value
-
-
-def meant(text: str, *, percent: bool = False) -> str:
-    """The number that was probably meant, with a colon before it: by a decimal comma or a percent sign, or,
-    where the option is a `percent`, by a number up to 100. Empty where nothing can be told.
-
-    >>> meant("0,25"), meant("25%"), meant("25", percent=True)
-    (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')
-    >>> meant("1,000"), meant("250", percent=True), meant("half")
-    ('', '', '')
-    """
-    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.fullmatch(r"[+-]?[1-9][0-9]*,[0-9]{3}", text):
-        return f": give {text.replace(',', '.')}"
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)( ?%)?", text)
-    if match is None or not (match[2] or percent) or not 1 < float(match[1]) <= 100:
-        return ""
-    return f": for {match[1]} % give {number_text(round(float(match[1]) / 100, 12))}"
 
 
 def by_option(message: str, names: Sequence[str]) -> str:

@@ -11,14 +11,9 @@ from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessments import assess as assess_reviews
 from blindcal.cli.arguments import probability, share
 from blindcal.cli.console import Json, emit_json, note, say, table
+from blindcal.reports.sentences import VERDICTS
 from blindcal.reviews import Reviews, twin_remarks
 
-_MEANING = {
-    "worth it": "calibrating from these reviews alone (hierarchical) helps",
-    "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
-    "not worth it": "too little would change, or the data do not bear it out: use the raw means",
-    "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
-}
 _METHODS = {
     "raw": "raw means",
     "hierarchical": "hierarchical, from these reviews alone",
@@ -79,7 +74,7 @@ def _print(result: Assessment) -> None:
     if result.predictions:
         _print_predictions(result)
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
-    say(f"verdict: {result.verdict}: {_MEANING[result.verdict]}")
+    say(f"verdict: {result.verdict}: {VERDICTS[result.verdict]}")
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for remark in result.notes:
         say(f"note: {remark}")

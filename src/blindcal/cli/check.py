@@ -6,7 +6,8 @@ import numpy as np
 
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, note, table
-from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn, levels
+from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn
+from blindcal.folders.asking import levels
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews, twin_remarks
 

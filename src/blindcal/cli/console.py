@@ -7,14 +7,12 @@ import os
 import re
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from math import ceil
-from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -26,7 +24,7 @@ from typer.core import TyperCommand, TyperOption
 
 from blindcal.cells import count
 from blindcal.cli.startup import INTERRUPTED, tell_interrupted
-from blindcal.errors import BlindcalError, InputError
+from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.files.disk import jsonable
 
 UNEXPECTED = 1
@@ -72,15 +70,19 @@ _ARGUMENTS = [
     "out",
     "overridden",
     "papers",
+    "past",
     "past_better",
     "per_paper",
     "per_reviewer",
     "pools",
+    "port",
     "posterior_cap",
     "prior",
     "published",
     "reason",
     "rejected",
+    "reviewers",
+    "reviews",
     "same",
     "scale_of",
     "score_field",
@@ -90,6 +92,7 @@ _ARGUMENTS = [
     "wait_list",
     "waiting",
     "what",
+    "withdrawn",
     "workers",
     "yes_leak",
     "zcdp",
@@ -337,14 +340,7 @@ def _code_and_message(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError):
         name = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         return UNEXPECTED, f"{name}{error.strerror or type(error).__name__}"
-    return UNEXPECTED, _unexpected(error)
-
-
-def _unexpected(error: BaseException) -> str:
-    """Where an unforeseen exception arose. Its own text may quote a reviewer id, so it is left out."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"internal error ({type(error).__name__}{place}); this is a bug in blindcal, please report it"
+    return UNEXPECTED, unexpected(error)
 
 
 def printable(text: str) -> str:

@@ -31,15 +31,13 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     WaitList,
     Withdrawn,
-    guarantee_of,
-    levels,
     loaded,
-    papers,
 )
 from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
 from blindcal.decisions.records import release_folder, sealed_folder
 from blindcal.decisions.releases import Outcome
+from blindcal.folders.asking import guarantee_of, levels, papers
 from blindcal.plans.requests import Request
 
 # How many of the changed papers are named; with --json, all of them.

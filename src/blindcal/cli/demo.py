@@ -7,27 +7,24 @@ import io
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from blindcal.beliefs.conferences import level_of
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.cli.key import new_key
 from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters.decided import read_decided
 from blindcal.files.disk import write_bytes
-from blindcal.files.tables import format_table
+from blindcal.folders.keys import new_key
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
 from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import guarantee_of, read_certificate
-from blindcal.reports.surveys import survey
-from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import survey_release
+from blindcal.simulations.drawing import PooledConference
+from blindcal.simulations.examples import PAPERS, POOL, RATE, REVIEWS, example, example_files
 from blindcal.workers import cores
-
-_SEED, _PAPERS, _POOL, _REVIEWS, _RATE = 14, 200, 8, 3, 0.25
 
 
 def demo(
@@ -43,7 +40,7 @@ def demo(
     """
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a folder, found the file {out}")
-    drawn = pooled_conference(np.random.default_rng(_SEED), _PAPERS, _POOL, _REVIEWS, prototype_population())
+    drawn = example(PAPERS)
     inputs, secret, public = (out / name for name in ("inputs", "secret", "public"))
     for folder, mode in ((inputs, 0o777), (secret, 0o700)):
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
@@ -51,7 +48,7 @@ def demo(
     if not (key := secret / "key.bin").exists():
         new_key(key)
     given = read_inputs(*(inputs / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-    request = Request(Guarantee(), "demo", accept_rate=_RATE)
+    request = Request(Guarantee(), "demo", accept_rate=RATE)
     outcome = decide(given, request, key, public, workers=cores(), progress=progress)
     report = _reported(given, public)
     counts = _wrong(drawn, outcome.record.decisions, level_of(outcome.record.bar, ""))
@@ -68,52 +65,20 @@ def _reported(inputs: Inputs, public: Path) -> Path:
     """The page about the release, written by the first run."""
     path = public / "report.html"
     if not path.exists():
-        certificate = read_certificate(public)
-        chosen, bar = guarantee_of(certificate), certificate["bar"]
-        conference, _ = inputs.prepared(bar=bar, workers=cores(), progress=progress)
-        found = survey(conference, chosen, workers=cores(), progress=progress)
-        write_bytes(path, page(Report(certificate, read_decided(public), found)).encode())
+        certificate, decided = read_certificate(public), read_decided(public)
+        found = survey_release(inputs, certificate, decided, workers=cores(), progress=progress)
+        write_bytes(path, page(Report(certificate, decided, found)).encode())
     return path
 
 
 def _write_inputs(drawn: PooledConference, folder: Path) -> None:
     """The three files; those of an earlier run must be the same."""
-    for name, data in input_files(drawn).items():
+    for name, data in example_files(drawn).items():
         path = folder / name
         if not path.exists():
             write_bytes(path, data, confidential=name == "reviews.csv")
         elif path.read_bytes() != data:
             raise RefusedError(f"{path} is not the demo's: give another --out folder")
-
-
-def input_files(drawn: PooledConference) -> dict[str, bytes]:
-    """What a chair would have: reviews, the reviewers' calibration, and the pools."""
-    papers, people = [f"P{i + 1:03d}" for i in range(len(drawn.quality))], len(drawn.slope)
-    names = [f"R{j + 1:03d}" for j in range(people)]
-    reviews = [
-        (i, j, s) for i in range(len(papers)) for j, s in zip(drawn.reviewer[i], drawn.score[i], strict=True)
-    ]
-    pools = [(i, j) for i in range(len(papers)) for j in drawn.pool[i]]
-    return {
-        "reviews.csv": format_table(
-            {
-                "paper": [papers[i] for i, _, _ in reviews],
-                "reviewer": [names[j] for _, j, _ in reviews],
-                "score": [round(float(s), 2) for _, _, s in reviews],
-            }
-        ),
-        "reviewers.csv": format_table(
-            {
-                "reviewer": names,
-                "slope": drawn.slope.round(3),
-                "offset": drawn.offset.round(3),
-                "noise": drawn.noise.round(3),
-            }
-        ),
-        "pools.csv": format_table(
-            {"paper": [papers[i] for i, _ in pools], "reviewer": [names[j] for _, j in pools]}
-        ),
-    }
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
@@ -127,7 +92,7 @@ def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int
 
 
 def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str, int]) -> None:
-    say(f"A made-up conference: {_PAPERS} papers, each reviewed by {_REVIEWS} of {_POOL} known candidates.")
+    say(f"A made-up conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
     say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
     say(
         "The decisions were stored by an earlier run." if how == "stored" else "Every paper was decided once."

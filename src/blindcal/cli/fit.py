@@ -12,7 +12,7 @@ from blindcal.cells import count
 from blindcal.cli.arguments import probability
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
-from blindcal.cli.inputs import Grid, levels
+from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_table
@@ -24,6 +24,7 @@ from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
 from blindcal.fitting.scales import Scale
 from blindcal.fitting.shared import Shared, is_shared, read_shared
+from blindcal.folders.asking import levels
 from blindcal.orientations import BETTER
 from blindcal.reviews import Reviews
 from blindcal.workers import cores

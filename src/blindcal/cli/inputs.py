@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +10,11 @@ from typing import Annotated
 import typer
 
 from blindcal.beliefs.inputs import Inputs, read_inputs
-from blindcal.cells import Column, cell_problem
-from blindcal.cli.arguments import by_option, decimal, decimals, evidence, meant, probability, share
+from blindcal.cli.arguments import decimal, evidence, probability, share
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.strangers import strangers_listed
-from blindcal.errors import InputError
 from blindcal.orientations import BETTER
-from blindcal.policies.guarantees import NAMES, Guarantee
-
-_LARGEST_GRID = 1001
-# The limit that `plan` and `decide` set where none is given, and the guarantees that it does not touch.
-_EPSILON = "2"
-_UNLIMITED = ("none", "public")
-_LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap", "never-against")
+from blindcal.policies.guarantees import NAMES
 
 ReviewsFile = Annotated[
     Path,
@@ -172,87 +163,3 @@ def loaded(
     listed beside `reviews`, never in `out`."""
     with strangers_listed(reviews, out):
         yield read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=withdrawn or ())
-
-
-def guarantee_of(
-    name: str,
-    added_success: float,
-    epsilon: str | None,
-    multiplier: float | None,
-    posterior_cap: float | None,
-    never_against: float | None,
-    yes_leak: bool,
-) -> Guarantee:
-    """The guarantee that the options request."""
-    if name == "none" and not yes_leak:
-        raise InputError(
-            "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
-        )
-    if name in _UNLIMITED and epsilon not in (None, "none"):
-        raise InputError(f"--epsilon has no effect with --guarantee {name}: leave it out")
-    limit = None if epsilon == "none" or name in _UNLIMITED else _number("--epsilon", epsilon or _EPSILON)
-    try:
-        return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
-    except InputError as error:
-        raise InputError(by_option(str(error), _LIMITS)) from None
-
-
-def _number(option: str, text: str) -> float:
-    if cell_problem(text, Column(option, "number")) is not None:
-        raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
-    return float(text)
-
-
-def papers(option: str, text: str | None) -> int | dict[str, int] | None:
-    """The number of papers that an option gives, or one for each track.
-
-    >>> papers("--accept", "50"), papers("--accept", "main=40, short=10")
-    (50, {'main': 40, 'short': 10})
-    """
-    if text is None:
-        return None
-    if "=" not in text:
-        return _papers(option, text, text)
-    pairs = [part.rpartition("=") for part in text.split(",")]
-    names = [name.strip() for name, _, _ in pairs]
-    if len(set(names)) < len(names) or not all(names):
-        raise InputError(f"{option} must name each track once, like main=40,short=10, found {text!r}")
-    return {name: _papers(option, number, text) for name, (_, _, number) in zip(names, pairs, strict=True)}
-
-
-def _papers(option: str, number: str, text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", number.strip()):
-        share = re.fullmatch(r"0?\.[0-9]+|[0-9.]+ ?%", text) is not None
-        raise InputError(
-            f"{option} must be a whole number of papers, or one for each track (main=40,short=10), found "
-            f"{text!r}" + ": for a share of the papers give --accept-rate" * share
-        )
-    return int(number)
-
-
-def levels(text: str | None) -> list[float] | None:
-    """The grid that `--grid` names: a range of whole numbers or a list.
-
-    >>> levels("1..4"), levels("1,3,5.5")
-    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5])
-    """
-    if text is None:
-        return None
-    ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
-    if ends is None:
-        return _listed_levels(text)
-    low, high = int(ends[1]), int(ends[3])
-    if ends[2] == "-":
-        raise InputError(f"--grid must be like 1..10 or 1,3,5, found {text!r}: write {low}..{high}")
-    if high <= low:
-        raise InputError(f"--grid must go from the lowest score up to the highest, found {text!r}")
-    if high - low + 1 > _LARGEST_GRID:
-        raise InputError(f"--grid must have at most {_LARGEST_GRID:,} scores, found {high - low + 1:,}")
-    return [float(level) for level in range(low, high + 1)]
-
-
-def _listed_levels(text: str) -> list[float]:
-    try:
-        return decimals("--grid", text.replace(" ", ""))
-    except InputError:
-        raise InputError(f"--grid must be like 1..10 or 1,3,5, found {text!r}") from None

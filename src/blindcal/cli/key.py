@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.records import sealed_folder
-from blindcal.errors import RefusedError
+from blindcal.folders.keys import new_key
 from blindcal.sharing.accounts import shared_folder
 
 _ADVICE = (
@@ -46,19 +44,3 @@ def say_advice(path: Path) -> None:
     """How to keep a key that was just made."""
     for line in _ADVICE:
         say(line.format(sealed=sealed_folder(path), shared=shared_folder(path)))
-
-
-def new_key(path: Path) -> Key:
-    """A key where no key was, and none was lost."""
-    refuse_lost(path)
-    return make_key(path)
-
-
-def refuse_lost(path: Path) -> None:
-    """A `RefusedError` if there is no key here but a folder of releases beside it: a key that was lost."""
-    for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
-        if os.path.lexists(folder) and not os.path.lexists(path):
-            raise RefusedError(
-                f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
-                "use another name for a new key for other conferences"
-            )

@@ -47,15 +47,13 @@ from blindcal.cli.inputs import (
     ReviewsFile,
     WaitList,
     Withdrawn,
-    guarantee_of,
-    levels,
     loaded,
-    papers,
 )
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
 from blindcal.decisions.statements import stated_epsilon
 from blindcal.files.disk import refuse_existing, write_bytes
+from blindcal.folders.asking import guarantee_of, levels, papers
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.menus import KNOWN, Menu
 from blindcal.plans.plans import Plan, plan_prepared

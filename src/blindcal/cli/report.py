@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
-from blindcal.cli.inputs import Grid, Withdrawn, levels, loaded
+from blindcal.cli.inputs import Grid, Withdrawn, loaded
 from blindcal.errors import InputError
-from blindcal.exporters.decided import Decided, read_decided, read_titles
+from blindcal.exporters.decided import read_decided, read_titles
 from blindcal.files.disk import refuse_existing, write_bytes
-from blindcal.plans.agreements import agreement
+from blindcal.folders.asking import levels
 from blindcal.plans.remarks import plan_remarks
 from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import guarantee_of, read_certificate
-from blindcal.reports.surveys import Survey, survey
-from blindcal.workers import Workers
-
-# The fit of the calibration is published with four digits: other files have another one.
-_SAME_FIT = 2e-4
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import survey_release
 
 
 def report(
@@ -92,7 +86,9 @@ def report(
     if reviews is not None and reviewers is not None and pools is not None:
         read = loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn)
         with hired(processes, cluster) as workers, read as inputs:
-            found = _surveyed(inputs, certificate, decided, only=only, workers=workers)
+            found = survey_release(
+                inputs, certificate, decided, only=only, workers=workers, progress=progress
+            )
     names = read_titles(titles) if titles is not None and confidential else {}
     notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     made = page(Report(certificate, decided, found, confidential, names, notes)).encode()
@@ -112,33 +108,3 @@ def report(
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
-
-
-def _surveyed(
-    inputs: Inputs,
-    certificate: dict[str, Any],
-    decided: Sequence[Decided],
-    *,
-    only: bool,
-    workers: Workers,
-) -> Survey:
-    """The survey of the files that were decided, or an error if they are others."""
-    bar, better = certificate["bar"], certificate["better"]
-    conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
-    if {case.paper for case in conference.cases} != {one.paper for one in decided}:
-        raise InputError("--reviews is not about the papers that were decided; --withdrawn leaves papers out")
-    fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
-    reviews = sum(len(case.scores) for case in conference.cases)
-    if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
-        raise InputError(
-            "--reviews, --reviewers, --pools or --grid are not those that were decided: by the certificate "
-            "they fit the scores in another way"
-        )
-    chosen = guarantee_of(certificate)
-    return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= _SAME_FIT * max(1.0, abs(other))
-    return one == other

@@ -11,10 +11,11 @@ from blindcal.cells import count
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile, Out, waiting
-from blindcal.cli.inputs import Numbered, WaitList, papers
+from blindcal.cli.inputs import Numbered, WaitList
 from blindcal.decisions.records import release_folder
 from blindcal.decisions.selecting import select as select_papers
 from blindcal.errors import InputError
+from blindcal.folders.asking import papers
 
 
 def select(

@@ -12,9 +12,10 @@ from blindcal.cli.arguments import decimal
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile
-from blindcal.cli.inputs import Grid, levels
+from blindcal.cli.inputs import Grid
 from blindcal.fitting.rosters import read_committee
 from blindcal.fitting.shared import statement_path
+from blindcal.folders.asking import levels
 from blindcal.orientations import BETTER
 from blindcal.reviews import Reviews
 from blindcal.sharing.accounts import shared_folder

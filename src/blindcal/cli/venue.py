@@ -17,8 +17,9 @@ from blindcal.cells import count
 from blindcal.cli.arguments import Processes, hired
 from blindcal.cli.audit import Evidence, Priors, facts_of, prior_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
-from blindcal.cli.inputs import Bar, Grid, PoolsFile, levels
+from blindcal.cli.inputs import Bar, Grid, PoolsFile
 from blindcal.files.disk import refuse_existing, write_json, write_table
+from blindcal.folders.asking import levels
 
 _FULL = ("full",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -181,6 +182,30 @@ def conference_text(settings: Mapping[str, Value]) -> str:
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
     sections = (f"\n# ---- {title} ----\n" + "\n".join(_lines(lines, settings)) for title, lines in _SECTIONS)
     return "\n".join([paragraphs, *sections, _NOTES.rstrip("\n"), ""])
+
+
+def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
+    """The text of a conference.toml with these lines set anew, and those of no value behind a `#`; all else
+    stays as it is. A line that is not there yet is added before the tables of papers.
+
+    >>> with_settings("better = \"high\"\nepsilon = 2  # odds\n", {"epsilon": None, "bar": 0.5})
+    'better = "high"\n# epsilon = 2  # odds\nbar = 0.5\n'
+    """
+    lines = text.split("\n")
+    end = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines) - 1)
+    for name, value in settings.items():
+        pattern = re.compile(rf"(?:# )?{re.escape(name)}\s*=")
+        set_at = [at for at, line in enumerate(lines[:end]) if re.match(rf"{re.escape(name)}\s*=", line)]
+        places = set_at or [at for at, line in enumerate(lines[:end]) if pattern.match(line)]
+        if value is None:
+            for at in set_at:
+                lines[at] = f"# {lines[at]}"
+        elif places:
+            lines[places[0]] = f"{name} = {_value(value)}"
+        else:
+            lines.insert(end, f"{name} = {_value(value)}")
+            end += 1
+    return "\n".join(lines)
 
 
 def _lines(lines: Sequence[Line], settings: Mapping[str, Value]) -> list[str]:

@@ -114,11 +114,11 @@ def facts(report: Report) -> dict[str, Any]:
         "odds": _odds(content["epsilon"]),
         "suspicion": f"{100 * after_odds(0.1, content['epsilon']):.0f}",
         "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
-        "spans": _spans(content["calibration_fit"]),
+        "spans": score_spans(content["calibration_fit"]),
         "fits": content["calibration_fit"]["verdict"] == FITS,
         "survey": survey,
-        "menu_bars": None if survey is None else _menu_bars(survey),
-        "more": None if survey is None else _more(survey),
+        "menu_bars": None if survey is None else menu_bars(survey),
+        "more": None if survey is None else more_words(survey),
         "gray": None if survey is None else _gray(report, survey),
         "rows": _rows(report),
         "titled": report.confidential and bool(report.titles),
@@ -185,12 +185,13 @@ def _odds(epsilon: float) -> list[tuple[str, str, str]]:
     ]
 
 
-def _spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
+def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
+    """The scores that the calibration predicts, and those that were given."""
     rows = [("predicted", fit["predicted_mean"], fit["predicted_sd"])]
     return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
 
 
-def _menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
+def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
     """The menu: raw decisions, then each guarantee with what it costs and keeps."""
     if survey.menu is None:
         return None
@@ -214,7 +215,7 @@ def _menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
     return bars(rows)
 
 
-def _more(survey: Survey) -> str:
+def more_words(survey: Survey) -> str:
     """What a little more would buy, or that nothing would."""
     own, other, papers = survey.choice, survey.dearer, len(survey.papers)
     if own is None:

@@ -24,6 +24,13 @@ _PROMISES = {
     "likelier.",
     "none": "There is no promise: decisions may reveal who wrote which review.",
 }
+VERDICTS = {
+    "worth it": "calibrating from these reviews alone (hierarchical) helps",
+    "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
+    "not worth it": "too little would change, or the data do not bear it out: use the raw means",
+    "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
+}
+"""What each verdict on calibrating means."""
 # Odds that grow beyond this are said to be unlimited.
 _MOST = 1e6
 

@@ -5,7 +5,7 @@ Everything is a function of scores, pools, calibration and bar: the same whoever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -14,12 +14,20 @@ import numpy as np
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
+from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
+from blindcal.errors import InputError
+from blindcal.exporters.decided import Decided
 from blindcal.frames import frame
+from blindcal.plans.agreements import agreement
 from blindcal.plans.figures import evidence
 from blindcal.plans.menus import MENU, MOST_WEIGHED, UNLIKELY, Choice, Menu, menu
 from blindcal.policies.guarantees import Guarantee
+from blindcal.reports.reading import guarantee_of
 from blindcal.workers import Progress, Workers, each, silent, stepping
+
+# The fit of the calibration is published with four digits: other files have another one.
+_SAME_FIT = 2e-4
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,31 @@ def survey(
     return Survey(tuple(upright), chosen, found)
 
 
+def survey_release(
+    inputs: Inputs,
+    certificate: Mapping[str, Any],
+    decided: Sequence[Decided],
+    *,
+    only: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Survey:
+    """The survey of the files that were decided, or an error if they are others."""
+    bar, better = certificate["bar"], certificate["better"]
+    conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
+    if {case.paper for case in conference.cases} != {one.paper for one in decided}:
+        raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
+    fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
+    reviews = sum(len(case.scores) for case in conference.cases)
+    if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
+        raise InputError(
+            "`reviews`, `reviewers`, `pools` or `grid` are not those that were decided: by the certificate "
+            "they fit the scores in another way"
+        )
+    chosen = guarantee_of(certificate)
+    return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
+
+
 def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
     """The menu with the chosen guarantee in it: after the last one of its name.
 
@@ -116,3 +149,9 @@ def _surveyed(case: PaperCase) -> Surveyed:
         gray=min(sides) >= UNLIKELY,
         pool=len(case.candidates),
     )
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= _SAME_FIT * max(1.0, abs(other))
+    return one == other

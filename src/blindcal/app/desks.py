@@ -1,0 +1,464 @@
+"""The desk of the room *Conference*: the folder that is open, the files on their way into one, and the work
+on it. CONFIDENTIAL: it reads who reviewed what, and lets none of it out.
+
+Every step is a function that the command line uses too: `new`, `assess`, `plan`, `decide`, `report`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from blindcal.app.jobs import Job
+from blindcal.app.uploads import ROLES, Staging, checked_name
+from blindcal.beliefs.conferences import read_reviewers
+from blindcal.calibrators.assessments import Assessment, assess
+from blindcal.cells import count
+from blindcal.decisions.deciding import decide
+from blindcal.decisions.records import latest_release
+from blindcal.errors import InputError, RefusedError
+from blindcal.exporters.decided import Decided, read_decided, read_titles
+from blindcal.files.disk import read_bytes, write_bytes
+from blindcal.fitting.rosters import read_same
+from blindcal.folders.asking import Asked, asked
+from blindcal.folders.filling import import_past
+from blindcal.folders.founding import Founded, Given, Wishes, found_folder
+from blindcal.folders.keys import key_beside
+from blindcal.folders.settings import FILE, Folder, read_folder
+from blindcal.folders.templates import Value, with_settings
+from blindcal.importers import MAX_EXPORT, Choices, Imported, import_reviews, read_conflicts, read_people
+from blindcal.plans.agreements import Agreement, agreement
+from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.policies.guarantees import Guarantee
+from blindcal.reports.pages import Report, page
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import Survey, survey, survey_release
+from blindcal.reviews import Reviews, twin_remarks
+from blindcal.simulations.examples import RATE, example, example_files
+from blindcal.workers import Progress, apart
+
+EXAMPLE = "example"
+PUBLISHED = ("decisions.csv", "certificate.json")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file on its way into a folder: what was recognized in it, or what is wrong with it."""
+
+    role: str
+    name: str
+    size: int
+    lines: tuple[str, ...] = ()
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What each guarantee would cost, whether the calibration fits, and what the chair should know."""
+
+    survey: Survey
+    fit: Agreement
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """The latest decisions of a folder, as they were published."""
+
+    path: Path
+    certificate: Mapping[str, Any]
+    decided: tuple[Decided, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The report for everyone, and the one for the chair."""
+
+    public: str
+    chair: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A conference's folder and all that was found out about it so far."""
+
+    folder: Folder
+    reviews: Reviews
+    remarks: tuple[str, ...]
+    calibrated: int | None
+    founded: Founded | None = None
+    assessed: Assessment | None = None
+    compared: Compared | None = None
+    release: Release | None = None
+    pages: Pages | None = None
+    wanted: Asked | None = None
+    unset: str | None = None
+
+
+class Desk:
+    """One desk: a folder at most, one job at a time."""
+
+    def __init__(self, home: Path, folder: Path | None = None, *, workers: int = 1) -> None:
+        self.home = home
+        self.suggested = "" if folder is None else folder.name
+        self.workers = workers
+        self.lock = RLock()
+        self.job: Job | None = None
+        self.error: BaseException | None = None
+        self.opened: Opened | None = None
+        self.choices = Choices()
+        self._private = tempfile.TemporaryDirectory(prefix="blindcal-app-")
+        self.private = Path(self._private.name)
+        (self.private / "uploads").mkdir(mode=0o700)
+        self.staging = Staging(self.private / "uploads")
+        self._uploads: dict[tuple[str, str], Upload] = {}
+        if folder is not None and os.path.lexists(folder):
+            self.open(folder)
+
+    def close(self) -> None:
+        """End what runs, and remove what is private to this desk."""
+        if self.job is not None:
+            self.job.cancel()
+            self.job.wait(10.0)
+        self._private.cleanup()
+
+    # Opening.
+
+    @property
+    def folders(self) -> list[str]:
+        """The conferences' folders at home, by name."""
+        names = sorted(os.listdir(self.home)) if self.home.is_dir() else []
+        return [name for name in names if not name.startswith(".") and (self.home / name / FILE).is_file()]
+
+    def open(self, path: Path) -> None:
+        """Open a conference's folder."""
+        with self.lock:
+            self.free()
+            self.opened = _opened(path, None)
+
+    def open_named(self, name: str) -> None:
+        self.open(self.home / checked_name(name))
+
+    def open_example(self) -> None:
+        """Open the embedded conference, in a folder that is private to this desk and goes with it."""
+        place = self.private / EXAMPLE
+        with self.lock:
+            self.free()
+            if not place.exists():
+                files = self.private / "embedded"
+                files.mkdir(mode=0o700, exist_ok=True)
+                for name, data in example_files(example()).items():
+                    write_bytes(files / name, data, confidential=True, replace=True)
+                given = Given(
+                    files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
+                )
+                found_folder(place, given, Wishes(accept_rate=RATE), key_beside(place))
+            self.opened = _opened(place, None)
+
+    def leave(self) -> None:
+        """Close the folder; it stays as it is."""
+        with self.lock:
+            self.free()
+            self.opened, self.error = None, None
+
+    @property
+    def is_example(self) -> bool:
+        return self.opened is not None and self.opened.folder.path == self.private / EXAMPLE
+
+    # Files on their way into a new folder.
+
+    @property
+    def uploads(self) -> list[Upload]:
+        """The files that are there, each as it was found."""
+        there = [(role, path) for role in ROLES for path in self.staging.files(role)]
+        return [self._uploads.get((role, path.name), _unread(role, path)) for role, path in there]
+
+    def check_upload(self, role: str, path: Path) -> None:
+        """Read a file that came in, and keep what was found in it."""
+        found = _unread(role, path)
+        try:
+            found = replace(found, lines=tuple(self._read(role, path)))
+        except Exception as error:
+            found = replace(found, error=error)
+        with self.lock:
+            self._uploads[role, path.name] = found
+
+    def remove_upload(self, role: str, name: str) -> None:
+        with self.lock:
+            self.staging.remove(role, name)
+            self._uploads.pop((role, name), None)
+
+    def choose(self, choices: Choices) -> None:
+        """Read what is there again, in another way."""
+        with self.lock:
+            self.choices = choices
+        for role in ("reviews", "past"):
+            for path in self.staging.files(role):
+                self.check_upload(role, path)
+
+    def _read(self, role: str, path: Path) -> list[str]:
+        """What is recognized in a file, in words."""
+        if role == "reviews":
+            return _imported_lines(import_reviews(read_bytes(path, MAX_EXPORT), str(path), self.choices))
+        if role == "past":
+            return _imported_lines(import_past(read_bytes(path, MAX_EXPORT), str(path), self.choices))
+        if role == "committee":
+            return [count(len(read_people(read_bytes(path), str(path))), "member")]
+        if role == "conflicts":
+            pairs, what = read_conflicts(read_bytes(path, MAX_EXPORT), str(path))
+            return [what, count(len(pairs), "conflict")]
+        if role == "reviewers":
+            return [f"{count(len(read_reviewers(path)), 'row')} of reviewers"]
+        if role == "same":
+            return [count(len(read_same(path)), "changed id")]
+        return ["checked once the folder is made, against reviews and reviewers"]
+
+    def found(self, name: str, wishes: Wishes) -> None:
+        """Make a folder of the files that are there, and open it."""
+        with self.lock:
+            self.free()
+            place = self.home / checked_name(name)
+            one = {role: next(iter(self.staging.files(role)), None) for role in ROLES}
+            reviews = one["reviews"]
+            if reviews is None:
+                raise InputError("a folder needs this year's reviews: choose their file first")
+            given = Given(
+                reviews,
+                one["committee"],
+                self.staging.files("past"),
+                one["conflicts"],
+                one["pools"],
+                one["reviewers"],
+                one["same"],
+                self.choices,
+            )
+            self._start("making the folder", partial(self._found, place, given, wishes), self._open_founded)
+
+    def _found(self, place: Path, given: Given, wishes: Wishes, progress: Progress) -> tuple[Path, Founded]:
+        made = found_folder(place, given, wishes, key_beside(place), workers=self.workers, progress=progress)
+        return place, made
+
+    def _open_founded(self, result: tuple[Path, Founded]) -> None:
+        self.opened = _opened(*result)
+        self.staging.clear()
+        self._uploads.clear()
+
+    # Work on the folder that is open.
+
+    def free(self) -> None:
+        """A `RefusedError` while a job runs."""
+        if self.job is not None and self.job.state.running:
+            raise RefusedError("something else is still being computed: wait for it, or cancel it")
+
+    def cancel(self) -> None:
+        if self.job is not None:
+            self.job.cancel()
+
+    def _start(self, name: str, work: Callable[[Progress], Any], keep: Callable[[Any], None]) -> None:
+        self.free()
+        self.error = None
+
+        def finish(result: Any, failure: BaseException | None) -> None:
+            with self.lock:
+                self.error = failure
+                if failure is None:
+                    keep(result)
+                elif self.opened is not None and self.opened.release is None:
+                    # Decisions may be published though their report was not wanted any more.
+                    self._keep(release=_release(self.opened.folder))
+
+        self.job = Job(name, work, finish)
+        self.job.start()
+
+    def _there(self) -> Opened:
+        if self.opened is None:
+            raise InputError("no conference is open")
+        return self.opened
+
+    def _wanted(self) -> Asked:
+        opened = self._there()
+        if opened.calibrated is None:
+            raise InputError("there is no calibration yet: it is made from past reviews")
+        return asked(opened.folder)
+
+    def _keep(self, **found: Any) -> None:
+        self.opened = replace(self._there(), **found)
+
+    def assess(self) -> None:
+        """Is calibration worth it here?"""
+        with self.lock:
+            opened = self._there()
+            rate = opened.wanted.request.accept_rate if opened.wanted is not None else None
+            work = partial(self._assess, opened.reviews, RATE if rate is None else rate)
+            self._start("estimating what calibration would change", work, lambda a: self._keep(assessed=a))
+
+    def _assess(self, reviews: Reviews, rate: float, progress: Progress) -> Assessment:
+        with progress("estimating what calibration would change", 1) as advance:
+            return apart(partial(assess, accept_rate=rate), reviews, waiting=lambda: advance(0))
+
+    def compare(self) -> None:
+        """The menu: what each guarantee would cost this conference."""
+        with self.lock:
+            work = partial(_compared, self._wanted(), self.workers)
+            self._start("comparing guarantees", work, lambda found: self._keep(compared=found))
+
+    def accept(self, wanted: Mapping[str, Value | None]) -> None:
+        """Set how many papers to accept, in the folder's settings."""
+        self._set({"accept-rate": None, "accept": None, "bar": None, "wait-list": None, **wanted})
+        self._keep(compared=None)
+
+    def choose_guarantee(self, place: int) -> None:
+        """Set the guarantee to that of a line of the menu, in the folder's settings."""
+        with self.lock:
+            compared = self._there().compared
+            choices = () if compared is None or compared.survey.menu is None else compared.survey.menu.choices
+            if compared is None or not 0 <= place < len(choices):
+                raise InputError("there is no such line in the menu")
+            chosen = choices[place].guarantee
+            if chosen.name == "none":
+                raise InputError("decisions without protection are not made here")
+            self._set(_guarantee_settings(chosen))
+            self._keep(compared=replace(compared, survey=replace(compared.survey, chosen=chosen)))
+
+    def _set(self, settings: Mapping[str, Value | None]) -> None:
+        with self.lock:
+            self.free()
+            opened = self._there()
+            if opened.release is not None:
+                raise RefusedError("the papers are decided: these settings are frozen")
+            path = opened.folder.path / FILE
+            text = with_settings(read_bytes(path).decode(), settings)
+            write_bytes(path, text.encode(), confidential=True, replace=True)
+            folder = read_folder(opened.folder.path)
+            wanted, unset = _asked(folder)
+            self.opened = replace(opened, folder=folder, wanted=wanted, unset=unset)
+
+    def decide(self) -> None:
+        """Decide every paper, once, and make the report."""
+        with self.lock:
+            work = partial(_decided, self._wanted(), self._there().folder, self.workers)
+            self._start("deciding", work, lambda found: self._keep(release=found[0], pages=found[1]))
+
+    def report(self) -> None:
+        """Make the report of what was decided."""
+        with self.lock:
+            release = self._there().release
+            if release is None:
+                raise InputError("nothing is decided yet")
+            work = partial(_pages, self._wanted(), self._there().folder, release, self.workers)
+            self._start("making the report", work, lambda pages: self._keep(pages=pages))
+
+
+def _unread(role: str, path: Path) -> Upload:
+    return Upload(role, path.name, path.stat().st_size if path.exists() else 0)
+
+
+def _imported_lines(found: Imported) -> list[str]:
+    """What an import says for itself; it names nobody."""
+    reviews = found.reviews
+    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+    return [
+        f"recognized as {'; '.join(found.recognized)}",
+        f"{count(len(reviews), 'review')} of {papers} by {people}",
+        f"score: {found.score_field}, with the values {found.scale}",
+        *(f"dropped: {item}" for item in found.dropped),
+        *(f"note: {line}" for line in found.warnings),
+    ]
+
+
+def _opened(path: Path, founded: Founded | None) -> Opened:
+    folder = read_folder(path)
+    file = folder.settings.get("reviews")
+    if not isinstance(file, str):
+        raise InputError(f"{path / FILE}: must set reviews")
+    wanted, unset = _asked(folder)
+    reviews = Reviews.read(file, grid=None if wanted is None else wanted.grid)
+    reviews = reviews.without(folder.withdrawn)
+    table = str(folder.settings.get("reviewers", ""))
+    calibrated = len(read_reviewers(table)) if os.path.lexists(table) else None
+    remarks = () if founded is None else founded.remarks
+    return Opened(
+        folder,
+        reviews,
+        (*remarks, *twin_remarks(reviews, os.path.basename(file))),
+        calibrated,
+        founded,
+        release=_release(folder),
+        wanted=wanted,
+        unset=unset,
+    )
+
+
+def _asked(folder: Folder) -> tuple[Asked | None, str | None]:
+    """What a folder requests; or what it leaves open."""
+    try:
+        return asked(folder), None
+    except InputError as error:
+        return None, str(error)
+
+
+def _release(folder: Folder) -> Release | None:
+    """The latest release of a folder, if there is one."""
+    out = Path(str(folder.settings.get("out", "")))
+    place = (latest_release(out) if folder.settings.get("numbered") else None) or out
+    if not all((place / name).is_file() for name in PUBLISHED):
+        return None
+    return Release(place, read_certificate(place), read_decided(place))
+
+
+def _compared(wanted: Asked, workers: int, progress: Progress) -> Compared:
+    inputs = wanted.inputs()
+    request = wanted.request.on_scale(inputs.scale)
+    conference, _ = request.prepared(inputs, workers=workers, progress=progress)
+    fit = agreement(conference.cases, request.better)
+    found = survey(conference, request.guarantee, better=request.better, workers=workers, progress=progress)
+    return Compared(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
+
+
+def _decided(wanted: Asked, folder: Folder, workers: int, progress: Progress) -> tuple[Release, Pages]:
+    outcome = decide(
+        wanted.inputs(),
+        wanted.request,
+        wanted.key,
+        wanted.out,
+        numbered=wanted.numbered,
+        workers=workers,
+        progress=progress,
+    )
+    release = _release(folder)
+    if release is None:
+        raise InputError(f"{wanted.out}: the decisions that were just published are gone")
+    release = replace(release, remarks=outcome.remarks)
+    return release, _pages(wanted, folder, release, workers, progress)
+
+
+def _pages(wanted: Asked, folder: Folder, release: Release, workers: int, progress: Progress) -> Pages:
+    content, decided = release.certificate, release.decided
+    found = survey_release(wanted.inputs(), content, decided, workers=workers, progress=progress)
+    titles = folder.settings.get("titles")
+    names = read_titles(titles) if isinstance(titles, str) and os.path.exists(titles) else {}
+    notes = tuple(plan_remarks(content, content["limits"].get("never_against")))
+    return Pages(
+        page(Report(content, decided, found)),
+        page(Report(content, decided, found, confidential=True, titles=names, notes=notes)),
+    )
+
+
+def _guarantee_settings(chosen: Guarantee) -> dict[str, Value | None]:
+    """A guarantee as the folder's settings say it."""
+    unlimited = None if chosen.name == "public" else "none"
+    return {
+        "guarantee": chosen.name,
+        "epsilon": unlimited if chosen.epsilon is None else chosen.epsilon,
+        "added-success": chosen.added_success or None,
+        "multiplier": chosen.multiplier,
+        "posterior-cap": chosen.posterior_cap,
+        "never-against": chosen.never_against,
+    }

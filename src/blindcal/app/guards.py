@@ -1,0 +1,157 @@
+"""Who may ask, and what a browser may do with the answer: everything else ends here.
+
+The token is a part of every address and in no cookie: cookies of 127.0.0.1 reach the servers of all its
+ports, and those may be another user's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from base64 import b64encode
+from collections.abc import Iterable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from blindcal.errors import unexpected
+
+HOSTS = ("127.0.0.1", "localhost")
+"""By these names alone the server is known: whoever comes by another one was led here."""
+MOST_BODY = 64 * 2**10
+"""A request that is no file has at most so many bytes."""
+_ANSWERED = ("GET", "HEAD")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src {style}; img-src 'self'; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def policy(page: str = "") -> str:
+    """What a page may load: what this server has, and of styles within it those that stand in `page`.
+
+    >>> policy().split("; ")[2]
+    "style-src 'self'"
+    """
+    own = [b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _STYLE.findall(page)]
+    return _POLICY.format(style=" ".join(["'self'", *(f"'sha256-{one}'" for one in own)]))
+
+
+class Guard:
+    """Lets pass who knows the token, comes by the right name and, to change something, from our own pages."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app, self._token = app, token.encode()
+        self._hosts = {f"{name}:{port}" for name in HOSTS}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        said = _Said(send)
+        try:
+            await self._app(scope, _limited(receive, scope), said)
+        except _TooMuchError:
+            await said.instead(413, "That is too much for one request.")
+        except Exception as error:
+            await said.instead(500, unexpected(error))
+
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+        """Why a request does not pass; None if it does."""
+        headers = _Headers(scope)
+        hosts = headers.all("host")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return 403, "This server answers to 127.0.0.1 alone."
+        given = scope["path"].split("/")[1].encode() if scope["path"].startswith("/") else b""
+        if not secrets.compare_digest(given, self._token):
+            return 403, "Open the address that blindcal printed: it has a token in it."
+        site, mode = headers.one("sec-fetch-site"), headers.one("sec-fetch-mode")
+        if scope["method"] in _ANSWERED:
+            led = site not in (None, "same-origin", "none") and mode != "navigate"
+            return (403, "Another page asked for this.") if led else None
+        if headers.one("origin") != f"http://{hosts[0]}" or site not in (None, "same-origin"):
+            return 403, "Another page asked for this."
+        return None
+
+
+class _Headers:
+    def __init__(self, scope: Scope) -> None:
+        self._given: Iterable[tuple[bytes, bytes]] = scope["headers"]
+
+    def all(self, name: str) -> list[str]:
+        return [value.decode("latin-1") for key, value in self._given if key == name.encode()]
+
+    def one(self, name: str) -> str | None:
+        found = self.all(name)
+        return found[0] if len(found) == 1 else None if not found else ""
+
+
+class _TooMuchError(Exception):
+    """A request with a longer body than it may have."""
+
+
+def _limited(receive: Receive, scope: Scope) -> Receive:
+    """What a client sends; of a request that is no file at most so much. Files are counted where they are
+    written."""
+    if scope["method"] == "PUT":
+        return receive
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MOST_BODY:
+            raise _TooMuchError
+        return message
+
+    return counted
+
+
+class _Said:
+    """What is sent, with our headers; and something else instead, as long as nothing was sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._begun = send, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._begun = True
+            message = {**message, "headers": _with_ours(message["headers"])}
+        await self._send(message)
+
+    async def instead(self, status: int, text: str) -> None:
+        if not self._begun:
+            await _answer(self._send, status, text)
+
+
+def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    kept = [(name, value) for name, value in headers if name != b"server"]
+    names = {name for name, _ in kept}
+    ours = {**_HEADERS, "content-security-policy": policy()}
+    return [*kept, *((n.encode(), v.encode()) for n, v in ours.items() if n.encode() not in names)]
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    body = f"{text}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": _with_ours(headers)})
+    await send({"type": "http.response.body", "body": body})

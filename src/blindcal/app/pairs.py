@@ -1,0 +1,193 @@
+"""Where the sliders stand -> all that the room *Pair* draws: score plane, frontier, policy, what an adversary
+thinks; and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from blindcal.audits.adversaries import audit, guess, outcome_mass, posterior
+from blindcal.beliefs.belief import Belief
+from blindcal.beliefs.pairs import pair_belief
+from blindcal.cells import Column, cell_problem
+from blindcal.checks import Array, Integers, between
+from blindcal.errors import InputError
+from blindcal.policies.frontiers import Frontier, frontier
+from blindcal.policies.policy import Policy, epsilon_policy, evidence_policy
+from blindcal.reviewers.affine import Affine
+
+REACH = 3.0
+"""The score plane goes this far from 0, in both directions."""
+CELLS = 61
+"""How many cells of the plane lie side by side."""
+MOST_DRAWS = 1_000_000
+BY = ("error", "epsilon")
+"""What limits the policy: a share of the frontier, or epsilon."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that can be moved: where it starts, how far it goes, by which steps, and its name."""
+
+    start: float
+    low: float
+    high: float
+    step: float
+    label: str
+
+
+SLIDERS: Mapping[str, Slider] = {
+    "slope_1": Slider(1.2, 0.2, 3.0, 0.05, "slope"),
+    "offset_1": Slider(0.6, -2.0, 2.0, 0.05, "offset"),
+    "slope_2": Slider(0.8, 0.2, 3.0, 0.05, "slope"),
+    "offset_2": Slider(-0.6, -2.0, 2.0, 0.05, "offset"),
+    "noise": Slider(0.5, 0.0, 2.0, 0.05, "noise"),
+    "score_1": Slider(1.2, -REACH, REACH, 0.05, "score of paper 1"),
+    "score_2": Slider(0.2, -REACH, REACH, 0.05, "score of paper 2"),
+    "prior": Slider(0.5, 0.01, 0.99, 0.01, "reviewer 1 on paper 1, before any score"),
+    "protection": Slider(0.5, 0.0, 1.0, 0.01, "protection"),
+    "epsilon": Slider(1.0, 0.0, 5.0, 0.05, "epsilon"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the sliders stand. `protection` is how far along the frontier the policy lies: 0 is full
+    calibration, 1 reveals no more than the scores; with `by` epsilon, that limits it instead."""
+
+    slope_1: float = SLIDERS["slope_1"].start
+    offset_1: float = SLIDERS["offset_1"].start
+    slope_2: float = SLIDERS["slope_2"].start
+    offset_2: float = SLIDERS["offset_2"].start
+    noise: float = SLIDERS["noise"].start
+    score_1: float = SLIDERS["score_1"].start
+    score_2: float = SLIDERS["score_2"].start
+    prior: float = SLIDERS["prior"].start
+    protection: float = SLIDERS["protection"].start
+    epsilon: float = SLIDERS["epsilon"].start
+    by: str = BY[0]
+
+    @property
+    def reviewers(self) -> tuple[Affine, Affine]:
+        one = Affine(self.slope_1, self.offset_1, noise=self.noise)
+        return one, Affine(self.slope_2, self.offset_2, noise=self.noise)
+
+    @property
+    def belief(self) -> Belief:
+        return pair_belief(self.reviewers, (self.score_1, self.score_2), self.prior)
+
+
+def read_settings(given: Mapping[str, str]) -> Settings:
+    """Settings from text, each number within its slider; what is not given stays where it starts.
+
+    >>> read_settings({"noise": "0.3"}).noise
+    0.3
+    >>> read_settings({"noise": "9"})
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: noise must lie in [0, 2]
+    """
+    if unknown := {*given} - {field.name for field in fields(Settings)}:
+        raise InputError(f"there are {len(unknown)} settings that are not known here")
+    by = given.get("by", BY[0])
+    if by not in BY:
+        raise InputError(f"by must be one of {', '.join(BY)}")
+    return Settings(**{name: _number(name, given[name]) for name in SLIDERS if name in given}, by=by)
+
+
+def _number(name: str, text: str) -> float:
+    slider = SLIDERS[name]
+    if cell_problem(text, Column(name, "number")) is not None:
+        raise InputError(f"{name} must be a number")
+    if not slider.low <= float(text) <= slider.high:
+        raise InputError(f"{name} must lie in [{slider.low:g}, {slider.high:g}]")
+    return float(text)
+
+
+def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy:
+    """The policy within the limit: on the frontier, or the best one at that epsilon."""
+    if settings.by == "epsilon":
+        return epsilon_policy(belief, settings.epsilon)
+    least, most = front.conference_error[0], front.conference_error[-1]
+    return front.policy(conference_error=least + settings.protection * (most - least))
+
+
+def picture(settings: Settings) -> dict[str, Any]:
+    """Every number of the room, as JSON's types can have it."""
+    belief = settings.belief
+    front = frontier(belief)
+    across, up = front.relation()
+    chosen, full = chosen_policy(settings, belief, front), evidence_policy(belief)
+    return {
+        "weight": belief.weight,
+        "favor": belief.favor,
+        "conflict": _conflict(belief.favor),
+        "plane": plane(settings),
+        "reach": REACH,
+        "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
+        "relation": {"conference_error": across, "adversary_error": up},
+        "scores_only": 1.0 - float(belief.weight.max()),
+        "policy": _policy_facts(belief, chosen),
+        "full": _policy_facts(belief, full),
+    }
+
+
+def plane(settings: Settings) -> list[str]:
+    """For each cell of the score plane what the reviewers make of it, row by row from the lowest score of
+    paper 2 up: `1` or `2` where both assignments favor that paper, `x` where they favor different ones, `-`
+    where one of them favors neither."""
+    steps = np.linspace(-REACH, REACH, CELLS)
+    scores = np.stack(np.meshgrid(steps, steps, indexing="xy"), axis=-1)
+    favor = pair_belief(settings.reviewers, scores, settings.prior).favor
+    first, second = (favor > 0.5), (favor < 0.5)
+    code = np.full(favor.shape[:-1], "-")
+    code[first.all(axis=-1)] = "1"
+    code[second.all(axis=-1)] = "2"
+    code[first.any(axis=-1) & second.any(axis=-1)] = "x"
+    return ["".join(row) for row in code]
+
+
+def _conflict(favor: Array) -> bool:
+    """Whether the two assignments favor different papers."""
+    return bool((favor > 0.5).any() and (favor < 0.5).any())
+
+
+def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
+    found = audit(belief, policy)
+    return {
+        "accept": policy.accept,
+        "conference_error": policy.conference_error(belief),
+        "adversary_error": float(1 - found.success),
+        "epsilon": found.epsilon,
+        "multiplier": found.multiplier,
+        "largest_posterior": found.largest_posterior,
+        "posterior": posterior(belief, policy),
+        "outcome": outcome_mass(belief, policy).sum(axis=-1),
+    }
+
+
+def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str, Any]:
+    """So many draws of who reviewed what and of the decision, as the policy has them: counts by assignment
+    and accepted paper, and how often the adversary's best guess was right."""
+    if not 1 <= number <= MOST_DRAWS:
+        raise InputError(f"the number of draws {between(0, MOST_DRAWS + 1)}")
+    belief = settings.belief
+    policy = chosen_policy(settings, belief, frontier(belief))
+    mass = outcome_mass(belief, policy)
+    counts: Integers = np.reshape(rng.multinomial(number, mass.ravel() / mass.sum()), mass.shape)
+    best = guess(belief, policy)[:, 0]
+    return {
+        "counts": counts.T,
+        "drawn": number,
+        "right": int(counts[np.arange(2), best].sum()),
+        "wrong": _wrong(counts, belief.favor, rng),
+    }
+
+
+def _wrong(counts: Integers, favor: Array, rng: np.random.Generator) -> int:
+    """How many of these decisions accepted the worse paper: which one that is, is drawn too."""
+    missed = np.stack([1.0 - favor, favor])
+    return int(rng.binomial(counts, missed).sum())

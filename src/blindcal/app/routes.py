@@ -1,0 +1,290 @@
+"""Requests -> answers: pages, numbers, files. Each one parses, calls and tells, as a command does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Body, FastAPI, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from blindcal import __version__
+from blindcal.app.desks import PUBLISHED, Desk
+from blindcal.app.guards import policy
+from blindcal.app.pairs import SLIDERS, drawn, picture, read_settings
+from blindcal.app.uploads import TooLargeError
+from blindcal.app.views import conference_view, job_view
+from blindcal.errors import BlindcalError, InputError
+from blindcal.files.disk import jsonable, read_bytes
+from blindcal.folders.founding import Wishes
+from blindcal.folders.templates import Value
+from blindcal.importers import MAX_EXPORT, Choices
+from blindcal.importers.panels import columns_of
+from blindcal.reports.charts import WIDTH
+
+Form = Mapping[str, str]
+Fields = Annotated[dict[str, str], Body()]
+_STATIC: Mapping[str, tuple[str, str]] = {
+    "report.css": ("blindcal.reports/templates", "text/css"),
+    "app.css": ("blindcal.app/static", "text/css"),
+    "app.js": ("blindcal.app/static", "text/javascript"),
+    "pair.js": ("blindcal.app/static", "text/javascript"),
+    "icon.svg": ("blindcal.app/static", "image/svg+xml"),
+}
+_DOWNLOADS = {
+    "decisions.csv": "text/csv",
+    "certificate.json": "application/json",
+    "report.html": "text/html",
+    "CONFIDENTIAL-report.html": "text/html",
+}
+
+
+def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
+    """The application behind the guard; a file that comes in has at most `limit` bytes."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(_rooms(desk, token, limit), prefix=f"/{token}")
+
+    @app.exception_handler(RequestValidationError)
+    async def unread(request: Request, error: RequestValidationError) -> Response:
+        return PlainTextResponse("That cannot be read.\n", status_code=422)
+
+    return app
+
+
+def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
+    router, rng = APIRouter(), np.random.default_rng()
+    pages = _environment()
+
+    def shown(name: str, **facts: Any) -> HTMLResponse:
+        text = pages.get_template(name).render(base=f"/{token}", version=__version__, **facts)
+        return HTMLResponse(text)
+
+    @router.get("/")
+    def home() -> Response:
+        return shown("home.html", room="home")
+
+    @router.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise HTTPException(404)
+        place, kind = _STATIC[name]
+        package, _, folder = place.partition("/")
+        return Response(files(package).joinpath(folder, name).read_bytes(), media_type=kind)
+
+    @router.get("/pair")
+    def pair() -> Response:
+        return shown("pair.html", room="pair", sliders=SLIDERS)
+
+    @router.get("/pair/numbers")
+    def numbers(request: Request) -> Response:
+        return _json_or_told(lambda: picture(read_settings(dict(request.query_params))))
+
+    @router.post("/pair/draws")
+    def draws(fields: Fields) -> Response:
+        number = fields.pop("number", "1")
+
+        def found() -> dict[str, Any]:
+            if not number.isascii() or not number.isdigit() or len(number) > 7:
+                raise InputError("the number of draws must be a whole number")
+            return drawn(read_settings(fields), int(number), rng)
+
+        return _json_or_told(found)
+
+    @router.get("/conference")
+    def conference() -> Response:
+        with desk.lock:
+            return shown("conference.html", room="conference", width=WIDTH, **conference_view(desk))
+
+    @router.get("/conference/job")
+    def job() -> Response:
+        return JSONResponse(job_view(None if desk.job is None else desk.job.state))
+
+    @router.post("/conference/do/{action}")
+    def do(action: str, fields: Fields) -> Response:
+        if action not in ACTIONS:
+            raise HTTPException(404)
+        try:
+            ACTIONS[action](desk, fields)
+        except BlindcalError as error:
+            desk.error = error
+            return JSONResponse({"done": False})
+        return JSONResponse({"done": True})
+
+    @router.put("/conference/files/{role}")
+    async def file(role: str, name: str, request: Request) -> Response:
+        try:
+            with desk.staging.open(role, name) as incoming:
+                async for chunk in request.stream():
+                    incoming.write(chunk, limit)
+        except TooLargeError as error:
+            return _told(error, 413)
+        except InputError as error:
+            return _told(error, 400)
+        await run_in_threadpool(desk.check_upload, role, incoming.target)
+        return JSONResponse({"done": True})
+
+    @router.get("/conference/report")
+    def report() -> Response:
+        return _page(desk, "public")
+
+    @router.get("/conference/chair")
+    def chair() -> Response:
+        return _page(desk, "chair")
+
+    @router.get("/conference/download/{name}")
+    def download(name: str) -> Response:
+        if name not in _DOWNLOADS:
+            raise HTTPException(404)
+        return _download(desk, name)
+
+    return router
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=ChoiceLoader([PackageLoader("blindcal.app"), PackageLoader("blindcal.reports")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _json_or_told(found: Callable[[], Any]) -> Response:
+    try:
+        return JSONResponse(jsonable(found()))
+    except InputError as error:
+        return _told(error, 400)
+
+
+def _told(error: InputError, status: int) -> Response:
+    return PlainTextResponse(f"{error}\n", status_code=status)
+
+
+def _page(desk: Desk, kind: str) -> Response:
+    """A report as it is, with a policy that allows the styles in it and nothing else."""
+    with desk.lock:
+        pages = None if desk.opened is None else desk.opened.pages
+    if pages is None:
+        raise HTTPException(404)
+    text: str = getattr(pages, kind)
+    return HTMLResponse(text, headers={"content-security-policy": policy(text)})
+
+
+def _download(desk: Desk, name: str) -> Response:
+    with desk.lock:
+        opened = desk.opened
+    if opened is None or opened.release is None:
+        raise HTTPException(404)
+    if name in PUBLISHED:
+        data = read_bytes(opened.release.path / name)
+    elif opened.pages is None:
+        raise HTTPException(404)
+    else:
+        data = (opened.pages.public if name == "report.html" else opened.pages.chair).encode()
+    kind, given = _DOWNLOADS[name], {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=kind, headers=given)
+
+
+# What can be done at the desk.
+
+
+def _open_example(desk: Desk, fields: Form) -> None:
+    desk.open_example()
+    _compare_if_ready(desk)
+
+
+def _open(desk: Desk, fields: Form) -> None:
+    desk.open_named(fields.get("name", ""))
+    _compare_if_ready(desk)
+
+
+def _compare_if_ready(desk: Desk) -> None:
+    """Start on what everybody who opens a conference wants to see."""
+    opened = desk.opened
+    if opened and opened.wanted and opened.calibrated and not opened.release and not opened.compared:
+        desk.compare()
+
+
+def _choose(desk: Desk, fields: Form) -> None:
+    given = {name: fields.get(name, "").strip() for name in ("score_field", "columns", "best_first")}
+    desk.choose(
+        Choices(
+            score_field=given["score_field"] or None,
+            columns=columns_of(given["columns"]) if given["columns"] else {},
+            best_first=tuple(one.strip() for one in given["best_first"].split(",") if one.strip()),
+        )
+    )
+
+
+def _found(desk: Desk, fields: Form) -> None:
+    rate = fields.get("accept_rate", "").strip()
+    wishes = Wishes(
+        accept_rate=_share(rate) if rate else None,
+        grid=fields.get("grid", "").strip() or None,
+        better=fields.get("better", "high"),
+    )
+    desk.found(fields.get("name", "").strip(), wishes)
+
+
+def _accept(desk: Desk, fields: Form) -> None:
+    rate, number = (fields.get(name, "").strip() for name in ("accept_rate", "accept"))
+    if bool(rate) == bool(number):
+        raise InputError("give either a share of the papers or a number of them")
+    wanted: dict[str, Value | None] = {"accept-rate": _share(rate)} if rate else {"accept": _whole(number)}
+    desk.accept(wanted)
+    _compare_if_ready(desk)
+
+
+def _share(text: str) -> float:
+    """A share in percent.
+
+    >>> _share("25"), _share("12.5")
+    (0.25, 0.125)
+    """
+    try:
+        value = float(text.removesuffix("%").replace(",", ".")) / 100
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1.0:
+        raise InputError("the share of papers to accept must be between 0 and 100 percent")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 7:
+        raise InputError("the number of papers to accept must be a whole number")
+    return int(text)
+
+
+def _guarantee(desk: Desk, fields: Form) -> None:
+    desk.choose_guarantee(_whole(fields.get("place", "")))
+
+
+def _decide(desk: Desk, fields: Form) -> None:
+    if fields.get("sure") != "yes":
+        raise InputError("tick that you are sure: decisions are drawn once")
+    desk.decide()
+
+
+ACTIONS: Mapping[str, Callable[[Desk, Form], None]] = {
+    "example": _open_example,
+    "open": _open,
+    "leave": lambda desk, fields: desk.leave(),
+    "choose": _choose,
+    "remove": lambda desk, fields: desk.remove_upload(fields.get("role", ""), fields.get("name", "")),
+    "found": _found,
+    "assess": lambda desk, fields: desk.assess(),
+    "compare": lambda desk, fields: desk.compare(),
+    "accept": _accept,
+    "guarantee": _guarantee,
+    "decide": _decide,
+    "report": lambda desk, fields: desk.report(),
+    "cancel": lambda desk, fields: desk.cancel(),
+}
+"""What a page can ask for; each answer is the page, read again."""

@@ -1,0 +1,104 @@
+"""A port of this machine, and the application behind it: nobody else can reach it."""
+
+from __future__ import annotations
+
+import html
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from time import sleep
+
+import uvicorn
+
+from blindcal.app.desks import Desk
+from blindcal.app.guards import Guard, new_token
+from blindcal.app.routes import make_app
+from blindcal.errors import InputError
+from blindcal.files.disk import write_bytes
+from blindcal.importers import MAX_EXPORT
+
+HOST = "127.0.0.1"
+_PAUSE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Listening:
+    """A socket that listens, and the server that will answer there. The token is secret: it is all that one
+    needs to see what the server has."""
+
+    socket: socket.socket
+    server: uvicorn.Server
+    token: str
+
+    @property
+    def port(self) -> int:
+        return int(self.socket.getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        """Where the rooms are, token included."""
+        return f"http://{HOST}:{self.port}/{self.token}/"
+
+    def run(self) -> None:
+        """Answer until interrupted."""
+        self.server.run(sockets=[self.socket])
+
+
+def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
+    """Listen on a port of 127.0.0.1, any that is free where it is 0."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        why = error.strerror if isinstance(error, OSError) else "there is no such port"
+        raise InputError(f"`port` {port} cannot be used: {why}") from None
+    token = new_token()
+    guard = Guard(make_app(desk, token, limit=limit), token, int(bound.getsockname()[1]))
+    # What a log would say is nobody's business: requests have the token in them.
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    logging.getLogger("uvicorn").propagate = False
+    config = uvicorn.Config(
+        guard,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+    )
+    return Listening(bound, uvicorn.Server(config), token)
+
+
+@contextmanager
+def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+    """The same in a thread, for as long as the block lasts."""
+    found = listen(desk, port, limit=limit)
+    thread = Thread(target=found.run, name="server", daemon=True)
+    thread.start()
+    try:
+        while not found.server.started and thread.is_alive():
+            sleep(_PAUSE)
+        yield found
+    finally:
+        found.server.should_exit = True
+        thread.join(10.0)
+        found.socket.close()
+
+
+def write_redirect(address: str, place: Path) -> Path:
+    """A page for this user alone that leads to the address: a browser that is started with the address itself
+    would show it, token included, to everyone who lists this machine's processes."""
+    path = place / "open-blindcal.html"
+    text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'
+    write_bytes(path, text.encode(), confidential=True, replace=True)
+    return path

@@ -1,0 +1,93 @@
+"use strict";
+// The room Conference: forms and files go to the server, and the page is read again; a job is watched.
+const base = document.body.dataset.base;
+
+async function send(path, options) {
+  try {
+    return await fetch(base + path, { cache: "no-store", ...options });
+  } catch {
+    return null;
+  }
+}
+
+function tell(text) {
+  const place = document.getElementById("told-now");
+  const line = document.createElement("p");
+  const box = document.createElement("div");
+  line.textContent = text;
+  box.className = "told";
+  box.setAttribute("role", "alert");
+  box.append(line);
+  place.replaceChildren(box);
+  box.scrollIntoView({ block: "nearest" });
+}
+
+async function again(answer) {
+  if (answer === null) {
+    tell("The app does not answer. Is it still running?");
+  } else if (answer.ok) {
+    location.reload();
+  } else {
+    tell((await answer.text()).trim());
+  }
+}
+
+for (const form of document.querySelectorAll("form[data-action]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = form.querySelector("button");
+    button.disabled = true;
+    const fields = Object.fromEntries(new FormData(form));
+    const answer = await send(`/conference/do/${form.dataset.action}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(fields),
+    });
+    button.disabled = false;
+    await again(answer);
+  });
+}
+
+for (const input of document.querySelectorAll("input[type=file][data-role]")) {
+  input.addEventListener("change", async () => {
+    let answer = null;
+    for (const file of input.files) {
+      tell(`Reading ${file.name} …`);
+      answer = await send(`/conference/files/${input.dataset.role}?name=${encodeURIComponent(file.name)}`, {
+        method: "PUT",
+        headers: { "Content-Type": "application/octet-stream" },
+        body: file,
+      });
+      if (answer === null || !answer.ok) break;
+    }
+    input.value = "";
+    await again(answer);
+  });
+}
+
+async function watch() {
+  const answer = await send("/conference/job", {});
+  if (answer === null || !answer.ok) {
+    tell("The app does not answer. Is it still running?");
+    return;
+  }
+  const job = await answer.json();
+  if (!job.running) {
+    location.reload();
+    return;
+  }
+  const bar = document.getElementById("job-bar");
+  const work = document.getElementById("job-work");
+  const said = job.canceled ? "canceling …" : job.work;
+  if (work.textContent !== said) work.textContent = said;
+  if (job.steps > 1) {
+    bar.max = job.steps;
+    bar.value = job.done;
+  } else {
+    bar.removeAttribute("value");
+  }
+  document.getElementById("job-left").textContent = job.left;
+  setTimeout(watch, 300);
+}
+
+if (document.querySelector("[data-job]")) setTimeout(watch, 300);

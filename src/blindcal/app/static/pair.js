@@ -1,0 +1,225 @@
+"use strict";
+// The room Pair: where the sliders stand goes to the server, and its numbers are drawn. Nothing is computed here.
+const base = document.body.dataset.base;
+const form = document.getElementById("settings");
+const SVG = "http://www.w3.org/2000/svg";
+const SIZE = 340;
+let latest = 0;
+let waiting = false;
+let moved = false;
+let shown = null;
+
+function fields() {
+  return Object.fromEntries(new FormData(form));
+}
+
+function at(numbers, path) {
+  return path.split(".").reduce((value, key) => (value === null || value === undefined ? value : value[key]), numbers);
+}
+
+function percent(value) {
+  return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
+}
+
+function factor(epsilon) {
+  const grown = epsilon === "inf" ? Infinity : Math.exp(epsilon);
+  return grown > 1e6 ? "any factor" : `× ${grown.toFixed(1).replace(/\.0$/, "")}`;
+}
+
+function element(name, attributes, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function replaceDrawing(svg, parts) {
+  const kept = [...svg.children].filter((one) => one.tagName === "title" || one.tagName === "desc");
+  svg.replaceChildren(...kept, ...parts);
+}
+
+function axes(ticks, across, up) {
+  const parts = [element("rect", { class: "frame", x: 0, y: 0, width: SIZE, height: SIZE })];
+  for (const [place, label] of ticks) {
+    const x = place * SIZE;
+    parts.push(element("text", { x, y: SIZE + 18, "text-anchor": "middle" }, label));
+    parts.push(element("text", { x: -6, y: SIZE - x + 5, "text-anchor": "end" }, label));
+  }
+  parts.push(element("text", { x: SIZE / 2, y: SIZE + 38, "text-anchor": "middle" }, across));
+  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-40 ${SIZE / 2}) rotate(-90)` }, up));
+  return parts;
+}
+
+// The plane: runs of equal cells in a row are one rectangle.
+const KINDS = { 1: "cell-first", 2: "cell-second", x: "cell-conflict" };
+function drawPlane(numbers) {
+  const rows = numbers.plane;
+  const side = SIZE / rows.length;
+  const paths = { "cell-first": "", "cell-second": "", "cell-conflict": "" };
+  rows.forEach((row, place) => {
+    const y = SIZE - (place + 1) * side;
+    for (let start = 0; start < row.length; ) {
+      let end = start;
+      while (end < row.length && row[end] === row[start]) end += 1;
+      const kind = KINDS[row[start]];
+      if (kind) paths[kind] += `M${(start * side).toFixed(2)} ${y.toFixed(2)}h${((end - start) * side).toFixed(2)}v${(side + 0.3).toFixed(2)}h${((start - end) * side).toFixed(2)}z`;
+      start = end;
+    }
+  });
+  const reach = numbers.reach;
+  const place = (score) => ((Number(score) + reach) / (2 * reach)) * SIZE;
+  const given = fields();
+  const parts = Object.entries(paths).map(([kind, d]) => element("path", { class: kind, d }));
+  const ticks = [-reach, 0, reach].map((one) => [(one + reach) / (2 * reach), String(one)]);
+  parts.push(...axes(ticks, "score of paper 1", "score of paper 2"));
+  parts.push(element("circle", { class: "mark-scores", cx: place(given.score_1), cy: SIZE - place(given.score_2), r: 8 }));
+  const plane = document.getElementById("plane");
+  replaceDrawing(plane, parts);
+  const share = rows.join("").split("x").length - 1;
+  document.getElementById("plane-text").textContent =
+    `In ${percent(share / (rows.length * rows.length))} of the plane the assignments favor different papers. These scores are ` +
+    (numbers.conflict ? "there." : "not there.");
+}
+
+function line(curve) {
+  return curve.conference_error
+    .map((x, place) => `${(x * SIZE).toFixed(2)},${(SIZE - 2 * curve.adversary_error[place] * SIZE).toFixed(2)}`)
+    .join(" ");
+}
+
+function drawFrontier(numbers) {
+  const parts = [element("rect", { class: "frame", x: 0, y: 0, width: SIZE, height: SIZE })];
+  for (const share of [0, 0.5, 1]) {
+    parts.push(element("text", { x: share * SIZE, y: SIZE + 18, "text-anchor": "middle" }, String(share)));
+    parts.push(element("text", { x: -6, y: SIZE - share * SIZE + 5, "text-anchor": "end" }, String(share / 2)));
+  }
+  parts.push(element("text", { x: SIZE / 2, y: SIZE + 38, "text-anchor": "middle" }, "worse paper accepted"));
+  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-40 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
+  parts.push(element("polyline", { class: "relation", points: line(numbers.relation) }));
+  parts.push(element("polyline", { class: "front", points: line(numbers.frontier) }));
+  for (const [name, kind] of [["full", "mark-full"], ["policy", "mark-own"]]) {
+    const one = numbers[name];
+    parts.push(element("circle", { class: kind, cx: one.conference_error * SIZE, cy: SIZE - 2 * one.adversary_error * SIZE, r: 7 }));
+  }
+  replaceDrawing(document.getElementById("frontier"), parts);
+  document.getElementById("frontier-text").textContent =
+    `This policy accepts the worse paper with ${percent(numbers.policy.conference_error)} and the adversary's best guess is wrong with ` +
+    `${percent(numbers.policy.adversary_error)}; with full calibration ${percent(numbers.full.conference_error)} and ${percent(numbers.full.adversary_error)}.`;
+}
+
+function sentence(numbers) {
+  const paper = (favor) => (favor > 0.5 ? "paper 1" : favor < 0.5 ? "paper 2" : "neither paper");
+  const [one, two] = numbers.favor;
+  if (!numbers.conflict) {
+    return `Both assignments favor ${one === 0.5 ? paper(two) : paper(one)}: the right decision reveals nothing about who reviewed what.`;
+  }
+  const cost = numbers.policy.conference_error - numbers.full.conference_error;
+  return (
+    `A1 favors ${paper(one)} and A2 ${paper(two)}, so a decision speaks. Full calibration lets the best guess be right with ` +
+    `${percent(1 - numbers.full.adversary_error)}; this policy with ${percent(1 - numbers.policy.adversary_error)} ` +
+    `(${percent(1 - numbers.scores_only)} from the scores alone), and accepts the worse paper ${percent(cost)} more often.`
+  );
+}
+
+function draw(numbers) {
+  shown = numbers;
+  for (const cell of document.querySelectorAll("[data-number]")) cell.textContent = percent(at(numbers, cell.dataset.number));
+  for (const cell of document.querySelectorAll("[data-factor]")) cell.textContent = factor(at(numbers, cell.dataset.factor));
+  document.getElementById("sentence").textContent = sentence(numbers);
+  drawPlane(numbers);
+  drawFrontier(numbers);
+}
+
+function say(text) {
+  const place = document.getElementById("pair-error");
+  place.textContent = text;
+  place.hidden = !text;
+}
+
+function labels() {
+  const given = fields();
+  for (const output of form.querySelectorAll("output")) output.textContent = Number(given[output.htmlFor.value]).toFixed(2);
+}
+
+// One request at a time: what was moved meanwhile is asked for next.
+async function update() {
+  labels();
+  moved = true;
+  if (waiting) return;
+  waiting = true;
+  while (moved) {
+    moved = false;
+    const began = performance.now();
+    try {
+      const answer = await fetch(`${base}/pair/numbers?${new URLSearchParams(fields())}`, { cache: "no-store" });
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      draw(await answer.json());
+      say("");
+    } catch (error) {
+      say(error instanceof TypeError ? "The app does not answer. Is it still running?" : error.message);
+    }
+    latest = performance.now() - began;
+    document.body.dataset.redrawn = latest.toFixed(1);
+  }
+  waiting = false;
+}
+
+const counts = [[0, 0], [0, 0]];
+const sums = { drawn: 0, right: 0, wrong: 0 };
+function forget() {
+  for (const row of counts) row.fill(0);
+  for (const name of Object.keys(sums)) sums[name] = 0;
+  drawCounts("Nothing drawn yet.");
+}
+
+function drawCounts(text) {
+  for (const cell of document.querySelectorAll("[data-count]")) {
+    const [row, column] = cell.dataset.count.split(".").map(Number);
+    cell.textContent = counts[row][column].toLocaleString("en-US");
+  }
+  document.getElementById("drawn").textContent = text;
+}
+
+async function drawLots(number) {
+  const answer = await fetch(`${base}/pair/draws`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ...fields(), number: String(number) }),
+  });
+  if (!answer.ok) {
+    say((await answer.text()).trim());
+    return;
+  }
+  const found = await answer.json();
+  found.counts.forEach((row, r) => row.forEach((value, c) => (counts[r][c] += value)));
+  for (const name of Object.keys(sums)) sums[name] += found[name];
+  const one = found.drawn === 1 ? found.counts.flat().indexOf(1) : -1;
+  const last = one < 0 ? "" : `It was A${one < 2 ? 1 : 2}, and paper ${1 + (one % 2)} was accepted; the best guess was ${found.right ? "right" : "wrong"}. `;
+  drawCounts(
+    `${last}${sums.drawn.toLocaleString("en-US")} drawn: the best guess was right in ${percent(sums.right / sums.drawn)}, ` +
+      `the worse paper was accepted in ${percent(sums.wrong / sums.drawn)}.`
+  );
+}
+
+form.addEventListener("input", () => {
+  forget();
+  update();
+});
+form.addEventListener("reset", () => setTimeout(() => { forget(); update(); }));
+form.addEventListener("submit", (event) => event.preventDefault());
+for (const button of document.querySelectorAll("[data-draws]")) button.addEventListener("click", () => drawLots(Number(button.dataset.draws)));
+document.getElementById("forget").addEventListener("click", forget);
+
+const plane = document.getElementById("plane");
+function drag(event) {
+  if (event.buttons !== 1 || shown === null) return;
+  const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(plane.getScreenCTM().inverse());
+  const score = (place) => Math.max(-shown.reach, Math.min(shown.reach, (2 * place / SIZE - 1) * shown.reach));
+  form.elements.score_1.value = score(point.x);
+  form.elements.score_2.value = score(SIZE - point.y);
+  forget();
+  update();
+}
+plane.addEventListener("pointerdown", (event) => { plane.setPointerCapture(event.pointerId); drag(event); });
+plane.addEventListener("pointermove", drag);
+update();

@@ -1,0 +1,68 @@
+"""`blindcal app`: two rooms in a browser, on this machine alone."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blindcal.cli.arguments import Processes, hired, whole
+from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.errors import InputError
+
+
+def serve(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A folder that `blindcal new` made, to open; or the name of one to make in the browser."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(parser=whole, metavar="NUMBER", help="The port; any that is free unless given.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address and open no browser.")
+    ] = False,
+    processes: Processes = None,
+    as_json: Json = False,
+) -> None:
+    """Open two rooms in a browser: one pair of papers to play with, and a conference to decide.
+
+    Everything stays on this machine: the server listens on 127.0.0.1 alone, and only who knows the address
+    that it prints, with a token in it, gets an answer. It works on a conference's folder, with the key that
+    lies beside it, and does what the commands do. New folders are made beside FOLDER, or in the current
+    folder. It runs until Ctrl-C.
+
+    Example: blindcal app icx2027
+    """
+    try:
+        from blindcal.app.desks import Desk
+        from blindcal.app.servers import listen, write_redirect
+    except ImportError as error:
+        raise InputError(f"the app needs {error.name}: pip install 'blindcal[app]'") from None
+    if port < 0:
+        raise InputError(f"--port must be at least 0, found {port}")
+    home = Path() if folder is None else folder.parent
+    if not home.is_dir():
+        raise InputError(f"{home} must be a folder that exists")
+    with hired(processes, None) as workers:
+        desk = Desk(home, folder, workers=workers if isinstance(workers, int) else 1)
+    try:
+        found = listen(desk, port)
+        if as_json:
+            emit_json({"address": found.address, "port": found.port})
+        else:
+            say(f"open {found.address}")
+            say("The address is secret: whoever on this machine has it can see what is open here.")
+            say("Ctrl-C ends it.")
+        if not no_browser and not webbrowser.open(write_redirect(found.address, desk.private).as_uri()):
+            note("no browser could be started: open the address yourself")
+        found.run()
+    except KeyboardInterrupt:
+        if not as_json:
+            say("ended")
+    finally:
+        desk.close()

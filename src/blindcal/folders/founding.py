@@ -1,0 +1,210 @@
+"""The files that a chair has -> a conference's folder with all its inputs and settings, and its key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from blindcal.assignments.pools import pools_of
+from blindcal.beliefs.conferences import read_reviewers
+from blindcal.cells import count
+from blindcal.decisions.coins import Key, read_key
+from blindcal.errors import InputError
+from blindcal.files.disk import read_bytes, write_bytes
+from blindcal.fitting.estimates import Fitted, fit
+from blindcal.fitting.footprints import footprint_of, overlap
+from blindcal.fitting.rosters import read_same
+from blindcal.folders.asking import levels, papers
+from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
+from blindcal.folders.keys import check_key, new_key
+from blindcal.folders.making import check_new, new_folder
+from blindcal.folders.settings import FILE
+from blindcal.folders.templates import Value, conference_text
+from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
+from blindcal.orientations import known_end
+from blindcal.workers import Progress, silent
+
+_PUBLIC = "public"
+
+
+@dataclass(frozen=True)
+class Given:
+    """The files that were given: this year's reviews and what goes with them; past ones oldest first."""
+
+    reviews: Path
+    committee: Path | None = None
+    past: Sequence[Path] = ()
+    conflicts: Path | None = None
+    pools: Path | None = None
+    reviewers: Path | None = None
+    same: Path | None = None
+    choices: Choices = field(default_factory=Choices)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the settings of the new folder say beside the names of its files; `grid` is found in the scores
+    unless it is given."""
+
+    accept_rate: float | None = None
+    accept: str | None = None
+    grid: str | None = None
+    better: str = "high"
+
+
+@dataclass(frozen=True)
+class Founded:
+    """A folder as it was made: what is in it, its settings and its key. CONFIDENTIAL."""
+
+    contents: Contents
+    settings: Mapping[str, Value]
+    key: Path
+    secret: Key
+    remarks: tuple[str, ...]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether its reviewers are calibrated already."""
+        return self.contents.fitted is not None or "reviewers" in self.contents.files
+
+
+def found_folder(
+    folder: Path,
+    given: Given,
+    wishes: Wishes,
+    key: Path,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Founded:
+    """Make the folder, and its key where there is none: all of it is written, or nothing.
+
+    Reviewers are calibrated at once where past reviews are given.
+    """
+    check_new(folder)
+    if wishes.accept is not None and wishes.accept_rate is not None:
+        raise InputError("give either `accept_rate` or `accept`")
+    _check_files(given)
+    check_key(key, folder)
+    contents, remarks = read_contents(given)
+    grid = wishes.grid or grid_text(contents.imported.reviews.score)
+    known_end(wishes.better)
+    _check_contents(contents, grid)
+    fitted = _fitted(contents, folder, wishes.better, workers, progress)
+    contents = replace(contents, fitted=fitted)
+    settings = _settings(folder, key, contents, grid, wishes)
+    with new_folder(folder) as filled:
+        write_inputs(filled, contents)
+        write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
+        secret = read_key(key) if key.exists() else new_key(key)
+    return Founded(contents, settings, key, secret, (*remarks, *_unlisted(contents, given.reviews)))
+
+
+def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
+    """Everything that was given, read and checked file by file; and what to know of it."""
+    choices, past = given.choices, given.past
+    imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
+    if len({path.stem for path in past}) < len(past):
+        raise InputError("files of `past` must have different names")
+    older = {path.stem: import_past(read_bytes(path, MAX_EXPORT), str(path), choices) for path in past}
+    people, pairs = dict[str, str](), imported.conflicts
+    remarks: tuple[str, ...] = ()
+    if given.committee is not None:
+        people = read_people(read_bytes(given.committee), str(given.committee), choices.people)
+    if given.conflicts is not None:
+        data = read_bytes(given.conflicts, MAX_EXPORT)
+        pairs, what = read_conflicts(data, str(given.conflicts), choices.people)
+        remarks = (f"{given.conflicts} was read as {what}",)
+    files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
+    taken = {name: path for name, path in files.items() if path is not None}
+    return Contents(imported, older, people, pairs, taken), remarks
+
+
+def same_people(contents: Contents) -> dict[str, str]:
+    """People whose id changed since, where a file says so."""
+    return read_same(contents.files["same"]) if "same" in contents.files else {}
+
+
+def _check_files(given: Given) -> None:
+    if given.past and given.reviewers is not None:
+        raise InputError("give `past` or `reviewers`, not both: either calibrates the reviewers")
+    if given.past and given.committee is None:
+        raise InputError(
+            "`past` needs `committee`: a row is fitted for everyone who may have reviewed. Those who did "
+            "review must not be taken for it, since that is secret"
+        )
+    if given.conflicts is not None and given.pools is not None:
+        raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
+
+
+def _check_contents(contents: Contents, grid: str | None) -> None:
+    """Refuse files that no later command could use."""
+    files, reviews = contents.files, contents.imported.reviews
+    known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
+    if "pools" in files:
+        pools_of(files["pools"], reviews.papers, known)
+    allowed = levels(grid)
+    off = 0 if allowed is None else int((~np.isin(reviews.score, allowed)).sum())
+    if off:
+        raise InputError(
+            f"`grid` {grid} must hold every score: {count(off, 'score')} of this year are not in it"
+        )
+
+
+def _fitted(contents: Contents, folder: Path, better: str, workers: int, progress: Progress) -> Fitted | None:
+    same = same_people(contents)
+    if not contents.past:
+        return None
+    now = footprint_of(contents.imported.reviews)
+    for name, one in contents.past.items():
+        if found := overlap(replace(footprint_of(one.reviews), conference=name), now):
+            raise InputError(
+                "`past` must be other conferences than the one being decided, whose own reviews would give "
+                f"their authors away; found {found}"
+            )
+    return fit(
+        {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
+        committee=contents.committee,
+        this_year=contents.imported.reviews,
+        better=better,
+        same=same,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def _settings(
+    folder: Path, key: Path, contents: Contents, grid: str | None, wishes: Wishes
+) -> dict[str, Value]:
+    """The lines of conference.toml."""
+    number = papers("`accept`", wishes.accept)
+    chosen: dict[str, Value | None] = {
+        "conference": folder.name,
+        **contents.settings,
+        "grid": grid,
+        "better": wishes.better,
+        "accept-rate": wishes.accept_rate,
+        "accept": wishes.accept if isinstance(number, dict) else number,
+        "guarantee": "steady",
+        "epsilon": 2.0,
+        "key": os.path.relpath(key, folder),
+        "out": _PUBLIC,
+        "numbered": True,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _unlisted(contents: Contents, reviews: Path) -> list[str]:
+    """How many reviewers are not on the committee: their papers could not be decided."""
+    missing = len({*contents.imported.reviews.reviewers} - {*contents.committee})
+    if not contents.committee or not missing:
+        return []
+    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
+    return [
+        f"{reviews} has {whom} not on the committee: is an id spelled differently, or is the list not "
+        "complete? `blindcal plan` says who, in a file for you alone"
+    ]

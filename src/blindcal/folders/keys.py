@@ -1,0 +1,48 @@
+"""A key where no key was: never in the place of one that was lost, never in what is packed and sent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blindcal.decisions.coins import Key, make_key, read_key
+from blindcal.decisions.records import sealed_folder
+from blindcal.errors import InputError, RefusedError
+from blindcal.sharing.accounts import shared_folder
+
+
+def key_beside(folder: Path) -> Path:
+    """Where a folder's key lies unless another place is given.
+
+    >>> key_beside(Path("conferences/icx2027")).as_posix()
+    'conferences/icx2027.key'
+    """
+    return folder.with_name(f"{folder.name}.key")
+
+
+def new_key(path: Path) -> Key:
+    """A key where no key was, and none was lost."""
+    refuse_lost(path)
+    return make_key(path)
+
+
+def refuse_lost(path: Path) -> None:
+    """A `RefusedError` if there is no key here but a folder of releases beside it: a key that was lost."""
+    for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
+        if os.path.lexists(folder) and not os.path.lexists(path):
+            raise RefusedError(
+                f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
+                "use another name for a new key for other conferences"
+            )
+
+
+def check_key(key: Path, folder: Path) -> None:
+    """Refuse a key in the folder, and one that could not be used, before anything is read."""
+    place, inside = Path(os.path.realpath(key)), Path(os.path.realpath(folder))
+    if inside in place.parents:
+        raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")
+    refuse_lost(key)
+    if key.exists():
+        read_key(key)
+    elif not key.parent.is_dir():
+        raise InputError(f"{key.parent} must be a folder that exists")

@@ -1,0 +1,83 @@
+"""Files that come in: plain names alone, whole or not at all, never too large."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blindcal.app.uploads import ROLES, Staging, TooLargeError, checked_name, checked_role
+from blindcal.errors import InputError
+
+BAD = [
+    "",
+    ".",
+    "..",
+    "../key.bin",
+    "..\\key.bin",
+    "a/b",
+    "/etc/passwd",
+    ".hidden",
+    "a\x00b",
+    "a\nb",
+    " a",
+    "a ",
+    "x" * 101,
+    "é" * 101,
+]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_name_that_is_a_path_or_hidden_is_refused(name: str, tmp_path: Path) -> None:
+    for call in (checked_name, lambda name: Staging(tmp_path).open("reviews", name)):
+        with pytest.raises(InputError, match="plain name") as caught:
+            call(name)
+        assert not name.strip(". ") or name not in str(caught.value)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["reviews.csv", "2027 (final).xlsx", "Begutachtungen für Ä.csv", "<b>.csv"])
+def test_plain_names_pass(name: str) -> None:
+    assert checked_name(name) == name
+
+
+def test_kinds_are_known_ones() -> None:
+    assert [checked_role(role) for role in ROLES] == [*ROLES]
+    for role in ("", "..", "key", "reviews/.."):
+        with pytest.raises(InputError, match="no such kind"):
+            checked_role(role)
+
+
+def test_a_file_takes_the_place_of_another_unless_there_may_be_several(tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    for role, names in (("reviews", ["a.csv", "b.csv"]), ("past", ["2025.csv", "2026.csv"])):
+        for name in names:
+            with staging.open(role, name) as incoming:
+                incoming.write(b"abc", 10)
+                incoming.write(name.encode(), 100)
+    assert [path.name for path in staging.files("reviews")] == ["b.csv"]
+    assert [path.name for path in staging.files("past")] == ["2025.csv", "2026.csv"]
+    (only,) = staging.files("reviews")
+    assert only.read_bytes() == b"abcb.csv"
+    assert only.stat().st_mode & 0o777 == 0o600
+    assert only.parent.stat().st_mode & 0o777 == 0o700
+    staging.remove("past", "2025.csv")
+    staging.remove("past", "never.csv")
+    assert [path.name for path in staging.files("past")] == ["2026.csv"]
+    staging.clear()
+    assert not [path for role in ROLES for path in staging.files(role)]
+
+
+def test_what_is_too_large_or_broken_off_leaves_what_was_there(tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    with staging.open("reviews", "a.csv") as incoming:
+        incoming.write(b"old", 10)
+    with pytest.raises(TooLargeError, match="at most 10 bytes"), staging.open("reviews", "b.csv") as incoming:
+        incoming.write(b"12345678", 10)
+        incoming.write(b"90!", 10)
+    with pytest.raises(RuntimeError), staging.open("reviews", "a.csv") as incoming:
+        incoming.write(b"new", 10)
+        raise RuntimeError
+    (only,) = tmp_path.rglob("*.csv")
+    assert only.read_bytes() == b"old"
+    assert not [path for path in tmp_path.rglob(".*")]

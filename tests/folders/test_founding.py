@@ -1,0 +1,78 @@
+"""A folder from the files that a chair has: whole, with settings that the commands can use; or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blindcal.decisions.coins import read_key
+from blindcal.errors import InputError, RefusedError
+from blindcal.folders.asking import asked
+from blindcal.folders.founding import Given, Wishes, found_folder, read_contents
+from blindcal.folders.settings import read_folder
+from small_conferences import everything, small_conference
+
+
+def given(folder: Path) -> Given:
+    small_conference().write(folder)
+    return Given(folder / "reviews.csv", pools=folder / "pools.csv", reviewers=folder / "reviewers.csv")
+
+
+def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
+    files, key = given(tmp_path / "in"), tmp_path / "icx.key"
+    made = found_folder(tmp_path / "icx", files, Wishes(accept_rate=0.4), key)
+    assert made.calibrated
+    assert read_key(key) == made.secret
+    wanted = asked(read_folder(tmp_path / "icx"))
+    assert (wanted.request.accept_rate, wanted.key) == (0.4, key)
+    conference, _ = wanted.inputs().prepared(accept_rate=0.4)
+    assert len(conference.cases) == 6
+
+
+@pytest.mark.parametrize(
+    ("wishes", "told"),
+    [
+        (Wishes(0.4, "3"), "either `accept_rate` or `accept`"),
+        (Wishes(0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
+        (Wishes(0.4, better="up"), "high"),
+        (Wishes(accept="3.5"), "`accept` must be a whole number"),
+    ],
+)
+def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wishes, told: str) -> None:
+    files = given(tmp_path / "in")
+    before = everything(tmp_path)
+    with pytest.raises(InputError, match=told):
+        found_folder(tmp_path / "icx", files, wishes, tmp_path / "icx.key")
+    assert everything(tmp_path) == before
+
+
+def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> None:
+    files = given(tmp_path / "in")
+    reviews, other = files.reviews, files.pools
+    cases = [
+        (Given(reviews, past=[reviews]), "`past` needs `committee`"),
+        (Given(reviews, past=[reviews], reviewers=reviews), "`past` or `reviewers`, not both"),
+        (Given(reviews, conflicts=other, pools=other), "`conflicts` or `pools`, not both"),
+    ]
+    for bad, told in cases:
+        with pytest.raises(InputError, match=told):
+            found_folder(tmp_path / "icx", bad, Wishes(), tmp_path / "icx.key")
+
+
+def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "icx").mkdir()
+    with pytest.raises(RefusedError, match="never overwritten"):
+        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes(), tmp_path / "icx.key")
+
+
+def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
+    files = given(tmp_path / "in")
+    people = tmp_path / "pc.csv"
+    people.write_text("reviewer\n" + "\n".join(small_conference().canaries) + "\n")
+    with pytest.raises(InputError, match="other conferences than the one being decided"):
+        found_folder(
+            tmp_path / "icx", Given(files.reviews, people, [files.reviews]), Wishes(), tmp_path / "icx.key"
+        )
+    contents, _ = read_contents(Given(files.reviews, people))
+    assert len(contents.committee) == 8
