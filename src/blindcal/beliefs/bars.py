@@ -30,6 +30,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.weighing import UNWEIGHABLE, Sites, known_sites, normalized, summed_sites
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
+from blindcal.reviewers.integrals import centered
 from blindcal.reviewers.protocol import Booleans
 from blindcal.workers import Workers, each
 
@@ -42,7 +43,7 @@ _BINS = round(2 * _RANGE / _STEP)
 # depend on that.
 _TOGETHER, _MOST_PARTS = 32, 64
 # A Gaussian is integrated over a cell as far as it falls by e^-40 from its largest value there.
-_RULE, _FALL = np.polynomial.legendre.leggauss(48), 80.0
+_NODES, _FALL = 48, 80.0
 # Drawn evenly with this chance, so that no slot is closed to anyone whose presence is certain.
 _EVEN = 0.1
 
@@ -154,7 +155,7 @@ def _in_cell(low: Array, high: Array) -> tuple[Array, Array, Array]:
     near = np.maximum(np.maximum(low, -high), 0.0)
     far = np.sqrt(near**2 + _FALL)
     low, high = np.maximum(low, -far), np.minimum(high, far)
-    nodes, weights = _RULE
+    nodes, weights = centered(_NODES)
     half = 0.5 * (high - low)
     x = (0.5 * (high + low))[..., None] + half[..., None] * nodes
     mass = weights * np.exp(0.5 * (near[..., None] ** 2 - x**2))

@@ -4,6 +4,10 @@ Evenly spaced nodes: for smooth integrands that die out at both ends no rule is 
 the standard deviation of the sharpest posterior there can be, where sums over the nodes are off by less than
 e^-78 of themselves, and the part above the bar, which takes the nodes' values for those of a function without
 higher frequencies, by less than e^-19.
+
+Panels that meet at the bar, as `weighing` has them, need nearly twice as many nodes, and here each node costs
+as much as all tuples of a small pool. There they are worth it: a listed tuple's favor has all its digits, and
+the sums below and above the bar are parts of one matrix product.
 """
 
 from __future__ import annotations
@@ -14,14 +18,12 @@ import numpy as np
 from scipy.special import sici
 
 from blindcal.assignments.priors import copied, log_odds, seats
-from blindcal.beliefs.weighing import TOO_FINE, Weighed, likelihoods, reach_of, sharpest_of
+from blindcal.beliefs.weighing import Weighed, likelihoods, spacing
 from blindcal.checks import Array
-from blindcal.errors import InputError
 
 _APART = 0.5
 # The mass is looked for at every so many nodes; what is so many orders of e below the most is no float.
 _COARSE, _FAR = 8, 740.0
-_MOST_NODES = 12_000
 Slots = tuple[int, ...]
 
 
@@ -65,10 +67,7 @@ def worked_case() -> tuple[Nodes, Array]:
 def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     """Each review's likelihood at each node, odds counted in, and the log of what their mass was divided
     by."""
-    apart, reach = _APART / np.sqrt(1.0 + sharpest_of(case)), reach_of(case)
-    needed = 2.0 * reach / apart
-    if not needed <= _MOST_NODES:
-        raise InputError(TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
+    apart, reach = spacing(case, _APART)
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)

@@ -17,11 +17,12 @@ from blindcal.assignments.priors import Sets, halves_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.integrals import NODES, panels
 from blindcal.reviewers.protocol import Reviewer
 
-# Panels are this many times the sharpest posterior's standard deviation wide.
-_PANEL, _NODES = 3.0, 12
-_RULE = np.polynomial.legendre.leggauss(_NODES)
+# Panels are this many times the sharpest posterior's standard deviation wide: the rule then gives all digits
+# of it, wherever they begin.
+_PANEL = 4.5
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 # More nodes would take more memory than is lent to one paper.
 _MOST_NODES = 12_000
@@ -43,7 +44,7 @@ _TOO_PRECISE = (
     "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.3g} of "
     f"themselves, where {WEIGHT_ERROR:g} is allowed. Are slope, offset and noise in the units of the scores?"
 )
-TOO_FINE = (
+_TOO_FINE = (
     "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
     "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed. "
     "Are slope, offset and noise in the units of the scores?"
@@ -289,32 +290,30 @@ def by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
     return np.ascontiguousarray(reviewers.log_likelihood(score, quality[:, None]).T)
 
 
-def sharpest_of(case: Weighed) -> float:
-    """The most that the reviews can add to the precision of the quality, whoever wrote them."""
-    slope, _, noise = np.array(case.parameters).T[:3]
-    return float(np.sort(slope**2 / noise**2)[-len(case.scores) :].sum())
+def spacing(case: Weighed, width: float, nodes: int = 1) -> tuple[float, float]:
+    """How wide a panel with so many nodes is, and how far from 0 qualities are looked at.
 
-
-def reach_of(case: Weighed) -> float:
-    """How far from 0 qualities are looked at."""
-    slope, offset, _ = np.array(case.parameters).T[:3]
+    `width` is in standard deviations of the sharpest posterior: that of the most precise candidates. Refused
+    where more nodes are needed than there may be.
+    """
+    slope, offset, noise = np.array(case.parameters).T[:3]
+    sharpest = float(np.sort(slope**2 / noise**2)[-len(case.scores) :].sum())
     far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
-    return float(max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH)))
+    reach = float(max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH)))
+    panel = width / float(np.sqrt(1.0 + sharpest))
+    needed = 2.0 * reach / panel * nodes
+    if not needed <= _MOST_NODES:
+        raise InputError(_TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
+    return panel, reach
 
 
 def _panels(case: Weighed) -> tuple[Array, Array, int]:
     """Nodes, log weights, and the index of the first node above the bar."""
-    width, reach = _PANEL / np.sqrt(1.0 + sharpest_of(case)), reach_of(case)
-    needed = 2.0 * reach / width * _NODES
-    if not needed <= _MOST_NODES:
-        raise InputError(TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
+    width, reach = spacing(case, _PANEL, NODES)
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
-    edges = np.concatenate([low, high[1:]])
-    nodes, weights = _RULE
-    half = 0.5 * np.diff(edges)[:, None]
-    quality = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes
-    return quality.ravel(), np.log(half * weights).ravel(), _NODES * (len(low) - 1)
+    quality, weights = panels(np.concatenate([low, high[1:]]))
+    return quality.ravel(), np.log(weights).ravel(), NODES * (len(low) - 1)
 
 
 def lean(case: Weighed) -> Array:

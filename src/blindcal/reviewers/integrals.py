@@ -1,7 +1,11 @@
-"""Integrals of functions that are smooth between a few kinks: adaptive Gauss-Legendre panels.
+"""Gauss-Legendre panels, the one rule of every integral that is not in closed form; and integrals of
+functions that are smooth between a few kinks.
 
-A panel is accepted when the rule on it and the rule on its two halves agree; the sum of what they
-differ by is the stated error (the halves, whose value is used, are far better than it).
+`panels` gives points and weights between given ends. Who needs them differs in where the ends are:
+`reviewers.quadrature` looks for them row by row, for curves of any scale; `beliefs.weighing` takes one set
+for all tuples of a paper, which meet at the bar; `integrate` halves panels here until the rule on one and on
+its two halves agree, and states the sum of what they differ by as its error (the halves, whose value is used,
+are far better than it). `beliefs.nodes` alone has another rule, and says why.
 """
 
 from __future__ import annotations
@@ -15,12 +19,18 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.errors import BlindcalError
 
-_NODES = 16
+NODES = 16
 _DEPTH = 60
 _MOST_PANELS = 20_000
 
 
 @cache
+def centered(count: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights
+
+
 def rule(count: int) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on [0, 1].
 
@@ -28,8 +38,36 @@ def rule(count: int) -> tuple[Array, Array]:
     >>> round(float(weights @ nodes**3), 15)
     0.25
     """
-    nodes, weights = np.polynomial.legendre.leggauss(count)
+    nodes, weights = centered(count)
     return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+def panels(ends: Array, count: int = NODES) -> tuple[Array, Array]:
+    """Points and weights `[..., panel, node]` between the ends `[..., end]` of panels.
+
+    >>> points, weights = panels(np.array([0.0, 1.0, 3.0]))
+    >>> points.shape, round(float((weights * points**2).sum()), 12)
+    ((2, 16), 9.0)
+    """
+    nodes, weights = centered(count)
+    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    return 0.5 * (ends[..., 1:] + ends[..., :-1])[..., None] + half * nodes, half * weights
+
+
+@cache
+def up_to_nodes(count: int) -> Array:
+    """`[i, j]`: the integral of the j-th Lagrange polynomial from -1 to node i.
+
+    w_i partial_ij + w_j partial_ji = w_i w_j exactly, so P(T > U) + P(U > T) = 1 to rounding.
+    """
+    x, w = centered(count)
+    degree = np.arange(count)
+    values = np.polynomial.legendre.legvander(x, count)
+    rising = np.empty((count, count))
+    rising[:, 0] = x + 1.0
+    rising[:, 1:] = (values[:, 2:] - values[:, :-2]) / (2.0 * degree[1:] + 1.0)
+    to_coefficients = (degree + 0.5)[:, None] * values[:, :count].T * w
+    return np.asarray(rising @ to_coefficients)
 
 
 @cache
@@ -91,7 +129,7 @@ def integrate(
     for _ in range(_DEPTH):
         middle = 0.5 * (low + high)
         left, right = _on_panels(function, low, middle), _on_panels(function, middle, high)
-        weights, half = rule(_NODES)[1], 0.5 * (high - low)[:, None]
+        weights, half = rule(NODES)[1], 0.5 * (high - low)[:, None]
         gap = np.abs(2.0 * half * (values @ weights) - half * ((left + right) @ weights)).max(axis=1)
         accept = (gap <= tolerance) | (high - low <= floor * max(1.0, float(np.ptp(edges))))
         error += float(gap[accept].sum())
@@ -114,7 +152,7 @@ def integrate(
 
 def _on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Values at each panel's nodes: `[panels, components, nodes]`."""
-    points = low[:, None] + (high - low)[:, None] * rule(_NODES)[0]
+    points = low[:, None] + (high - low)[:, None] * rule(NODES)[0]
     values = function(points.reshape(-1))
     return np.moveaxis(values.reshape(values.shape[0], *points.shape), 0, 1)
 
@@ -122,6 +160,6 @@ def _on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> A
 def _assemble(low: Array, high: Array, values: Array, error: float) -> Cumulative:
     order = np.argsort(low)
     low, high, values = low[order], high[order], values[order]
-    parts = (high - low)[:, None] * (values @ rule(_NODES)[1])
+    parts = (high - low)[:, None] * (values @ rule(NODES)[1])
     before = np.concatenate([np.zeros((1, parts.shape[1])), np.cumsum(parts, axis=0)])
-    return Cumulative(np.append(low, high[-1]), before, values @ _antiderivative(_NODES), error)
+    return Cumulative(np.append(low, high[-1]), before, values @ _antiderivative(NODES), error)

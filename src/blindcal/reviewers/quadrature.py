@@ -14,34 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blindcal.checks import Array
+from blindcal.reviewers.integrals import NODES, centered, panels, up_to_nodes
 
 Rows = slice | NDArray[np.intp]
 
-_ORDER = 16
 _NEGLIGIBLE = 45.0  # in log: what is this far below the peak is left out
 _FARTHEST = 64.0
 _HALVINGS, _AGREED = 12, 1e-13
 _SCAN, _ZOOMS, _PANELS = 33, 3, 9
 _CHUNK_NODES = 1 << 18
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
-
-
-def _legendre() -> tuple[Array, Array, Array]:
-    """Nodes x, weights w, and `partial[i, j]`: the integral of the j-th Lagrange polynomial up to x[i].
-
-    w_i partial_ij + w_j partial_ji = w_i w_j exactly, so P(T > U) + P(U > T) = 1 to rounding.
-    """
-    x, w = np.polynomial.legendre.leggauss(_ORDER)
-    degree = np.arange(_ORDER)
-    values = np.polynomial.legendre.legvander(x, _ORDER)
-    rising = np.empty((_ORDER, _ORDER))
-    rising[:, 0] = x + 1.0
-    rising[:, 1:] = (values[:, 2:] - values[:, :-2]) / (2.0 * degree[1:] + 1.0)
-    to_coefficients = (degree + 0.5)[:, None] * values[:, :_ORDER].T * w
-    return x, w, rising @ to_coefficients
-
-
-_X, _W, _PARTIAL = _legendre()
+_WEIGHTS, _UP_TO_NODES = centered(NODES)[1], up_to_nodes(NODES)
 
 
 class Likelihood(Protocol):
@@ -111,7 +94,7 @@ def _masses(reviews: Sequence[Likelihood], score: Array, ends: Array) -> tuple[A
     log_value = log_joint(reviews, score, t)
     peak = log_value.max(axis=-1, keepdims=True)
     peak = np.where(np.isfinite(peak), peak, 0.0)
-    return (weight * np.exp(log_value - peak)).reshape(len(ends), -1, _ORDER).sum(axis=-1), peak
+    return (weight * np.exp(log_value - peak)).reshape(len(ends), -1, NODES).sum(axis=-1), peak
 
 
 def distinct(ends: Array) -> Array:
@@ -175,9 +158,8 @@ def _where_it_lives(t: Array, log_value: Array) -> tuple[Array, Array]:
 
 def nodes(ends: Array) -> tuple[Array, Array]:
     """Quadrature nodes [n, panels * order] and weights of the same shape."""
-    half = 0.5 * np.diff(ends, axis=-1)[..., None]
-    t = 0.5 * (ends[:, 1:] + ends[:, :-1])[..., None] + half * _X
-    return t.reshape(len(ends), -1), (half * _W).reshape(len(ends), -1)
+    t, weight = panels(ends)
+    return t.reshape(len(ends), -1), weight.reshape(len(ends), -1)
 
 
 def log_integral(log_value: Array, weight: Array) -> Array:
@@ -199,16 +181,16 @@ def chance_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
     """P(T > U) for independent T, U with densities proportional to p and q, given at the nodes of `ends`."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
     p, q = (_normalized(log, half) for log in (log_p, log_q))
-    mass = (q * _W).sum(axis=-1)
+    mass = (q * _WEIGHTS).sum(axis=-1)
     before = np.cumsum(mass, axis=-1) - mass
-    up_to_node = before[..., None] + q @ _PARTIAL.T
-    return np.asarray(np.clip((p * _W * up_to_node).sum(axis=(-2, -1)), 0.0, 1.0))
+    up_to_node = before[..., None] + q @ _UP_TO_NODES.T
+    return np.asarray(np.clip((p * _WEIGHTS * up_to_node).sum(axis=(-2, -1)), 0.0, 1.0))
 
 
 def chance_beyond(log_p: Array, ends: Array, threshold: Array) -> Array:
     """P(T > threshold) for a density proportional to p; `threshold` must be one of the ends."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
-    mass = (_normalized(log_p, half) * _W).sum(axis=-1)
+    mass = (_normalized(log_p, half) * _WEIGHTS).sum(axis=-1)
     beyond = np.where(ends[:, :-1] >= threshold[:, None], mass, 0.0)
     return np.asarray(np.clip(beyond.sum(axis=-1), 0.0, 1.0))
 
@@ -217,8 +199,8 @@ def _normalized(log_value: Array, half: Array) -> Array:
     """Values times half-widths [n, panels, order], scaled so that the whole integral is 1."""
     peak = log_value.max(axis=-1, keepdims=True)
     safe = np.where(np.isfinite(peak), peak, 0.0)
-    value = np.exp(log_value - safe).reshape(*half.shape[:2], _ORDER) * half
-    total = (value * _W).sum(axis=(-2, -1), keepdims=True)
+    value = np.exp(log_value - safe).reshape(*half.shape[:2], NODES) * half
+    total = (value * _WEIGHTS).sum(axis=(-2, -1), keepdims=True)
     return np.asarray(value / np.where(total > 0.0, total, 1.0))
 
 

@@ -20,7 +20,7 @@ from blindcal.checks import Array
 from blindcal.errors import InputError
 from blindcal.policies.average_case.exact_spreads import monotone_inverses
 from blindcal.policies.average_case.spreads import CEILING, Spread
-from blindcal.reviewers.integrals import Cumulative, integrate, rule
+from blindcal.reviewers.integrals import Cumulative, centered, integrate, panels, rule, up_to_nodes
 from blindcal.reviewers.protocol import Reviewer
 
 _REACH = 7.0  # qualities beyond this have probability 3e-12
@@ -78,11 +78,8 @@ class _Qualities:
             ends += [reviewer.quality(np.linspace(low, high, count)), reviewer.knots]
         edges = np.concatenate(ends)
         edges = np.unique(edges[np.abs(edges) <= _REACH])
-        nodes, weights = rule(_ORDER)
-        width = np.diff(edges)
-        t = edges[:-1, None] + width[:, None] * nodes
-        mass = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi) * width[:, None] * weights
-        return _Qualities(t, mass, width)
+        t, weight = panels(edges, _ORDER)
+        return _Qualities(t, np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi) * weight, np.diff(edges))
 
     def joint(self, reviewer: Reviewer, score: Array) -> Array:
         """P(quality at node, score) for each score: `[scores, panels, order]`."""
@@ -92,22 +89,10 @@ class _Qualities:
 
     def up_to(self, joint: Array) -> Array:
         """The mass of lower qualities than each node, for `joint` of the same shape."""
-        nodes, weights = rule(_ORDER)
-        within = joint @ _partial(nodes, weights)
+        within = joint @ (up_to_nodes(_ORDER) / centered(_ORDER)[1]).T
         panel = joint.sum(axis=-1)
         before = np.cumsum(panel, axis=-1) - panel
         return np.asarray(np.maximum(before[..., None] + within, 0.0))
-
-
-def _partial(nodes: Array, weights: Array) -> Array:
-    """`values*weights @ partial`: integrals of the interpolating polynomial from 0 to each node."""
-    count = len(nodes)
-    legendre = np.polynomial.legendre.legvander(2.0 * nodes - 1.0, count)
-    degrees = np.arange(count)
-    rising = np.empty((count, count))
-    rising[:, 0] = nodes
-    rising[:, 1:] = 0.5 * (legendre[:, 2:] - legendre[:, :-2]) / (2 * degrees[1:] + 1)
-    return np.asarray(((2 * degrees + 1) * legendre[:, :count]) @ rising.T)
 
 
 @dataclass(frozen=True, eq=False)
