@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
-from small_conferences import SmallConference, files_of
+from small_conferences import SmallConference, files_of, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -43,6 +44,36 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
         r"For (\d+ papers?|every paper) the decision (does not|can) depend on who .*\. For ", said
     )
     assert "the scores alone name every author with 95 % certainty" in said
+
+
+def test_a_limit_on_what_all_decisions_reveal_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The epsilon that is found is a function of public files, and `decide` takes it as it takes any."""
+    small = small_conference(papers=6, pool=4, spread=0.4)
+    wrote = [row[1] for row in small.reviews[1:]]
+    loads = tmp_path / "loads.csv"
+    rows = [f"{name},{wrote.count(name)}\n" for name in small.canaries]
+    loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
+    plan = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--only"]
+    asked = [*plan, "--guarantee", "average", "--epsilon", "none", "--loads", str(loads)]
+    assert run([*asked, "--coupled", "0.0005", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    held, tries = found["coupled"]["chosen"], found["coupled"]["tries"]
+    assert tries[0]["guarantee"]["epsilon"] is None
+    assert tries[0]["measured"]["added"] > 0.0005 >= held["measured"]["upper"]
+    assert found["guarantee"] == held["guarantee"]
+    assert run([*asked, "--coupled", "0.0005"]) == 0
+    said = capsys.readouterr().out
+    assert f"decide with --epsilon {held['guarantee']['epsilon']:g}: " in said
+    assert "measured on average over public information, not guaranteed" in " ".join(said.split())
+    assert run([*asked, "--coupled", "0.5"]) == 0
+    assert "decide with" not in capsys.readouterr().out
+    for wrong in (asked, [*plan, "--coupled", "0.01"], [*asked, "--coupled", "2"]):
+        assert run(wrong) == 2
+    nothing = ["--guarantee", "none", "--yes-leak", "--coupled", "0.01", "--loads", str(loads)]
+    assert run([*plan, *nothing]) == 2
+    assert "steady or average" in capsys.readouterr().err
 
 
 def test_what_large_pools_cost_is_told(capsys) -> None:

@@ -4,8 +4,8 @@ In: a belief and a policy, or a sealed release. Out: success, posteriors, bits (
 of a release made again with the key (`verifying` is the door, `comparisons` what is compared); what
 adversaries gain over a whole conference (`auditing` opens a release or a plan as `views` of its papers,
 `questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings`, `walking` and
-`looking` the one who knows all loads; `venues` reads what others published). A new adversary lives here.
-Imports: decisions and below.
+`looking` the one who knows all loads, `holding` an epsilon at which what it gains is measured to stay below
+a limit; `venues` reads what others published). A new adversary lives here. Imports: decisions and below.
 """
 
 from blindcal.audits.adversaries import (
@@ -21,6 +21,7 @@ from blindcal.audits.adversaries import (
 from blindcal.audits.auditing import open_release, planned_views
 from blindcal.audits.comparisons import Check
 from blindcal.audits.findings import Finding, Findings, findings_of
+from blindcal.audits.holding import Held, hold
 from blindcal.audits.verifying import Verification, verify
 
 __all__ = [
@@ -28,11 +29,13 @@ __all__ = [
     "Check",
     "Finding",
     "Findings",
+    "Held",
     "Verification",
     "audit",
     "bits",
     "findings_of",
     "guess",
+    "hold",
     "open_release",
     "planned_views",
     "play",

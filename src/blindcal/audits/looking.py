@@ -134,6 +134,36 @@ def walk(
 ) -> Walked:
     """Walk until the error is at most `target`, or `most` looks were taken. Where a file is `kept` (it is
     CONFIDENTIAL), a walk that was interrupted goes on from it, and ends as it would have."""
+    return walked(
+        views,
+        loads,
+        made,
+        target=target,
+        most=most,
+        chains=chains,
+        starts=starts,
+        seed=seed,
+        kept=kept,
+        workers=workers,
+        advance=advance,
+    )[0]
+
+
+def walked(
+    views: Sequence[View],
+    loads: Mapping[str, int],
+    made: Network,
+    *,
+    target: float = TARGET,
+    most: int = 40,
+    chains: int = CHAINS,
+    starts: int = STARTS,
+    seed: int = 0,
+    kept: str | os.PathLike[str] | None = None,
+    workers: Workers = 1,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[Walked, Walks]:
+    """The same with the walks themselves, each of which holds an assignment that it passed."""
     table = table_of(made)
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
     parts = _read(kept, table, chains, starts, seed)
@@ -144,9 +174,10 @@ def walk(
         ]
     looks = parts[0].rounds
     while True:
-        found = found_by(_joined(parts), table.named)
+        joined = _joined(parts)
+        found = found_by(joined, table.named)
         if looks and (looks > most or (found.error <= target and looks > 2)):
-            return found
+            return found, joined
         steps = (_WARM if looks == 0 else _LOOK) * table.paper.size
         jobs = list(enumerate(parts))
         onward = partial(_onward, table=table, steps=steps, seed=seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Annotated, Any
@@ -10,10 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.audits.auditing import planned_views
+from blindcal.audits.couplings import read_loads
 from blindcal.audits.findings import findings_of
+from blindcal.audits.holding import CONFIDENCE, Held, hold
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
-from blindcal.cli.arguments import ClusterAddress, Processes, hired
+from blindcal.cli.arguments import ClusterAddress, Processes, hired, probability
 from blindcal.cli.audit import facts_of, say_findings
 from blindcal.cli.console import (
     Json,
@@ -52,6 +55,7 @@ from blindcal.cli.inputs import (
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
 from blindcal.decisions.statements import stated_epsilon
+from blindcal.errors import InputError
 from blindcal.files.disk import refuse_existing, write_bytes
 from blindcal.folders.asking import guarantee_of, levels, papers
 from blindcal.plans.agreements import Agreement
@@ -104,6 +108,22 @@ def plan(
             help="Also play adversaries against the planned decisions, on average over what may come out.",
         ),
     ] = False,
+    coupled: Annotated[
+        float | None,
+        typer.Option(
+            parser=probability,
+            metavar="NUMBER",
+            help="Lower epsilon until all decisions together are measured to add at most this to the chance "
+            "of naming an author, for somebody who knows everybody's load; takes minutes. Needs --loads.",
+        ),
+    ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --coupled: columns reviewer, load; only numbers that may be public, for they shape "
+            "the tables."
+        ),
+    ] = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,
@@ -128,12 +148,21 @@ def plan(
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
+    if (coupled is None) != (loads is None):
+        raise InputError("--coupled and --loads go together: the true loads are secret before the toss")
+    if coupled is not None and guarantee == "none":
+        raise InputError("--coupled goes with --guarantee steady or average, whose epsilon it lowers")
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
         with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
             request = request.on_scale(inputs.scale)
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
+        held = None
+        if coupled is not None and loads is not None:
+            held = hold(prepared, requested, read_loads(loads), coupled, workers=workers, progress=progress)
+            requested = held.chosen.guarantee
+            request = replace(request, guarantee=requested)
         start = monotonic()
         planned = plan_prepared(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
@@ -158,6 +187,7 @@ def plan(
         "price": planned.price,
         "commitment": promise,
         "menu": choices,
+        "coupled": held,
         "notes": [],
     }
     if found is not None and out is not None:
@@ -166,6 +196,8 @@ def plan(
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
+        if held is not None:
+            _say_held(held)
         _print(facts, planned, choices, promise)
         if audited is not None:
             say()
@@ -232,6 +264,24 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say()
     say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
     say_gap(choices.gap)
+
+
+def _say_held(held: Held) -> None:
+    """What all decisions together reveal, as measured, at every epsilon that was tried."""
+    rows = []
+    for one in held.tries:
+        found = one.measured
+        within = f"{100 * found.added:+z.2f}"
+        most = "exact" if found.error == 0.0 else number(100 * found.upper, 2)
+        rows.append((shown(one.guarantee), within, most, percent(one.wrong)))
+    limit = number(100 * held.limit, 2)
+    title = f"all decisions together, for somebody who knows everybody's load; requested: at most {limit}"
+    table(["guarantee", "measured to add", f"{100 * CONFIDENCE:.0f} % upper limit", "wrong"], rows, title)
+    say("in percentage points of authors named: measured on average over public information, not guaranteed")
+    chosen = held.chosen.guarantee
+    if chosen != held.tries[0].guarantee:
+        say(f"decide with --epsilon {chosen.epsilon:g}: {percent(held.price)} more of decisions wrong")
+    say()
 
 
 def _bar_line(bar: Level) -> str:

@@ -1,0 +1,79 @@
+"""What all decisions together reveal to somebody who knows everybody's load: loads of 1 to 6, 1 to 5 reviews.
+
+    python studies/load_sweep.py [--papers 60] [--workers N]
+
+Conferences of studies/audit.py with small pools, one for each number of reviews and load. The default and
+full calibration are compared on the same conference with the same coins; the adversary is played by walks
+over assignments (`blindcal.audits.walking`). Writes docs/numbers/load_sweep.json and a table of
+docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import numpy as np
+
+from audit import MENU, Setting, conference, decided
+from blindcal.audits.couplings import network, true_loads
+from blindcal.audits.looking import Walked, walk
+from blindcal.audits.views import View
+from blindcal.checks import Array
+from blindcal.workers import cores, each
+from stated import keep
+
+REVIEWS, LOADS, POOL = range(1, 6), range(1, 7), 8
+DEFAULT = "steady, epsilon 2 (default)"
+
+
+def added(job: tuple[int, int, int]) -> tuple[float, float, float, float]:
+    """In percentage points: named from scores and loads, added under the default and by full calibration,
+    and the larger standard error of the walks."""
+    papers, reviews, load = job
+    cases, truth = conference(Setting(papers, reviews, load, POOL), 0)
+    toss = np.random.default_rng([7, reviews, load]).random(papers).tolist()
+    views = list(map(partial(decided, guarantee=MENU[DEFAULT]), zip(cases, truth, toss, strict=True)))
+    masses = {
+        "scores": [view.weight for view in views],
+        DEFAULT: [view.mass("chosen")[0] for view in views],
+        "full": [view.mass("full")[0] for view in views],
+    }
+    found = {name: played(views, mass) for name, mass in masses.items()}
+    if not all(one.agrees for one in found.values()):
+        raise SystemExit(f"{reviews} reviews, loads of {load}: starts do not agree")
+    alone = found["scores"]
+    gains = [100 * (found[name].success - alone.success) for name in (DEFAULT, "full")]
+    errors = [100 * float(np.hypot(alone.error, found[name].error)) for name in (DEFAULT, "full")]
+    return 100 * alone.success, gains[0], gains[1], max(errors)
+
+
+def played(views: list[View], masses: list[Array]) -> Walked:
+    loads = true_loads(views)
+    return walk(views, loads, network(views, loads, masses), target=2e-3, most=8, chains=64)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--papers", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=cores())
+    options = parser.parse_args()
+    jobs = [(options.papers, reviews, load) for reviews in REVIEWS for load in LOADS]
+    found = dict(zip(jobs, each(added, jobs, workers=options.workers), strict=True))
+    lines = [
+        "| reviews per paper | " + " | ".join(f"loads of {load}" for load in LOADS) + " |",
+        "|---|" + "---|" * len(LOADS),
+    ]
+    for reviews in REVIEWS:
+        cells = [found[options.papers, reviews, load] for load in LOADS]
+        shown = [f"{alone:.0f} %: {few:+z.1f}, {many:+z.1f}" for alone, few, many, _ in cells]
+        lines.append(f"| {reviews} | " + " | ".join(shown) + " |")
+    error = max(one[3] for one in found.values())
+    print("\n".join(lines), f"\nlargest standard error {error:.2f}")
+    sentence = f"the standard error of the walks is at most {error:.2f} points"
+    command = f"python studies/load_sweep.py --papers {options.papers}"
+    keep("load_sweep", command, {"docs/audit.md": {"load sweep": lines}}, {"docs/audit.md": [sentence]})
+
+
+if __name__ == "__main__":
+    main()
