@@ -30,9 +30,8 @@ BAD = [
 @pytest.mark.parametrize("name", BAD)
 def test_a_name_that_is_a_path_or_hidden_is_refused(name: str, tmp_path: Path) -> None:
     for call in (checked_name, lambda name: Staging(tmp_path).open("reviews", name)):
-        with pytest.raises(InputError, match="plain name") as caught:
+        with pytest.raises(InputError, match="^the name of a file must be a plain name of at most 100"):
             call(name)
-        assert not name.strip(". ") or name not in str(caught.value)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

@@ -45,7 +45,7 @@ _METHODS = {
     "known": "if every reviewer's habits were known",
 }
 _HINTS: Mapping[str, str] = {
-    "reviews": "exported from HotCRP, OpenReview, CMT, EasyChair or pretalx; or a table paper, reviewer, score",
+    "reviews": "an export of HotCRP, OpenReview, CMT, EasyChair or pretalx; or paper, reviewer, score",
     "committee": "everyone who may have reviewed, also those who did not; needed with past reviews",
     "past": "reviews of earlier conferences, from which reviewers' habits are learned",
     "conflicts": "who cannot have reviewed what: paper, conflict",
