@@ -1,4 +1,4 @@
-"""What the page says: no reviewer is named, whatever went wrong; files and arguments go by the page's names."""
+"""What the page says: no reviewer is named, whatever went wrong; files go by the page's own names."""
 
 from __future__ import annotations
 
