@@ -170,7 +170,7 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(desk: Desk
     ("role", "text", "line"),
     [
         ("committee", "reviewer\na\nb\n", "2 members"),
-        ("past", "paper,reviewer,score\n1,a,2\n", "1 review of 1 paper by 1 reviewer"),
+        ("past", "paper,reviewer,score\n1,a,2\n2,a,3\n", "2 reviews of 2 papers by 1 reviewer"),
         ("conflicts", "paper,conflict\n1,a\n", "1 conflict"),
         ("reviewers", "reviewer,slope,offset,noise\na,1,0,1\n", "1 row of reviewers"),
         ("same", "old,new\na,b\n", "1 changed id"),

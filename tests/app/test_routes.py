@@ -70,7 +70,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     page = look()
     assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", page, re.DOTALL)
     put_all(client, small)
-    assert "16 reviews of 8 papers by 8 reviewers" in look()
+    assert "16 reviews of 8 papers by " in look()
     assert client.do("found", name="icx", accept_rate="40", better="high", grid="")
     client.wait()
     assert "8 papers" in look()

@@ -31,11 +31,14 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         lines = []
         while not lines or lines[-1].rstrip() != "}":
             lines.append(server.stdout.readline())
-        address = json.loads("".join(lines))["address"]
-        with urllib.request.urlopen(f"{address}conference") as answer:
-            assert b"Open the embedded conference" in answer.read()
-        os.kill(server.pid, signal.SIGINT)
-        assert server.wait(60) == 0
+        try:
+            address = json.loads("".join(lines))["address"]
+            with urllib.request.urlopen(f"{address}conference") as answer:
+                assert b"Open the embedded conference" in answer.read()
+            os.kill(server.pid, signal.SIGINT)
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
         assert (server.stdout.read(), server.stderr.read()) == ("", "")
     assert not [*tmp_path.iterdir()]
 

@@ -112,15 +112,13 @@ class Desk:
         self.lock = RLock()
         self.job: Job | None = None
         self.error: BaseException | None = None
-        self.opened: Opened | None = None
+        self.opened = None if folder is None or not os.path.lexists(folder) else _opened(folder, None)
         self.choices = Choices()
         self._private = tempfile.TemporaryDirectory(prefix="blindcal-app-")
         self.private = Path(self._private.name)
         (self.private / "uploads").mkdir(mode=0o700)
         self.staging = Staging(self.private / "uploads")
         self._uploads: dict[tuple[str, str], Upload] = {}
-        if folder is not None and os.path.lexists(folder):
-            self.open(folder)
 
     def close(self) -> None:
         """End what runs, and remove what is private to this desk."""
