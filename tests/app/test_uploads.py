@@ -85,3 +85,14 @@ def test_what_is_too_large_or_broken_off_leaves_what_was_there(tmp_path: Path) -
     (only,) = tmp_path.rglob("*.csv")
     assert only.read_bytes() == b"old"
     assert not list(tmp_path.rglob(".*"))
+
+
+def test_there_are_not_too_many(tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    for number in range(30):
+        with staging.open("past", f"{number}.csv") as incoming:
+            incoming.write(b"x", 10)
+    with pytest.raises(InputError, match="at most 30 files"):
+        staging.open("past", "more.csv")
+    with staging.open("past", "7.csv") as incoming:
+        incoming.write(b"again", 10)

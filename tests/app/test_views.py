@@ -10,7 +10,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.app.desks import Upload
 from blindcal.app.jobs import CanceledError, State
-from blindcal.app.views import MOST_LISTED, fault, found_upload, job_view, plain, told
+from blindcal.app.views import MOST_LISTED, fault, fit_view, found_upload, job_view, plain, told
 from blindcal.errors import InputError, Problem, RefusedError
 
 pytestmark = pytest.mark.edge
@@ -80,3 +80,22 @@ def test_progress_says_how_much_is_left() -> None:
     assert job_view(state)["left"] == "about 12 s left"
     assert job_view(State("job", "weighing", 0, 9, None, True, False))["left"] == ""
     assert plain("see `blindcal key`", PRIVATE) == "see `blindcal key`"
+
+
+def test_a_fit_is_told_without_the_reviewers_that_it_names() -> None:
+    one = {"value": 0.25, "low": 0.2, "high": 0.3}
+    forecast = {"conference": "2026", "reviews": 90, "population": 1.0, "raw": 0.9, "fitted": 0.8}
+    checks = {
+        "shares": dict.fromkeys(("quality", "offset", "slope", "noise"), one),
+        "persistence": one,
+        "outliers": [CANARY, CANARY + "2"],
+        "newcomers": 3,
+        "forecast": {**forecast, "gain": 0.12, "gain_se": 0.01},
+    }
+    found = fit_view({"conferences": ["2025", "2026"], "checks": checks})
+    assert found["conferences"] == "2 past conferences"
+    assert found["shares"][0] == ("papers' quality", "25.0 %", "20.0 % to 30.0 %")
+    assert (found["outliers"], found["newcomers"]) == (2, 3)
+    assert found["forecast"] == ("history helps", "12.0 %")
+    assert CANARY not in str(found)
+    assert fit_view({"checks": {**checks, "forecast": None}})["forecast"] is None

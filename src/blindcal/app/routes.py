@@ -112,6 +112,7 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
     def do(action: str, fields: Fields) -> Response:
         if action not in ACTIONS:
             raise HTTPException(404)
+        desk.error = None
         try:
             ACTIONS[action](desk, fields)
         except BlindcalError as error:
