@@ -42,7 +42,7 @@ def redraws(page: Page) -> list[float]:
         key = "ArrowRight" if move % 2 else "ArrowLeft"
         page.evaluate("delete document.body.dataset.redrawn")
         page.locator(f"#{names[move % len(names)]}").press(key)
-        page.wait_for_function("document.body.dataset.redrawn !== undefined")
+        page.locator("body[data-redrawn]").wait_for()
         found.append(float(page.evaluate("document.body.dataset.redrawn")))
     return found
 
@@ -60,7 +60,7 @@ def main() -> None:
             page = context.new_page()
             page.set_default_timeout(120_000)
             page.goto(f"{app.address}pair")
-            page.wait_for_function("document.body.dataset.redrawn !== undefined")
+            page.locator("body[data-redrawn]").wait_for()
             save(page, options.out / "app_pair.png")
             times = redraws(page)
             print(

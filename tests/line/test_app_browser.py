@@ -25,6 +25,7 @@ pytestmark = pytest.mark.edge
 SERIOUS = {"serious", "critical"}
 SMALL = small_conference(papers=8)
 PATIENCE = 90_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +84,11 @@ def test_a_pair_is_played_with(chrome: Browser, app: Listening) -> None:
     page = opened(chrome, app, "pair", heard, viewport={"width": 1200, "height": 900})
     sentence = page.locator("#sentence")
     expect(sentence).to_contain_text("a decision speaks")
-    accept = page.locator("[data-number='policy.accept.1']")
-    before = accept.inner_text()
+    error = page.locator("[data-number='policy.conference_error']")
+    before = error.inner_text()
     drag(page, page.locator("#protection"), 1.0)
     expect(page.locator("#protection-value")).to_have_text("1.00")
-    expect(accept).not_to_have_text(before)
+    expect(error).not_to_have_text(before)
     first = page.locator("#plane path.cell-conflict").get_attribute("d")
     drag(page, page.locator("#offset_1"), 0.1)
     expect(page.locator("#plane path.cell-conflict")).not_to_have_attribute("d", str(first))

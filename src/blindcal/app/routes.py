@@ -16,7 +16,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from blindcal import __version__
 from blindcal.app.desks import PUBLISHED, Desk
 from blindcal.app.guards import policy
-from blindcal.app.pairs import SLIDERS, drawn, picture, read_settings
+from blindcal.app.sliders import SLIDERS, drawn, picture, read_settings
 from blindcal.app.uploads import TooLargeError
 from blindcal.app.views import conference_view, job_view
 from blindcal.errors import BlindcalError, InputError, unexpected

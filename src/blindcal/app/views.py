@@ -179,7 +179,7 @@ def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
     per_paper = np.bincount(reviews.paper)
     key = Path(str(opened.folder.settings.get("key", "")))
     return {
-        "name": str(opened.folder.settings.get("conference", opened.folder.path.name)),
+        "name": "The embedded conference" if desk.is_example else _name(opened),
         "example": desk.is_example,
         "path": "a temporary folder, which goes when the app ends" if desk.is_example else opened.folder.path,
         "key": "the example's own" if desk.is_example else key,
@@ -204,6 +204,10 @@ def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
         "release": None if opened.release is None else release_view(opened.release, private),
         "pages": opened.pages is not None,
     }
+
+
+def _name(opened: Opened) -> str:
+    return str(opened.folder.settings.get("conference", opened.folder.path.name))
 
 
 def _accept_words(request: Request) -> str:

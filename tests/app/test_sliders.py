@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.app.pairs import (
+from blindcal.app.sliders import (
     CELLS,
     MOST_DRAWS,
     REACH,
