@@ -45,6 +45,7 @@ CASES = {
     "import": (["nowhere.csv", "--out", "i.csv"], ["in/reviews.csv", "--out", "i.csv"]),
     "fit": (["nowhere.csv", "--out", "f.csv"], None),
     "key": (["in/reviews.csv"], ["other.bin"]),
+    "app": (["in"], None),
     "demo": (["--out", "in/reviews.csv"], None),
 }
 

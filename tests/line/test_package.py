@@ -26,7 +26,20 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Names that say nothing.
 EMPTY_NAMES = {"utils.py", "types.py", "helpers.py"}
-OPTIONAL = {"typer", "rich", "joblib", "jinja2", "dask", "distributed", "matplotlib", "opendp", "pandas", "fastapi", "starlette", "uvicorn"}
+OPTIONAL = {
+    "typer",
+    "rich",
+    "joblib",
+    "jinja2",
+    "dask",
+    "distributed",
+    "matplotlib",
+    "opendp",
+    "pandas",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+}
 TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
 OUTSIDE_THE_CORE = ("blindcal.app", "blindcal.cli", "blindcal.simulations.sweeps", "blindcal.reports.pages")
 

@@ -1,7 +1,7 @@
 """The local web application: two rooms in a browser, on this machine alone. An edge of the core.
 
 In: what a person moves, opens and chooses in a page. Out: pages, numbers and downloads, all made by the
-functions that the command line uses. *Pair* (`pairs`) is about two papers and two reviewers; *Conference*
+functions that the command line uses. *Pair* (`sliders`) is about two papers and two reviewers; *Conference*
 works on a conference's folder (`desks`, with files that come in by `uploads` and long work in `jobs`, told in
 `views`). `guards` decides who may ask, `routes` answers, `servers` listens. Nothing here makes a number or a
 key of its own. Imports: folders and below; FastAPI, uvicorn and Jinja2.

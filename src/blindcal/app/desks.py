@@ -24,7 +24,8 @@ from blindcal.decisions.deciding import decide
 from blindcal.decisions.records import latest_release
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters.decided import Decided, read_decided, read_titles
-from blindcal.files.disk import read_bytes, write_bytes
+from blindcal.files.disk import read_bytes, read_json, write_bytes
+from blindcal.fitting.footprints import beside
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.asking import Asked, asked
 from blindcal.folders.filling import import_past
@@ -93,6 +94,7 @@ class Opened:
     reviews: Reviews
     remarks: tuple[str, ...]
     calibrated: int | None
+    fit: Mapping[str, Any] | None = None
     founded: Founded | None = None
     assessed: Assessment | None = None
     compared: Compared | None = None
@@ -112,15 +114,13 @@ class Desk:
         self.lock = RLock()
         self.job: Job | None = None
         self.error: BaseException | None = None
-        self.opened: Opened | None = None
+        self.opened = None if folder is None or not os.path.lexists(folder) else _opened(folder, None)
         self.choices = Choices()
         self._private = tempfile.TemporaryDirectory(prefix="blindcal-app-")
         self.private = Path(self._private.name)
         (self.private / "uploads").mkdir(mode=0o700)
         self.staging = Staging(self.private / "uploads")
         self._uploads: dict[tuple[str, str], Upload] = {}
-        if folder is not None and os.path.lexists(folder):
-            self.open(folder)
 
     def close(self) -> None:
         """End what runs, and remove what is private to this desk."""
@@ -389,11 +389,19 @@ def _opened(path: Path, founded: Founded | None) -> Opened:
         reviews,
         (*remarks, *twin_remarks(reviews, os.path.basename(file))),
         calibrated,
+        _fit(table),
         founded,
         release=_release(folder),
         wanted=wanted,
         unset=unset,
     )
+
+
+def _fit(table: str) -> Mapping[str, Any] | None:
+    """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
+    path = beside(table)
+    content = read_json(path) if os.path.lexists(path) else None
+    return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
 
 
 def _asked(folder: Folder) -> tuple[Asked | None, str | None]:

@@ -66,13 +66,14 @@ class Guard:
         if refused is not None:
             await _answer(send, *refused)
             return
-        said = _Said(send)
+        body = _Body(receive, MOST_BODY if scope["method"] != "PUT" else None)
+        said = _Said(send, body)
         try:
-            await self._app(scope, _limited(receive, scope), said)
-        except _TooMuchError:
-            await said.instead(413, "That is too much for one request.")
+            await self._app(scope, body, said)
         except Exception as error:
             await said.instead(500, unexpected(error))
+        if body.too_long:
+            await said.instead(413, "That is too much for one request.")
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """Why a request does not pass; None if it does."""
@@ -104,35 +105,36 @@ class _Headers:
         return found[0] if len(found) == 1 else None if not found else ""
 
 
-class _TooMuchError(Exception):
+class _TooLongError(Exception):
     """A request with a longer body than it may have."""
 
 
-def _limited(receive: Receive, scope: Scope) -> Receive:
-    """What a client sends; of a request that is no file at most so much. Files are counted where they are
-    written."""
-    if scope["method"] == "PUT":
-        return receive
-    size = 0
+class _Body:
+    """What a client sends, up to a limit. Files have none here: they are counted where they are written."""
 
-    async def counted() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > MOST_BODY:
-            raise _TooMuchError
+    def __init__(self, receive: Receive, limit: int | None) -> None:
+        self._receive, self._left, self.too_long = receive, limit, False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if self._left is not None:
+            self._left -= len(message.get("body", b""))
+            self.too_long = self._left < 0
+        if self.too_long:
+            raise _TooLongError
         return message
-
-    return counted
 
 
 class _Said:
-    """What is sent, with our headers; and something else instead, as long as nothing was sent."""
+    """What is sent, with our headers; nothing of it once a request was too long, and something else instead
+    as long as nothing was sent."""
 
-    def __init__(self, send: Send) -> None:
-        self._send, self._begun = send, False
+    def __init__(self, send: Send, body: _Body) -> None:
+        self._send, self._body, self._begun = send, body, False
 
     async def __call__(self, message: Message) -> None:
+        if self._body.too_long:
+            return
         if message["type"] == "http.response.start":
             self._begun = True
             message = {**message, "headers": _with_ours(message["headers"])}
@@ -140,6 +142,7 @@ class _Said:
 
     async def instead(self, status: int, text: str) -> None:
         if not self._begun:
+            self._begun = True
             await _answer(self._send, status, text)
 
 

@@ -16,10 +16,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from blindcal import __version__
 from blindcal.app.desks import PUBLISHED, Desk
 from blindcal.app.guards import policy
-from blindcal.app.pairs import SLIDERS, drawn, picture, read_settings
+from blindcal.app.sliders import SLIDERS, drawn, picture, read_settings
 from blindcal.app.uploads import TooLargeError
 from blindcal.app.views import conference_view, job_view
-from blindcal.errors import BlindcalError, InputError
+from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.files.disk import jsonable, read_bytes
 from blindcal.folders.founding import Wishes
 from blindcal.folders.templates import Value
@@ -52,6 +52,10 @@ def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     async def unread(request: Request, error: RequestValidationError) -> Response:
         return PlainTextResponse("That cannot be read.\n", status_code=422)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{unexpected(error)}\n", status_code=500)
 
     return app
 
@@ -108,6 +112,7 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
     def do(action: str, fields: Fields) -> Response:
         if action not in ACTIONS:
             raise HTTPException(404)
+        desk.error = None
         try:
             ACTIONS[action](desk, fields)
         except BlindcalError as error:

@@ -47,6 +47,10 @@ class Listening:
         """Answer until interrupted."""
         self.server.run(sockets=[self.socket])
 
+    def close(self) -> None:
+        """Listen no more."""
+        self.socket.close()
+
 
 def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
     """Listen on a port of 127.0.0.1, any that is free where it is 0."""
@@ -54,6 +58,8 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
+        # From here on whoever comes is kept waiting, and not turned away.
+        bound.listen()
     except (OSError, OverflowError) as error:
         bound.close()
         why = error.strerror if isinstance(error, OSError) else "there is no such port"
@@ -92,7 +98,7 @@ def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[L
     finally:
         found.server.should_exit = True
         thread.join(10.0)
-        found.socket.close()
+        found.close()
 
 
 def write_redirect(address: str, place: Path) -> Path:

@@ -22,6 +22,7 @@ ROLES: Mapping[str, str] = {
 SEVERAL = ("past",)
 """Of these there may be several; another file takes the place of any other."""
 _LONGEST = 100
+_MOST = 30
 
 
 class TooLargeError(InputError):
@@ -60,6 +61,8 @@ class Staging:
     def open(self, role: str, name: str) -> Incoming:
         """A file to fill; it takes its place when it is whole."""
         folder = self.place / checked_role(role)
+        if len([path for path in self.files(role) if path.name != name]) >= _MOST:
+            raise InputError(f"there can be at most {_MOST} files of a kind")
         folder.mkdir(mode=0o700, exist_ok=True)
         return Incoming(folder / checked_name(name), alone=role not in SEVERAL)
 

@@ -13,16 +13,17 @@ import numpy as np
 from blindcal.app.desks import Compared, Desk, Opened, Release, Upload
 from blindcal.app.jobs import CanceledError, State
 from blindcal.app.uploads import ROLES, SEVERAL
-from blindcal.calibrators.assessments import Assessment, Estimate
+from blindcal.calibrators.assessments import Assessment
 from blindcal.cells import count, number_text
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
+from blindcal.fitting.diagnoses import Forecast
 from blindcal.plans.agreements import FITS
 from blindcal.plans.requests import Request
 from blindcal.reports.charts import Bar, Span
 from blindcal.reports.explanations import explained
 from blindcal.reports.pages import menu_bars, more_words, score_spans
-from blindcal.reports.sentences import VERDICTS, expected, percent, promises, shown
+from blindcal.reports.sentences import SOURCES, VERDICTS, expected, percent, promises, shown
 
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
@@ -45,7 +46,7 @@ _METHODS = {
     "known": "if every reviewer's habits were known",
 }
 _HINTS: Mapping[str, str] = {
-    "reviews": "exported from HotCRP, OpenReview, CMT, EasyChair or pretalx; or a table paper, reviewer, score",
+    "reviews": "an export of HotCRP, OpenReview, CMT, EasyChair or pretalx; or paper, reviewer, score",
     "committee": "everyone who may have reviewed, also those who did not; needed with past reviews",
     "past": "reviews of earlier conferences, from which reviewers' habits are learned",
     "conflicts": "who cannot have reviewed what: paper, conflict",
@@ -178,7 +179,7 @@ def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
     per_paper = np.bincount(reviews.paper)
     key = Path(str(opened.folder.settings.get("key", "")))
     return {
-        "name": str(opened.folder.settings.get("conference", opened.folder.path.name)),
+        "name": "The embedded conference" if desk.is_example else _name(opened),
         "example": desk.is_example,
         "path": "a temporary folder, which goes when the app ends" if desk.is_example else opened.folder.path,
         "key": "the example's own" if desk.is_example else key,
@@ -191,7 +192,7 @@ def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
         "better": "high" if request is None else request.better,
         "remarks": [plain(one, private) for one in opened.remarks],
         "calibrated": opened.calibrated,
-        "past": len(opened.founded.contents.past) if opened.founded is not None else 0,
+        "fit": None if opened.fit is None else fit_view(opened.fit),
         "assessed": None if opened.assessed is None else assessed_view(opened.assessed),
         "unset": None if opened.unset is None else plain(opened.unset, private),
         "accept": None if request is None else _accept_words(request),
@@ -205,6 +206,10 @@ def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
     }
 
 
+def _name(opened: Opened) -> str:
+    return str(opened.folder.settings.get("conference", opened.folder.path.name))
+
+
 def _accept_words(request: Request) -> str:
     """How many papers are accepted, in words."""
     rate, accept, bar = request.accept_rate, request.accept, request.bar
@@ -215,18 +220,34 @@ def _accept_words(request: Request) -> str:
     return f"exactly {accept:,} papers" if isinstance(accept, int) else f"papers above quality {bar:g}"
 
 
+def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the fit found out about the reviewers together; those whom it names stay unnamed."""
+    checks = content["checks"]
+    shares = [(meaning, checks["shares"][name]) for name, meaning in SOURCES.items()]
+    kept, foretold = checks["persistence"], checks["forecast"]
+    forecast = None if foretold is None else Forecast(**foretold)
+    return {
+        "conferences": count(len(content.get("conferences", ())), "past conference"),
+        "shares": [(meaning, percent(one["value"]), _ends(one)) for meaning, one in shares],
+        "persistence": f"{kept['value']:.2f} ({kept['low']:.2f} to {kept['high']:.2f})",
+        "newcomers": checks["newcomers"],
+        "outliers": len(checks["outliers"]),
+        "forecast": None if forecast is None else (forecast.verdict, percent(forecast.gain)),
+    }
+
+
+def _ends(found: Mapping[str, float]) -> str:
+    return f"{percent(found['low'])} to {percent(found['high'])}"
+
+
 def assessed_view(found: Assessment) -> dict[str, Any]:
     """Whether calibration is worth it, in words."""
     return {
         "verdict": found.verdict,
         "meaning": VERDICTS[found.verdict],
-        "rows": [(_METHODS[name], percent(one.value), _interval(one)) for name, one in found.wrong.items()],
+        "rows": [(_METHODS[name], percent(one.value), _ends(vars(one))) for name, one in found.wrong.items()],
         "notes": found.notes,
     }
-
-
-def _interval(found: Estimate) -> str:
-    return f"{percent(found.low)} to {percent(found.high)}"
 
 
 def compared_view(found: Compared, private: Path) -> dict[str, Any]:

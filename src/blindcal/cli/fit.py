@@ -26,15 +26,9 @@ from blindcal.fitting.scales import Scale
 from blindcal.fitting.shared import Shared, is_shared, read_shared
 from blindcal.folders.asking import levels
 from blindcal.orientations import BETTER
+from blindcal.reports.sentences import SOURCES
 from blindcal.reviews import Reviews
 from blindcal.workers import cores
-
-_SOURCES = {
-    "quality": "papers' quality",
-    "offset": "reviewers' leniency (offset)",
-    "slope": "reviewers' use of the scale (slope)",
-    "noise": "noise",
-}
 
 
 def fit(
@@ -225,7 +219,7 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     if fitted.shared:
         say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()
-    rows = [(meaning, *_percent(checks, name)) for name, meaning in _SOURCES.items()]
+    rows = [(meaning, *_percent(checks, name)) for name, meaning in SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
     kept = checks.persistence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from blindcal.cli.arguments import Processes, hired, whole
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.startup import unhurried
 from blindcal.errors import InputError
 
 
@@ -52,6 +54,10 @@ def serve(
         desk = Desk(home, folder, workers=workers if isinstance(workers, int) else 1)
     try:
         found = listen(desk, port)
+    except InputError:
+        desk.close()
+        raise
+    try:
         if as_json:
             emit_json({"address": found.address, "port": found.port})
         else:
@@ -60,9 +66,12 @@ def serve(
             say("Ctrl-C ends it.")
         if not no_browser and not webbrowser.open(write_redirect(found.address, desk.private).as_uri()):
             note("no browser could be started: open the address yourself")
+        sys.stdout.flush()
+        unhurried()
         found.run()
     except KeyboardInterrupt:
         if not as_json:
             say("ended")
     finally:
+        found.close()
         desk.close()

@@ -102,6 +102,12 @@ def _watch() -> None:
     Thread(target=_end_after, args=(reader,), daemon=True).start()
 
 
+def unhurried() -> None:
+    """From here on an interrupted command takes the time that it needs: it sees to its own end."""
+    if signal.getsignal(signal.SIGINT) is _raise_once:
+        signal.set_wakeup_fd(-1)
+
+
 def finished() -> None:
     """From here on nothing is left to be interrupted."""
     if signal.getsignal(signal.SIGINT) is _raise_once:

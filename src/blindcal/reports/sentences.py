@@ -31,6 +31,13 @@ VERDICTS = {
     "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
 }
 """What each verdict on calibrating means."""
+SOURCES = {
+    "quality": "papers' quality",
+    "offset": "reviewers' leniency (offset)",
+    "slope": "reviewers' use of the scale (slope)",
+    "noise": "noise",
+}
+"""What makes scores differ, as a fit finds it."""
 # Odds that grow beyond this are said to be unlimited.
 _MOST = 1e6
 

@@ -90,11 +90,12 @@ function line(curve) {
 function drawFrontier(numbers) {
   const parts = [element("rect", { class: "frame", x: 0, y: 0, width: SIZE, height: SIZE })];
   for (const share of [0, 0.5, 1]) {
-    parts.push(element("text", { x: share * SIZE, y: SIZE + 18, "text-anchor": "middle" }, String(share)));
-    parts.push(element("text", { x: -6, y: SIZE - share * SIZE + 5, "text-anchor": "end" }, String(share / 2)));
+    const end = share === 1;
+    parts.push(element("text", { x: share * SIZE + (end ? 10 : 0), y: SIZE + 18, "text-anchor": end ? "end" : "middle" }, `${100 * share} %`));
+    parts.push(element("text", { x: -6, y: SIZE - share * SIZE + 5, "text-anchor": "end" }, `${50 * share} %`));
   }
   parts.push(element("text", { x: SIZE / 2, y: SIZE + 38, "text-anchor": "middle" }, "worse paper accepted"));
-  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-40 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
+  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-46 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
   parts.push(element("polyline", { class: "relation", points: line(numbers.relation) }));
   parts.push(element("polyline", { class: "front", points: line(numbers.frontier) }));
   for (const [name, kind] of [["full", "mark-full"], ["policy", "mark-own"]]) {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.app.pairs import (
+from blindcal.app.sliders import (
     CELLS,
     MOST_DRAWS,
     REACH,
@@ -21,7 +21,7 @@ from blindcal.app.pairs import (
 )
 from blindcal.files.disk import jsonable
 from blindcal.policies.policy import epsilon_policy
-from chances import surprising
+from chances import within
 from sizes import count
 
 UNEVEN = Settings(1.3, 0.4, 0.7, -0.9, 0.35, 0.6, 0.1, 0.4, 0.3)
@@ -67,7 +67,9 @@ def test_the_numbers_are_those_of_the_library() -> None:
     assert found["policy"]["conference_error"] == pytest.approx(float(error))
     mass = belief.weight * policy.accept
     assert found["policy"]["posterior"][0] == pytest.approx(mass / mass.sum())
-    assert found["policy"]["adversary_error"] == pytest.approx(float(policy.adversary_error(belief)), abs=1e-9)
+    assert found["policy"]["adversary_error"] == pytest.approx(
+        float(policy.adversary_error(belief)), abs=1e-9
+    )
     assert found["full"]["accept"].tolist() == [1.0 * (one > 0.5) for one in belief.favor]
     jsonable(found)
 
@@ -108,11 +110,11 @@ def test_draws_are_as_often_as_the_policy_has_them() -> None:
         accept = float(belief.weight[place] * policy.accept[place])
         reject = float(belief.weight[place] * (1 - policy.accept[place]))
         for seen, chance in zip(found["counts"][place], (accept, reject), strict=True):
-            assert not surprising(int(seen), number, chance, 1e-6 / 6)
+            assert within(int(seen), number, chance, tests=6)
     right = 1 - float(policy.adversary_error(belief))
-    assert not surprising(found["right"], number, right, 1e-6 / 6)
+    assert within(found["right"], number, right, tests=6)
     wrong = float(policy.conference_error(belief))
-    assert not surprising(found["wrong"], number, wrong, 1e-6 / 6)
+    assert within(found["wrong"], number, wrong, tests=6)
 
 
 def test_one_draw_is_one_outcome_and_too_many_are_refused() -> None:

@@ -1,0 +1,70 @@
+"""The server: on 127.0.0.1 alone, silent, and reached by an address that no list of processes shows."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("jinja2")
+
+from app_clients import Client, served
+from blindcal.app.desks import Desk
+from blindcal.app.servers import listen, write_redirect
+from blindcal.errors import InputError
+
+pytestmark = pytest.mark.edge
+
+
+def test_it_is_bound_to_this_machine_alone(tmp_path: Path) -> None:
+    with served(tmp_path) as (client, _, found):
+        assert found.socket.getsockname()[0] == "127.0.0.1"
+        assert found.address == f"http://127.0.0.1:{found.port}/{found.token}/"
+        assert client.get("/").status == 200
+        for other in ("127.0.0.2", *_own_addresses()):
+            with pytest.raises(OSError), socket.create_connection((other, found.port), timeout=2):
+                pass
+
+
+def _own_addresses() -> list[str]:
+    """Addresses of this machine that others reach it by, where it has any."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))
+        except OSError:
+            return []
+        return [str(asked.getsockname()[0])]
+
+
+def test_it_logs_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with served(tmp_path) as (client, _, _):
+        client.get("/pair")
+        client.get("/nowhere")
+        with socket.create_connection(("127.0.0.1", client.port)) as line:
+            line.sendall(b"no request at all\r\n\r\n")
+            assert line.recv(20).startswith(b"HTTP/1.1 400")
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "")
+
+
+def test_ports_that_are_taken_or_none_are_refused(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    with served(tmp_path) as (client, _, _):
+        for port in (client.port, 70_000):
+            with pytest.raises(InputError, match=f"`port` {port} cannot be used"):
+                listen(desk, port)
+    desk.close()
+
+
+def test_two_servers_have_two_tokens(tmp_path: Path) -> None:
+    with served(tmp_path) as (one, _, _), served(tmp_path) as (two, _, _):
+        assert one.token != two.token
+        assert Client(one.port, two.token).get("/").status == 403
+
+
+def test_the_page_that_leads_there_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = write_redirect("http://127.0.0.1:1/token/", tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert 'url=http://127.0.0.1:1/token/"' in path.read_text()

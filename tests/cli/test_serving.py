@@ -1,0 +1,85 @@
+"""`blindcal app`: it prints an address that answers, opens a browser on request, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("fastapi")
+
+from blindcal.cli import serving
+from commands import call
+
+pytestmark = pytest.mark.edge
+
+
+def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "blindcal", "app", "--no-browser", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        lines = []
+        while not lines or lines[-1].rstrip() != "}":
+            lines.append(server.stdout.readline())
+        try:
+            address = json.loads("".join(lines))["address"]
+            with urllib.request.urlopen(f"{address}conference") as answer:
+                assert b"Open the embedded conference" in answer.read()
+            os.kill(server.pid, signal.SIGINT)
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
+        assert (server.stdout.read(), server.stderr.read()) == ("", "")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = pytest.importorskip("blindcal.app.servers")
+    opened: list[str] = []
+
+    def ended(self: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(servers.Listening, "run", ended)
+    monkeypatch.setattr(serving.webbrowser, "open", lambda url: opened.append(url) or True)
+    code, out, err = call("app")
+    assert (code, err) == (0, "")
+    token = out.split("\n")[0].rstrip("/").split("/")[-1]
+    assert out.startswith("open http://127.0.0.1:")
+    (url,) = opened
+    assert url.startswith("file://")
+    assert token not in url
+    monkeypatch.setattr(serving.webbrowser, "open", lambda url: False)
+    assert "open the address yourself" in call("app")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--port", "-1"], "--port must be at least 0"),
+        (["--port", "70000"], "--port 70000 cannot be used"),
+        (["nowhere/icx"], "must be a folder that exists"),
+        (["."], "conference.toml"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call("app", "--no-browser", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert not [*tmp_path.iterdir()]
