@@ -17,7 +17,6 @@ import argparse
 import csv
 import gzip
 import io
-import os
 import resource
 import shutil
 import subprocess
@@ -30,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
+from bench_conference import installed
 from blindcal.beliefs.mismatches import MOST_REVIEWS
 
 COLUMNS = {"paper": ("paper", "paper_id"), "score": ("score", "rating")}
@@ -90,8 +90,7 @@ def write(
 def timed(folder: Path, *command: str, source: Path | None = None) -> tuple[float, float, float]:
     """Seconds of a command, its seconds of computing, and GiB of the largest process so far; by the package
     in `source` where that is given."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment = installed(folder)
     if source is not None:
         environment["PYTHONPATH"] = str(source)
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)

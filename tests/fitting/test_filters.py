@@ -26,7 +26,7 @@ SCORES |= {4: [(0.4, -0.2)], 5: [(-0.5, 0.6), (1.5, 2.9), (0.2, 0.1)]}
 NOISE = 0.6
 
 
-def told() -> Array:
+def observed() -> Array:
     """From (quality, score) of each visit."""
     found = np.zeros((5, 6))
     for visit, rows in SCORES.items():
@@ -55,7 +55,7 @@ def dense(persistence: float, reviewer: int) -> tuple[Array, Array, float]:
 
 @pytest.mark.parametrize("persistence", [0.2, 0.7, 0.99])
 def test_the_last_visit_knows_all_that_dense_algebra_knows(persistence: float) -> None:
-    after, _ = filtered(VISITS, told(), POPULATION, persistence)
+    after, _ = filtered(VISITS, observed(), POPULATION, persistence)
     for reviewer, last in enumerate(VISITS.last):
         mean, covariance, _ = dense(persistence, reviewer)
         np.testing.assert_allclose(after[:2, last], mean[-2:], rtol=1e-9)
@@ -65,7 +65,7 @@ def test_the_last_visit_knows_all_that_dense_algebra_knows(persistence: float) -
 
 def test_evidence_compares_persistences_as_dense_algebra_does() -> None:
     values = [0.1, 0.5, 0.9]
-    found = [filtered(VISITS, told(), POPULATION, value)[1] for value in values]
+    found = [filtered(VISITS, observed(), POPULATION, value)[1] for value in values]
     exact = [sum(dense(value, reviewer)[2] for reviewer in range(3)) for value in values]
     np.testing.assert_allclose(np.diff(found), np.diff(exact), rtol=1e-9)
 
@@ -73,7 +73,7 @@ def test_evidence_compares_persistences_as_dense_algebra_does() -> None:
 def test_draws_have_the_joint_law_of_dense_algebra() -> None:
     """Means and products of all pairs, at a false-alarm rate of 1e-6 over all comparisons."""
     rng, draws = np.random.default_rng(4), count(3000, 30000)
-    after, _ = filtered(VISITS, told(), POPULATION, 0.7)
+    after, _ = filtered(VISITS, observed(), POPULATION, 0.7)
     found = np.stack([drawn_back(VISITS, after, POPULATION, 0.7, rng) for _ in range(draws)])
     own = [[0, 3, 5], [1, 4], [2]]
     limit = norm.isf(1e-6 / 2 / 100)

@@ -164,7 +164,7 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     words |= {"grid": "with another grid", "tracks": "in another track", "reviewers": "with other reviewers"}
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
-    told = ", ".join(f"{count} {word}" for count, word in parts if count)
+    counted = ", ".join(f"{count} {word}" for count, word in parts if count)
     grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
     if grids != [paper.public["grid"] for paper in record.papers[:1]]:
         return (
@@ -174,6 +174,6 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     papers = len(conference.cases) + len(changes.withdrawn)
     return (
         f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of {papers} "
-        f"papers ({told}). Deciding again reveals more about their reviewers; to do it for these papers "
+        f"papers ({counted}). Deciding again reveals more about their reviewers; to do it for these papers "
         "only, give `amend` `reason` and a new `out` folder"
     )

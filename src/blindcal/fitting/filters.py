@@ -14,23 +14,23 @@ from blindcal.checks import Array, Integers
 from blindcal.fitting.pasts import Visits
 
 # Rows of an array of Gaussians: means of slope and offset, variance of slope, covariance, variance of offset.
-# Rows of an array of what scores tell: h of slope and offset, then P in the same order.
+# Rows of an array of what scores say: h of slope and offset, then P in the same order.
 _MEAN, _SPREAD = slice(0, 2), slice(2, 5)
 
 
-def filtered(visits: Visits, told: Array, population: Array, persistence: float) -> tuple[Array, float]:
+def filtered(visits: Visits, observed: Array, population: Array, persistence: float) -> tuple[Array, float]:
     """(slope, offset) at each visit given the scores up to it, and the log evidence of all scores (up to a
     constant that depends on nothing but the scores).
 
-    `told[5, visit]`, `population[5]` and what is returned have the rows that stand above.
+    `observed[5, visit]`, `population[5]` and what is returned have the rows that stand above.
     """
-    after, evidence = np.empty_like(told), 0.0
+    after, evidence = np.empty_like(observed), 0.0
     for rank, here in enumerate(visits.ranks):
         if rank == 0:
-            prior = np.broadcast_to(population[:, None], told[:, here].shape)
+            prior = np.broadcast_to(population[:, None], observed[:, here].shape)
         else:
             prior = later(after[:, visits.before(rank)], population, kept(persistence, visits.gap[here]))
-        after[:, here], gained = _updated(prior, told[:, here])
+        after[:, here], gained = _updated(prior, observed[:, here])
         evidence += gained
     return after, evidence
 
@@ -57,13 +57,13 @@ def later(state: Array, population: Array, old: Array) -> Array:
     return moved
 
 
-def _updated(prior: Array, told: Array) -> tuple[Array, float]:
+def _updated(prior: Array, observed: Array) -> tuple[Array, float]:
     """Prior times likelihood, and the log of its integral."""
     a, b, paa, pab, pbb = prior
     det = paa * pbb - pab * pab
     ha, hb = (pbb * a - pab * b) / det, (paa * b - pab * a) / det
-    ja, jb = ha + told[0], hb + told[1]
-    qaa, qab, qbb = pbb / det + told[2], told[3] - pab / det, paa / det + told[4]
+    ja, jb = ha + observed[0], hb + observed[1]
+    qaa, qab, qbb = pbb / det + observed[2], observed[3] - pab / det, paa / det + observed[4]
     inner = qaa * qbb - qab * qab
     new_a, new_b = (qbb * ja - qab * jb) / inner, (qaa * jb - qab * ja) / inner
     gain = ja * new_a + jb * new_b - ha * a - hb * b - np.log(det * inner)
@@ -91,7 +91,7 @@ def _given_next(state: Array, following: Array, population: Array, old: Array) -
     aa, ab, bb = population[_SPREAD]
     det = (aa * bb - ab * ab) * (1.0 - old**2)
     ya, yb = following - (1.0 - old) * population[_MEAN, None]
-    told = np.stack(
+    observed = np.stack(
         [
             old * (bb * ya - ab * yb) / det,
             old * (aa * yb - ab * ya) / det,
@@ -100,7 +100,7 @@ def _given_next(state: Array, following: Array, population: Array, old: Array) -
             old**2 * aa / det,
         ]
     )
-    return _updated(state, told)[0]
+    return _updated(state, observed)[0]
 
 
 def _draw(state: Array, rng: np.random.Generator) -> Array:

@@ -152,13 +152,13 @@ class Sampler:
 
     def draw_reviewers(self) -> None:
         """Persistence with all slopes and offsets integrated out, then these."""
-        told, s, visits = self._told(), self.state, self.history.visits
-        after, evidence = filtered(visits, told, s.population, s.persistence)
+        observed, s, visits = self._observed(), self.state, self.history.visits
+        after, evidence = filtered(visits, observed, s.population, s.persistence)
         odds = np.log(s.persistence / (1 - s.persistence)) + self.step * self.rng.standard_normal()
         new = float(1 / (1 + np.exp(-odds)))
         if _LOWEST < new < _HIGHEST:
-            other, gained = filtered(visits, told, s.population, new)
-            gain = gained - evidence + _log_law(new) - _log_law(s.persistence)
+            other, gained = filtered(visits, observed, s.population, new)
+            gain = gained - evidence + _log_prior(new) - _log_prior(s.persistence)
             self.taken = np.exp(min(0.0, gain))
             if self.rng.random() < self.taken:
                 s.persistence, after = new, other
@@ -171,19 +171,19 @@ class Sampler:
         """During warmup: a step of persistence that is taken about four times in ten."""
         self.step = float(np.clip(self.step * np.exp(0.1 * (self.taken - 0.4)), 0.02, 3.0))
 
-    def _told(self) -> Array:
-        """What the scores of each visit tell of its (slope, offset), as rows of `filters`."""
+    def _observed(self) -> Array:
+        """What the scores of each visit say of its (slope, offset), as rows of `filters`."""
         history, s = self.history, self.state
         weight, q = self.weight(), s.quality[history.paper]
         rest = weight * (self.unstretched() - s.shift[history.conference])
         parts = (q * rest, rest, q * q * weight, q * weight, weight)
-        told = np.stack([history.per_visit(part) for part in parts])
+        observed = np.stack([history.per_visit(part) for part in parts])
         shared = history.gathered
         if shared.visit.size:
             x, y = as_regression(shared, s.load)
-            told[1, shared.visit] += x * y
-            told[4, shared.visit] += x * x
-        return told
+            observed[1, shared.visit] += x * y
+            observed[4, shared.visit] += x * x
+        return observed
 
     # --- the population of reviewers
 
@@ -320,7 +320,7 @@ class Sampler:
         return np.bincount(self.history.paper_conference, value, size).astype(np.float64, copy=False)
 
 
-def _log_law(persistence: float) -> float:
+def _log_prior(persistence: float) -> float:
     """Log density of the logit of persistence."""
     up, down = PERSISTENCE
     return float(up * np.log(persistence) + down * np.log1p(-persistence))

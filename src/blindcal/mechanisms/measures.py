@@ -136,8 +136,8 @@ def _hinted(belief: Belief, policy: Policy) -> float:
     for labels in slots:
         names = np.unique(labels)
         for hint in names:
-            told = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
-            one = unchecked_belief(belief.weight * told, belief.favor, labels[None])
+            hinted = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
+            one = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
             before = label_tops(one.weight, one.labels)[0]
             outcomes = (one.weight * policy.accept, one.weight * (1.0 - policy.accept))
             added.append((sum(label_tops(mass, one.labels)[0] for mass in outcomes) - before) / len(slots))

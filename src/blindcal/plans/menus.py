@@ -116,8 +116,8 @@ def menu(
     shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
     # The frontiers of a budget were explored before, and that was counted.
-    tell = stepping(advance, sum(not one.spends for one in guarantees))
-    papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=tell)
+    step = stepping(advance, sum(not one.spends for one in guarantees))
+    papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=step)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
     weigh = partial(_choice, papers=papers, every=every, raw=raw, full=full)
