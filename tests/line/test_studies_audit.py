@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from studies import audit, coupled_guarantee, misfits, no_history
+from studies import audit, coupled_guarantee, load_sweep, misfits, no_history
 
 from blindcal.policies.guarantees import Guarantee
 
@@ -75,6 +75,27 @@ def test_a_total_epsilon_is_kept_in_a_matching() -> None:
         assert held.found.added <= held.added + 1e-9
         if name.startswith("total epsilon"):
             assert held.epsilon <= float(name.split()[2]) + 1e-9
+
+
+def test_a_limit_is_kept_in_a_matching_at_a_price() -> None:
+    """The study ends where what was measured is not what every matching says."""
+
+    drawn = coupled_guarantee.drawn_matching(4, 1)
+    for limit in (0.5, 99.0):
+        found = coupled_guarantee.lowered(drawn, Guarantee("average", epsilon=None), limit)
+        assert found.after <= min(limit, found.before) + 1e-7
+        assert found.wrong_after >= found.wrong_before - 1e-9
+        assert found.lowered == (found.before > limit)
+
+
+def test_one_cell_of_the_sweep_over_loads() -> None:
+
+    found = load_sweep.added((16, 2, 3))
+    assert found is not None
+    alone, default, full, error = found
+    assert 0.0 < alone < 100.0
+    assert full + 6 * error > 0.0
+    assert default < full + 6 * error
 
 
 def test_papers_of_other_worlds() -> None:

@@ -149,11 +149,11 @@ class _Planned:
 
     def measured(self, views: Sequence[View]) -> Measured:
         """What the chosen tables of these papers add."""
+        if all(np.ptp(view.accept["chosen"]) == 0.0 for view in views):
+            return Measured(0.0, 0.0, 0.0)
         if is_small(views, self.loads):
             added = exact_finding(views, self.loads, "chosen").added
             return Measured(added, 0.0, added)
-        if all(np.ptp(view.accept["chosen"]) == 0.0 for view in views):
-            return Measured(0.0, 0.0, 0.0)
         target = max(_TARGET_SHARE * self.limit, _FINEST)
         if self.drawn is None:
             self.drawn = drawn(views, self.loads, self.draws, self.seed, target=target, workers=self.workers)

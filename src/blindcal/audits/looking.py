@@ -86,7 +86,7 @@ def found_by(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
     low, error = _ratio(right, walks.seen)
     # Whether starts agree is asked of the same guesses for all of them.
     same = walks.tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
-    apart = max(_differs(same, walks.seen, walks.start == one) for one in np.unique(walks.start))
+    apart = _apart(same, walks.seen, walks.start)
     middle = 0.5 * (low + max(high, low))
     return Walked(
         success=middle,
@@ -110,12 +110,24 @@ def _ratio(right: Array, seen: Array) -> tuple[float, float]:
     return float(mean), float(np.sqrt((rest**2).sum() * seen.size / (seen.size - 1)) / total)
 
 
-def _differs(right: Array, seen: Array, mine: NDArray[np.bool_]) -> float:
-    (one, error), (other, its) = _ratio(right[mine], seen[mine]), _ratio(right[~mine], seen[~mine])
-    spread = np.hypot(error, its)
-    if not np.isfinite(spread):
+def _apart(right: Array, seen: Array, start: Integers) -> float:
+    """By how many standard errors the start that differs most differs from the others. How much walks from
+    one start differ among themselves is estimated from all starts together: each may have few."""
+    group = np.unique(start, return_inverse=True)[1]
+    size, total, sums = (np.bincount(group, part) for part in (np.ones_like(seen), seen, right))
+    if total.min() <= 0.0 or size.sum() <= size.size:
         return np.inf
-    return float(abs(one - other) / spread) if spread > 0.0 else 0.0 if one == other else np.inf
+    rest = right - (sums / total)[group] * seen
+    spread = np.sqrt((rest**2).sum() / (size.sum() - size.size))
+    worst = 0.0
+    for one in range(size.size if size.size > 1 else 0):
+        other = np.arange(size.size) != one
+        gap = abs(sums[one] / total[one] - sums[other].sum() / total[other].sum())
+        error = spread * np.hypot(
+            np.sqrt(size[one]) / total[one], np.sqrt(size[other].sum()) / total[other].sum()
+        )
+        worst = max(worst, gap / error if error > 0.0 else 0.0 if gap == 0.0 else np.inf)
+    return float(worst)
 
 
 def walk(
