@@ -222,13 +222,19 @@ def crowd_of(latent: Latent, split: Split, grid: tuple[float, ...]) -> Crowd:
     return Crowd(np.column_stack([slope, offset, noise]), chance, grid)
 
 
+def quality_of(crowd: Crowd, scores: Sequence[float]) -> Array:
+    """What scores of unknown reviewers say of a paper's quality: a chance for each of `QUALITY`."""
+    said = [crowd.chance[:, :, crowd.grid.index(score)].mean(axis=0) for score in scores]
+    likely = np.exp(-0.5 * QUALITY**2) * np.prod(said, axis=0)
+    return np.asarray(likely / likely.sum())
+
+
 def authors_of(crowd: Crowd, scores: Sequence[float], rng: np.random.Generator) -> tuple[float, Array]:
     """A quality and the parameters of those who gave `scores`, from their posterior: the quality from its own
     given the scores of unknown reviewers, then each reviewer given the quality and the score."""
-    said = [crowd.chance[:, :, crowd.grid.index(score)] for score in scores]
-    likely = np.exp(-0.5 * QUALITY**2) * np.prod([one.mean(axis=0) for one in said], axis=0)
-    at = int(rng.choice(QUALITY.size, p=likely / likely.sum()))
-    who = [int(rng.choice(len(crowd.parameters), p=one[:, at] / one[:, at].sum())) for one in said]
+    at = int(rng.choice(QUALITY.size, p=quality_of(crowd, scores)))
+    said = [crowd.chance[:, at, crowd.grid.index(score)] for score in scores]
+    who = [int(rng.choice(len(crowd.parameters), p=one / one.sum())) for one in said]
     return float(QUALITY[at]), crowd.parameters[who]
 
 
@@ -253,31 +259,40 @@ def expertise(papers: int, people: int) -> Similarity:
     return Similarity.dense(*names, about @ knows.T, np.zeros((papers, people), dtype=np.bool_))
 
 
-def cases_of(found: Published, crowd: Crowd, pools: Candidates) -> list[PaperCase]:
+@dataclass(frozen=True)
+class Drawn:
+    """A paper as anybody sees it, and what was drawn for it: its quality, and who gave the scores."""
+
+    case: PaperCase
+    quality: float
+    authors: tuple[str, ...]
+
+
+def drawn_papers(found: Published, crowd: Crowd, pools: Candidates) -> list[Drawn]:
     """Every paper with the pool of a paper drawn for it, and reviewers who fit its scores."""
     drawn = []
     for number, scores in enumerate(found.scores):
         rng = np.random.default_rng([17, number])
         paper, pool = pools[len(scores)][rng.integers(len(pools[len(scores)]))]
         sets, times = zip(*sorted(pool.sets.items()), strict=True)
-        wrote = sets[rng.choice(len(sets), p=np.array(times) / sum(times))]
+        together = sets[rng.choice(len(sets), p=np.array(times) / sum(times))]
         names = sorted(pool)
-        rows = dict(
-            zip(names, crowd.parameters[rng.integers(len(crowd.parameters), size=len(names))], strict=True)
+        anyone = rng.integers(len(crowd.parameters), size=len(names))
+        authors = tuple(rng.permutation(together).tolist())
+        quality, theirs = authors_of(crowd, scores, rng)
+        rows = dict(zip(names, crowd.parameters[anyone], strict=True))
+        rows.update(zip(authors, theirs, strict=True))
+        case = PaperCase(
+            paper=f"{number:04d} with the pool of {paper}",
+            scores=scores,
+            candidates=tuple(names),
+            inclusion=tuple(pool[name] for name in names),
+            parameters=tuple((*map(float, rows[name]), 0.0, 0.0, 0.0, 0.0) for name in names),
+            bar=0.0,
+            grid=crowd.grid,
+            sets=pool.by_place(names),
         )
-        rows.update(zip(rng.permutation(wrote).tolist(), authors_of(crowd, scores, rng)[1], strict=True))
-        drawn.append(
-            PaperCase(
-                paper=f"{number:04d} with the pool of {paper}",
-                scores=scores,
-                candidates=tuple(names),
-                inclusion=tuple(pool[name] for name in names),
-                parameters=tuple((*map(float, rows[name]), 0.0, 0.0, 0.0, 0.0) for name in names),
-                bar=0.0,
-                grid=crowd.grid,
-                sets=pool.by_place(names),
-            )
-        )
+        drawn.append(Drawn(case, quality, authors))
     return drawn
 
 
@@ -308,14 +323,19 @@ class Line:
 @dataclass(frozen=True, eq=False)
 class Cell:
     """A venue with one kind of reviewers and pools: how likely raw decisions are wrong, and those under each
-    guarantee. `overruled`: the share of papers that the venue itself decided otherwise than their mean
-    scores. `learned`: what full calibration spares where it knows reviewers by `HISTORY` reviews each."""
+    guarantee.
+
+    `overruled`: the share of papers that the venue itself decided otherwise than by their mean scores.
+    `anonymous`: the best decisions by the scores without knowing anybody. `learned`: what full calibration
+    spares where it knows reviewers by `HISTORY` reviews each.
+    """
 
     venue: str
     split: Split
     candidates: float
     overruled: float
     raw: Array
+    anonymous: Array
     learned: Array
     lines: dict[str, Line]
 
@@ -328,9 +348,14 @@ def _mean(values: Array) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
 
-def conference_of(found: Published, latent: Latent, split: Split, pools: Candidates) -> Conference:
-    cases = cases_of(found, crowd_of(latent, split, found.venue.grid), pools)
-    return assemble(cases, found.rate, None)
+def conference_of(found: Published, crowd: Crowd, pools: Candidates) -> Conference:
+    return assemble([one.case for one in drawn_papers(found, crowd, pools)], found.rate, None)
+
+
+def anonymous_wrong(case: PaperCase, crowd: Crowd) -> float:
+    """How likely the best decision is wrong that knows nobody: neither the pool nor any calibration."""
+    above = float(quality_of(crowd, case.scores)[case.bar < QUALITY].sum())
+    return raw_wrong(case, float(above > 0.5))
 
 
 def raw_wrong(case: PaperCase, raw: float) -> float:
@@ -347,8 +372,10 @@ def spared(job: tuple[PaperCase, float]) -> float:
 
 
 def compute(found: Published, latent: Latent, split: Split, pools: Candidates, workers: int) -> Cell:
-    conference = conference_of(found, latent, split, pools)
-    partly = conference_of(found, latent, split.after(HISTORY, latent), pools)
+    grid = found.venue.grid
+    crowd = crowd_of(latent, split, grid)
+    conference = conference_of(found, crowd, pools)
+    partly = conference_of(found, crowd_of(latent, split.after(HISTORY, latent), grid), pools)
     jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
     by_paper = each(decided, jobs, workers=workers)
     lines = {}
@@ -367,20 +394,23 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
         )
     size = float(np.median([len(case.candidates) for case in conference.cases]))
     raw = np.array([raw_wrong(*job) for job in jobs])
+    anonymous = np.array([anonymous_wrong(case, crowd) for case in conference.cases])
     print(found.venue.name, split.name, f"{100 * raw.mean():.1f}", flush=True)
     overruled = float(np.abs(np.array(conference.raw_accept) - found.accepted).mean())
     less = each(spared, list(zip(partly.cases, partly.raw_accept, strict=True)), workers=workers)
-    return Cell(found.venue.name, split, size, overruled, raw, np.array(less), lines)
+    return Cell(found.venue.name, split, size, overruled, raw, anonymous, np.array(less), lines)
 
 
 def worth_table(cells: Sequence[Cell]) -> list[str]:
     lines = [
-        "| venue | reviewers like | their own | wrong: raw | public | default | `average` | full "
-        f"| full spares against raw (points) | against public | against raw, known by {HISTORY} reviews |",
-        "|---" * 11 + "|",
+        "| venue | reviewers like | their own | wrong: raw | nobody known | public | default | `average` "
+        "| full | full spares against raw (points) | against public "
+        f"| against raw, known by {HISTORY} reviews |",
+        "|---" * 12 + "|",
     ]
     for cell in cells:
-        wrong = [cell.raw, *(cell.lines[name].wrong for name in ("public", DEFAULT, "average", FULL))]
+        shown = (cell.lines[name].wrong for name in ("public", DEFAULT, "average", FULL))
+        wrong = [cell.raw, cell.anonymous, *shown]
         more = 100 * (cell.lines["public"].wrong - cell.lines[FULL].wrong)
         row = [cell.venue, cell.split.name, f"{100 * cell.split.own:.0f} %"]
         row += [f"{100 * one.mean():.1f} %" for one in wrong]
@@ -472,16 +502,31 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
         *most, last = (f"{value:.{digits}f}" for value in values)
         return f"{', '.join(most)} and {last}"
 
+    def span(*names: str) -> str:
+        spared = [cell.saved(FULL)[0] for cell in cells if cell.split.name in names]
+        return f"{min(spared):.1f} to {max(spared):.1f}"
+
     spared = [{name: cell.saved(name)[0] for name in MENU} for cell in mine]
+    nobody = [100 * float((cell.raw - cell.anonymous).mean()) for cell in mine]
     beyond = [100 * (one[DEFAULT] - one["public"]) / (one[FULL] - one["public"]) for one in spared]
-    evidence = [100 * cell.lines[DEFAULT].evidence.added / cell.lines[FULL].evidence.added for cell in mine]
+    average = [100 * (one["average"] - one["public"]) / (one[FULL] - one["public"]) for one in spared]
+    found = [{name: one.evidence.added for name, one in cell.lines.items()} for cell in mine]
+    evidence = [100 * one[DEFAULT] / one[FULL] for one in found]
+    averaged = [100 * one["average"] / one[FULL] for one in found]
+    learned = [100 * float(cell.learned.mean()) for cell in mine]
     return [
         f"the venues themselves decided {listed([100 * cell.overruled for cell in mine], 0)} % of these "
         "papers otherwise than by mean score",
         f"full calibration spares {listed([one[FULL] for one in spared])} points of wrong decisions against "
-        f"raw, and public decisions {listed([one['public'] for one in spared])}",
-        f"Of what full calibration spares beyond public decisions, the default keeps {listed(beyond, 0)} %",
-        f"under the default it gains {listed(evidence, 0)} % of that",
+        f"raw, public decisions {listed([one['public'] for one in spared])}, and the best decisions that "
+        f"know nobody {listed(nobody)}",
+        f"where reviewers are known by {HISTORY} past reviews each, {listed(learned)}",
+        f"With raters like grant reviewers it is {span('grant reviewers')} points, with those like peer "
+        f"graders or dance judges {span('peer graders', 'dance judges')}",
+        f"Of what full calibration spares beyond public decisions the default keeps {listed(beyond, 0)} %, "
+        f"`average` {listed(average, 0)} %",
+        f"under the default it gains {listed(evidence, 0)} % of what full calibration gives it, under "
+        f"`average` {listed(averaged, 0)} %",
     ]
 
 

@@ -122,6 +122,29 @@ def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert loaded["error"] == 0.0
 
 
+def test_a_prior_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = released(tmp_path)
+    small = small_conference(papers=8, pool=5, spread=0.4)
+    near = tmp_path / "near.csv"
+    # All alike: the same as a uniform prior.
+    pairs = [f"{paper},{name},0.5\n" for paper, name, _ in small.pools[1:]]
+    near.write_text("paper,reviewer,similarity\n" + "".join(pairs), encoding="utf-8")
+    capsys.readouterr()
+    assert run([*command, "--prior", "uniform", "--prior", str(near), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    alike, by_file = (
+        [one["success"] for one in found if one["adversary"] == name]
+        for name in ("prior: uniform", "prior: similarity")
+    )
+    assert len(alike) == 16
+    assert by_file == pytest.approx(alike)
+    near.write_text("paper,reviewer,similarity\n" + "".join(pairs[1:8]), encoding="utf-8")
+    assert run([*command, "--prior", str(near)]) == 2
+    said = capsys.readouterr().err
+    assert "--prior: by its similarities nobody of the pool can have reviewed" in said
+    assert "canary" not in said
+
+
 def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = released(tmp_path)
     small = small_conference(papers=8, pool=5, spread=0.4)

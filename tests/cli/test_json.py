@@ -25,6 +25,10 @@ CASES = {
     "report": (["in", "--out", "r.html"], None),
     "explain": (["nowhere.json"], None),
     "audit": (["in", "--key", "key.bin"], None),
+    "audit-venue": (
+        ["nowhere.csv", "--scores", "s.csv", "--reviewers", "r.csv", "--pools", "everyone"],
+        None,
+    ),
     "assign": (["--bids", "nowhere.csv"], None),
     "pools": (["nowhere.csv"], None),
     "share": (["nowhere.csv"], None),
