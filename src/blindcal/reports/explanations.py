@@ -203,9 +203,9 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "success_scores_only",
         percent(before),
-        "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and nothing "
-        f"more, names the author of a review correctly in {percent(before)} of tries, before any decision is "
-        "known.",
+        "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
+        f"nothing more, names the author of a review correctly in {percent(before)} of tries, before any "
+        "decision is known.",
     )
     yield Line("success", percent(after), f"Once they know all decisions, in {percent(after)} of tries.")
     yield Line("added_success", points(content["added_success"]), _added(content["added_success"]))
