@@ -84,7 +84,23 @@ def verify(
     """Derive everything again with the key: input, commitment, coins, tables, claims and public files.
 
     `inputs` are those that were decided; what was requested is in the sealed record. `out` is the folder of
-    the public files, if they are to be compared too.
+    the public files, if they are to be compared too. Returns a `Verification`: whether everything `agrees`,
+    and every check with what it counted.
+
+    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+    >>> _ = make_key(key)
+    >>> _ = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
+    >>> verify(inputs, key, out).agrees
+    True
+    >>> folder.cleanup()
     """
     check_inputs(inputs)
     check_paths(key=key)

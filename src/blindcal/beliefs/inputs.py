@@ -85,6 +85,19 @@ def read_inputs(
     `reviews`: paper, reviewer, score. `reviewers`: their calibration. `pools`: who may have reviewed each
     paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded. Papers that
     were `withdrawn` are left out. A calibration that was fitted on these very reviews is refused.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> inputs.reviews
+    Reviews(3 reviews of 3 papers by 3 reviewers)
+    >>> sorted(inputs.pools["p1"])
+    ['ada', 'ben', 'cleo']
+    >>> folder.cleanup()
     """
     if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")

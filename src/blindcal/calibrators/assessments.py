@@ -86,7 +86,16 @@ class Assessment:
 
 
 def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:
-    """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one."""
+    """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one.
+
+    Strict jurors who score everything change no ranking, so there is nothing to gain:
+
+    >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
+    >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
+    >>> everyone = ["ada", "ben", "cleo"] * 12
+    >>> assess(Reviews.from_table({"paper": papers, "reviewer": everyone, "score": scores})).verdict
+    'not worth it'
+    """
     strictly_within("accept_rate", accept_rate, 0.0, 1.0)
     within("least_gain", least_gain, 0.0, 1.0)
     calibration = hierarchical(reviews)

@@ -44,7 +44,7 @@ def explain(
         say()
     say("On these assumptions")
     for one in content["assumptions"]:
-        say(_indented(one))
+        say(fill(one, _WIDTH, initial_indent="  * ", subsequent_indent="    "))
 
 
 def _indented(text: str) -> str:

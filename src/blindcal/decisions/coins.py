@@ -57,7 +57,16 @@ class Key:
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:
-    """A new key in a new file that only its owner can read; an existing file is refused."""
+    """A new key in a new file that only its owner can read; an existing file is refused.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> key = make_key(Path(folder.name) / "key.bin")
+    >>> key.fingerprint == read_key(Path(folder.name) / "key.bin").fingerprint
+    True
+    >>> folder.cleanup()
+    """
     key = Key(secrets.token_bytes(KEY_BYTES))
     write_bytes(path, key.secret, confidential=True)
     return key

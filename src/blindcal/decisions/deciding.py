@@ -61,6 +61,27 @@ def decide(
     `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` is
     a folder published earlier with this key, or several, to check key and ledger against. `yes_leak` is the
     consent of a chair who lets decisions reveal half or more of what full calibration would.
+
+    Returns an `Outcome`: its `certificate`, the sealed `record`, and `how` it came about.
+
+    >>> from blindcal import Guarantee, make_key, read_inputs
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+    >>> _ = make_key(key)
+    >>> outcome = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
+    >>> outcome.how, sorted(path.name for path in out.iterdir())
+    ('new', ['certificate.json', 'decisions.csv'])
+    >>> outcome.certificate["largest_rise"]
+    0.0
+    >>> decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out).how
+    'stored'
+    >>> folder.cleanup()
     """
     if reason.strip() and not amend:
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")

@@ -50,6 +50,21 @@ def select(
     `published` is the folder of an earlier release of the conference; the new list goes into the folder
     `out`, with `numbered` into one of its own in there, as in `decide`. Papers are ranked anew by the private
     decisions as they stand, amendments included. The same numbers return the stored list.
+
+    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+    >>> _ = make_key(key)
+    >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
+    >>> select(out, key, Path(folder.name) / "two", accept=2).certificate["accepted"]
+    2
+    >>> folder.cleanup()
     """
     check_paths(published=published, key=key, out=out)
     quota, key, out = Quota(accept, wait_list), Path(key), Path(out)

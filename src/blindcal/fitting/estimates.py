@@ -126,6 +126,18 @@ def fit(
     to be kept: a corrected score must not move every paper.
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
+
+    Returns a `Fitted`: its `roster` has slope, offset, noise and their uncertainty for each person, and a row
+    `*` for anyone else; `write` saves it for `read_inputs`. `sweeps` shortens the sampler, for a trial.
+
+    >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
+    >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
+    >>> past = Reviews.from_table({"paper": papers, "reviewer": ["ada", "ben", "cleo"] * 12, "score": scores})
+    >>> fitted = fit(past, sweeps=20)
+    >>> sorted(fitted.roster)
+    ['*', 'ada', 'ben', 'cleo']
+    >>> fitted.roster["ada"][1] < fitted.roster["ben"][1] < fitted.roster["cleo"][1]    # offsets
+    True
     """
     of_type("reviews", reviews, Reviews | Mapping, "what Reviews.read returns, or such tables by name")
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews

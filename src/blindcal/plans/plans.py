@@ -75,7 +75,22 @@ def plan(
 ) -> Plan:
     """Plan a conference. Nothing is written, and no coin is tossed.
 
-    A calibration that does not fit the scores at all is refused unless `despite_misfit`.
+    `inputs` are those of `read_inputs`. Returns a `Plan`: its `summary` has the numbers that the certificate
+    would have, its `menu()` what every other guarantee would cost. A calibration that does not fit the scores
+    at all is refused unless `despite_misfit`.
+
+    >>> from blindcal import Guarantee, read_inputs
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> found = plan(inputs, Request(Guarantee("public", epsilon=None), accept_rate=0.5))
+    >>> found.summary["papers"], found.summary["added_success"], found.summary["epsilon"]
+    (3, 0.0, 0.0)
+    >>> folder.cleanup()
     """
     check_types(inputs, request)
     request = request.checked()

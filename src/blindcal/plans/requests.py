@@ -37,6 +37,11 @@ class Request:
     `accept` papers are accepted, exactly, and `wait_list` more may follow them: one number each, or one for
     each track. These two alone are not frozen: `select` changes them. `scale`, shift and stretch of the
     calibration, is not requested but taken from it when it is used.
+
+    >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
+    True
+    >>> Request(Guarantee("average"), accept={"main": 40, "short": 10}, wait_list={"main": 5}).quota.tracks
+    ('main', 'short')
     """
 
     guarantee: Guarantee

@@ -203,10 +203,11 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "success_scores_only",
         percent(before),
-        "Someone who knows all scores and who might have reviewed what names the author of a review "
-        f"correctly in {percent(before)} of tries, before any decision is known.",
+        "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
+        f"nothing more, names the author of a review correctly in {percent(before)} of tries, before any "
+        "decision is known.",
     )
-    yield Line("success", percent(after), f"Once all decisions are known, in {percent(after)} of tries.")
+    yield Line("success", percent(after), f"Once they know all decisions, in {percent(after)} of tries.")
     yield Line("added_success", points(content["added_success"]), _added(content["added_success"]))
     yield Line(
         "success_fully_calibrated",
@@ -221,9 +222,9 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "largest_rise",
         points(rise),
-        "No decision on any paper makes the likeliest author of any of its reviews likelier."
+        "To them, no decision on any paper makes the likeliest author of any of its reviews likelier."
         if rise == 0.0
-        else "The decision that reveals most makes the likeliest author of some review likelier by "
+        else "To them, the decision that reveals most makes the likeliest author of some review likelier by "
         f"{points(rise)}.",
     )
     yield from _largest(content)
@@ -247,12 +248,12 @@ def _largest(content: Mapping[str, Any]) -> Iterable[Line]:
         yield Line(
             "largest_posterior_scores_only",
             percent(alone),
-            f"From the scores alone, someone can be {percent(alone)} sure of the author of some review.",
+            f"From the scores alone, they can be {percent(alone)} sure of the author of some review.",
         )
     yield Line(
         "largest_posterior",
         percent(most),
-        f"With the decisions, nobody can be more than {percent(most)} sure of the author of any review"
+        f"With the decisions, they can be at most {percent(most)} sure of the author of any review"
         + (
             ", whichever way its paper is decided."
             if alone is None
