@@ -11,7 +11,7 @@ import typer
 
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.arguments import decimal, evidence, probability, share
-from blindcal.cli.strangers import strangers_listed
+from blindcal.folders.strangers import strangers_listed
 
 ReviewsFile = Annotated[
     Path,
