@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blindcal import errors
-from blindcal.errors import BlindcalError, InputError, Problem
+from blindcal.errors import BlindcalError, InputError, Problem, unexpected
 
 
 def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
@@ -34,3 +34,13 @@ def test_bad_input_is_a_value_error_and_says_nothing_confidential() -> None:
     error = InputError("2 problems", [Problem("a", 1, None, "x"), Problem("a", 2, None, "y")])
     assert isinstance(error, ValueError)
     assert (str(error), len(error.problems), error.confidential) == ("2 problems", 2, ())
+
+
+def test_an_unforeseen_error_is_told_by_its_place_and_not_by_its_text() -> None:
+    try:
+        {"a": 1}["canary-id"]
+    except KeyError as error:
+        told = unexpected(error)
+    assert told.startswith("internal error (KeyError at test_errors.py:")
+    assert "canary" not in told
+    assert unexpected(ValueError("canary-id")).startswith("internal error (ValueError);")

@@ -292,3 +292,19 @@ def test_folders_at_home_are_found_and_opened_by_name(desk: Desk) -> None:
     desk.open_named("icx")
     assert desk.opened is not None
     assert desk.opened.calibrated == 8
+
+
+def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(desk: Desk) -> None:
+    paper, author = SMALL.reviews[1][:2]
+    pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
+    bring(desk, SmallConference(SMALL.reviews, SMALL.reviewers, pools))
+    desk.found("icx", Wishes(accept_rate=0.4))
+    wait(desk)
+    desk.compare()
+    with pytest.raises(InputError) as caught:
+        wait(desk)
+    assert author not in str(caught.value)
+    (listed,) = desk.home.rglob("CONFIDENTIAL-unknown-reviewers.csv")
+    assert listed.parent == desk.home / "icx" / "inputs"
+    assert listed.stat().st_mode & 0o777 == 0o600
+    assert author in listed.read_text()

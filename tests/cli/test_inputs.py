@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli.inputs import loaded
-from blindcal.cli.strangers import NAME
 from blindcal.errors import InputError
+from blindcal.folders.strangers import NAME
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from math import exp, inf, log
+from typing import get_args
 
 import pytest
 
+from blindcal.calibrators.assessments import Verdict
+from blindcal.fitting.moments import TRACES
 from blindcal.policies.guarantees import NAMES, Guarantee
-from blindcal.reports.sentences import after_odds, expected, factor, promises, shown
+from blindcal.reports.sentences import SOURCES, VERDICTS, after_odds, expected, factor, promises, shown
 
 
 @pytest.mark.parametrize("before", [0.01, 0.3, 0.5, 0.99])
@@ -49,3 +52,8 @@ def test_a_budget_is_told_in_authors_and_not_as_a_promise_of_nothing():
 def test_what_epsilon_promises_is_said_of_a_single_decision():
     """Of all decisions together it is false for somebody who knows that papers share reviewers."""
     assert all("single decision" in one for one in promises(Guarantee()) if "odds" in one)
+
+
+def test_every_verdict_and_every_source_of_variance_has_its_words():
+    assert {*VERDICTS} == {*get_args(Verdict)}
+    assert [*SOURCES] == [*TRACES[:4]]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from blindcal.beliefs.conferences import Conference
+from blindcal.decisions.deciding import decide
+from blindcal.errors import InputError
+from blindcal.exporters.decided import read_decided
 from blindcal.plans.menus import MENU, menu
+from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from blindcal.reports.surveys import Survey, survey, with_chosen
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import Survey, survey, survey_release, with_chosen
 from random_cases import random_cases
+from small_conferences import read_small, small_conference, with_key
 
 CHOSEN = Guarantee("steady", epsilon=0.7)
 
@@ -75,3 +82,19 @@ def test_low_scores_that_are_better_are_shown_as_they_were_given(conference: Con
     low = survey(conference, CHOSEN, better="low", only=True)
     assert [one.mean for one in low.papers] == [-one.mean for one in found.papers]
     assert (low.menu, low.choice, low.dearer) == (None, None, None)
+
+
+def test_a_release_is_surveyed_with_the_files_that_were_decided_and_no_others(tmp_path: Path):
+    small = small_conference()
+    inputs = read_small(small, tmp_path / "in")
+    request = Request(CHOSEN, accept_rate=0.4)
+    decide(inputs, request, with_key(tmp_path / "key.bin"), tmp_path / "out")
+    certificate, decided = read_certificate(tmp_path / "out"), read_decided(tmp_path / "out")
+    found = survey_release(inputs, certificate, decided)
+    conference, _ = inputs.prepared(bar=certificate["bar"])
+    assert found == survey(conference, CHOSEN)
+    other = read_small(small.with_review(1, score="9.9"), tmp_path / "other")
+    with pytest.raises(InputError, match="`grid` are not those that were decided"):
+        survey_release(other, certificate, decided)
+    with pytest.raises(InputError, match="`reviews` is not about the papers"):
+        survey_release(inputs, certificate, decided[1:])

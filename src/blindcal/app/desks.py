@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from blindcal.app.jobs import Job
+from blindcal.app.jobs import Job, Work
 from blindcal.app.uploads import ROLES, Staging, checked_name
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators.assessments import Assessment, assess
@@ -32,6 +32,7 @@ from blindcal.folders.filling import import_past
 from blindcal.folders.founding import Founded, Given, Wishes, found_folder
 from blindcal.folders.keys import key_beside
 from blindcal.folders.settings import FILE, Folder, read_folder
+from blindcal.folders.strangers import strangers_listed
 from blindcal.folders.templates import Value, with_settings
 from blindcal.importers import MAX_EXPORT, Choices, Imported, import_reviews, read_conflicts, read_people
 from blindcal.plans.agreements import Agreement, agreement
@@ -261,7 +262,7 @@ class Desk:
         if self.job is not None:
             self.job.cancel()
 
-    def _start(self, name: str, work: Callable[[Progress], Any], keep: Callable[[Any], None]) -> None:
+    def _start(self, name: str, work: Work, keep: Callable[[Any], None]) -> None:
         self.free()
         self.error = None
 
@@ -306,7 +307,8 @@ class Desk:
     def compare(self) -> None:
         """The menu: what each guarantee would cost this conference."""
         with self.lock:
-            work = partial(_compared, self._wanted(), self.workers)
+            wanted = self._wanted()
+            work = _listing(wanted, partial(_compared, wanted, self.workers))
             self._start("comparing guarantees", work, lambda found: self._keep(compared=found))
 
     def accept(self, wanted: Mapping[str, Value | None]) -> None:
@@ -343,7 +345,8 @@ class Desk:
     def decide(self) -> None:
         """Decide every paper, once, and make the report."""
         with self.lock:
-            work = partial(_decided, self._wanted(), self._there().folder, self.workers)
+            wanted, folder = self._wanted(), self._there().folder
+            work = _listing(wanted, partial(_decided, wanted, folder, self.workers))
             self._start("deciding", work, lambda found: self._keep(release=found[0], pages=found[1]))
 
     def report(self) -> None:
@@ -419,6 +422,16 @@ def _release(folder: Folder) -> Release | None:
     if not all((place / name).is_file() for name in PUBLISHED):
         return None
     return Release(place, read_certificate(place), read_decided(place))
+
+
+def _listing(wanted: Asked, work: Work) -> Work:
+    """The same work; reviewers whom no pool turns out to hold are listed in a file beside the reviews."""
+
+    def listed(progress: Progress) -> Any:
+        with strangers_listed(Path(wanted.files[0]), wanted.out):
+            return work(progress)
+
+    return listed
 
 
 def _compared(wanted: Asked, workers: int, progress: Progress) -> Compared:

@@ -12,7 +12,7 @@ import typer
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.arguments import decimal, evidence, probability, share
 from blindcal.cli.completions import conference_folders, one_of
-from blindcal.cli.strangers import strangers_listed
+from blindcal.folders.strangers import strangers_listed
 from blindcal.orientations import BETTER
 from blindcal.policies.guarantees import NAMES
 

@@ -1,10 +1,8 @@
 "use strict";
 // The room Conference: forms and files go to the server, and the page is read again; a job is watched.
-const base = document.body.dataset.base;
-
 async function send(path, options) {
   try {
-    return await fetch(base + path, { cache: "no-store", ...options });
+    return await fetch(document.body.dataset.base + path, { cache: "no-store", ...options });
   } catch {
     return null;
   }
@@ -32,38 +30,41 @@ async function again(answer) {
   }
 }
 
-for (const form of document.querySelectorAll("form[data-action]")) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const button = form.querySelector("button");
-    button.disabled = true;
-    const fields = Object.fromEntries(new FormData(form));
-    const answer = await send(`/conference/do/${form.dataset.action}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(fields),
-    });
-    button.disabled = false;
-    await again(answer);
+async function submitted(form) {
+  const button = form.querySelector("button");
+  button.disabled = true;
+  const answer = await send(`/conference/do/${form.dataset.action}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(Object.fromEntries(new FormData(form))),
   });
+  button.disabled = false;
+  await again(answer);
 }
 
-for (const input of document.querySelectorAll("input[type=file][data-role]")) {
-  input.addEventListener("change", async () => {
-    let answer = null;
-    for (const file of input.files) {
-      tell(`Reading ${file.name} …`);
-      answer = await send(`/conference/files/${input.dataset.role}?name=${encodeURIComponent(file.name)}`, {
-        method: "PUT",
-        headers: { "Content-Type": "application/octet-stream" },
-        body: file,
-      });
-      if (answer === null || !answer.ok) break;
-    }
-    input.value = "";
-    await again(answer);
-  });
+async function chosen(input) {
+  let answer = null;
+  for (const file of input.files) {
+    tell(`Reading ${file.name} …`);
+    answer = await send(`/conference/files/${input.dataset.role}?name=${encodeURIComponent(file.name)}`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/octet-stream" },
+      body: file,
+    });
+    if (answer === null || !answer.ok) break;
+  }
+  input.value = "";
+  await again(answer);
 }
+
+// Listened for before the page is there, so that nobody is too quick for it.
+document.addEventListener("submit", (event) => {
+  event.preventDefault();
+  submitted(event.target);
+});
+document.addEventListener("change", (event) => {
+  if (event.target.matches("input[type=file][data-role]") && event.target.files.length) chosen(event.target);
+});
 
 async function watch() {
   const answer = await send("/conference/job", {});
@@ -90,4 +91,6 @@ async function watch() {
   setTimeout(watch, 300);
 }
 
-if (document.querySelector("[data-job]")) setTimeout(watch, 300);
+document.addEventListener("DOMContentLoaded", () => {
+  if (document.querySelector("[data-job]")) setTimeout(watch, 300);
+});

@@ -116,9 +116,9 @@ function sentence(numbers) {
   }
   const cost = numbers.policy.conference_error - numbers.full.conference_error;
   return (
-    `A1 favors ${paper(one)} and A2 ${paper(two)}, so a decision speaks. Full calibration lets the best guess be right with ` +
-    `${percent(1 - numbers.full.adversary_error)}; this policy with ${percent(1 - numbers.policy.adversary_error)} ` +
-    `(${percent(1 - numbers.scores_only)} from the scores alone), and accepts the worse paper ${percent(cost)} more often.`
+    `A1 favors ${paper(one)} and A2 ${paper(two)}, so a decision speaks. With full calibration the best guess of the assignment is ` +
+    `right in ${percent(1 - numbers.full.adversary_error)} of cases, with this policy in ${percent(1 - numbers.policy.adversary_error)} ` +
+    `(from the scores alone in ${percent(1 - numbers.scores_only)}). In return the worse paper is accepted in ${percent(cost)} more of them.`
   );
 }
 

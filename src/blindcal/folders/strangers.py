@@ -28,7 +28,7 @@ def strangers_listed(reviews: Path, out: Path | None) -> Iterator[None]:
 def _listed(error: InputError, path: Path, out: Path | None) -> str:
     """Write the file; what is said of it."""
     if out is not None and out.resolve() in path.resolve().parents:
-        return f"their names are not written down: {path.parent} is in the --out folder, which you will share"
+        return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"
     if path.exists() and not _ours(path):
         return f"their names are not written down: {path} already exists"
     columns = dict(zip(_COLUMNS, zip(*error.confidential, strict=True), strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.cli import run
-from blindcal.cli.strangers import NAME
+from blindcal.folders.strangers import NAME
 from small_conferences import SmallConference, arguments, files_of, small_conference, with_key
 
 pytestmark = pytest.mark.edge
