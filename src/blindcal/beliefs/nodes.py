@@ -22,8 +22,9 @@ from blindcal.beliefs.weighing import Weighed, likelihoods, spacing
 from blindcal.checks import Array
 
 _APART = 0.5
-# The mass is looked for at every so many nodes; what is so many orders of e below the most is no float.
-_COARSE, _FAR = 8, 740.0
+# Where there are many nodes, the mass is looked for at every so many of them; what is so many orders of e
+# below the most is no float.
+_MANY, _COARSE, _FAR = 256, 8, 740.0
 Slots = tuple[int, ...]
 
 
@@ -74,9 +75,14 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes.
     steps = np.arange(np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)) + 0.5
-    few = _log_likelihood(case, odds, case.bar + apart * steps[::_COARSE])[1]
-    steps = steps[_telling(few, steps.size)]
-    likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps)
+    stride = _COARSE if steps.size > _MANY else 1
+    likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps[::stride])
+    some = _telling(log_mass, steps.size, stride)
+    steps = steps[some]
+    if stride > 1:
+        likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps)
+    else:
+        likelihood, log_mass = likelihood[:, :, some], log_mass[some]
     mass = np.exp(log_mass - log_mass.max())
     above = 0.5 + sici(np.pi * steps)[0] / np.pi
     sure = frozenset(np.flatnonzero(forced).tolist())
@@ -92,9 +98,9 @@ def _log_likelihood(case: Weighed, odds: Array, quality: Array) -> tuple[Array, 
     return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
 
 
-def _telling(log_mass: Array, size: int) -> slice:
-    """The nodes between which the mass lies, from that at every few of them."""
+def _telling(log_mass: Array, size: int, stride: int) -> slice:
+    """The nodes between which the mass lies, from that at every `stride`-th of them."""
     kept = np.flatnonzero(log_mass > log_mass.max() - _FAR)
     if not kept.size:
         return slice(0, size)
-    return slice(max(0, _COARSE * (int(kept[0]) - 2)), _COARSE * (int(kept[-1]) + 2) + 1)
+    return slice(max(0, stride * (int(kept[0]) - 2)), stride * (int(kept[-1]) + 2) + 1)

@@ -233,8 +233,11 @@ class Sums:
 
     def _by_step(self, held: Slots) -> Array:
         """`[steps, node]`: the sum over the light candidates, each in all of the held slots at once."""
-        taken = self._shares(held, self.light)
-        return np.asarray(taken.T @ self._powers(held, self.light))
+        powers = self._powers(held, self.light)
+        if self.width == 1:
+            # There is nothing but step 0.
+            return np.asarray(powers.sum(axis=0, keepdims=True))
+        return np.asarray(self._shares(held, self.light).T @ powers)
 
     def _size(self, slots: Slots) -> int:
         """How many totals of steps there are."""
