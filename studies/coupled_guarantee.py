@@ -164,7 +164,7 @@ def lowered_table(found: dict[int, list[list[Lowered]]]) -> list[str]:
             before, after = (np.array([getattr(one, part) for one in column]) for part in ("before", "after"))
             wrong = np.mean([(one.wrong_before, one.wrong_after) for one in column], axis=0)
             cells = [
-                f"{limit:g} points",
+                "1 point" if limit == 1.0 else f"{limit:g} points",
                 f"{sum(one.lowered for one in column)} of {len(column)}",
                 f"{before.mean():.2f} ({before.max():.2f})",
                 f"{after.mean():.2f} ({after.max():.2f})",
