@@ -47,6 +47,7 @@ def draw(story: Story) -> Path:
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     path = FIGURES / "two_reviewers.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
     plt.close(figure)
     return path
