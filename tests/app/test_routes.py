@@ -14,6 +14,7 @@ pytest.importorskip("jinja2")
 
 from app_clients import Client, served
 from blindcal.app.desks import Desk
+from chair_exports import PEOPLE, write_exports
 from small_conferences import SmallConference, small_conference
 
 pytestmark = pytest.mark.edge
@@ -215,3 +216,24 @@ def test_the_embedded_conference_opens_and_is_compared_in_the_background(both: t
     client.wait()
     assert "Canceled" in client.get("/conference").text
     assert client.do("leave")
+
+
+def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
+    both: tuple[Client, Desk], home: Path
+) -> None:
+    client, _ = both
+    files = write_exports(home.parent / "downloads")
+    roles = {"reviews": ["scores"], "committee": ["pc"], "past": ["2025", "2026"], "conflicts": ["bulk"]}
+    said = []
+    for role, names in roles.items():
+        for name in names:
+            assert client.put(role, f"{name}.csv", (files / f"{name}.csv").read_bytes()).status == 200
+    said.append(client.get("/conference").text)
+    assert client.do("found", name="icx", accept_rate="40", better="high", grid="")
+    client.wait()
+    page = client.get("/conference").text
+    said.append(page)
+    assert "learned from 2 past conferences" in page
+    assert "What makes scores differ" in page
+    assert (home / "icx" / "inputs" / "reviewers.csv").is_file()
+    assert not [one for one in (*PEOPLE, "idle@example.org", "Canary") for text in said if one in text]

@@ -177,10 +177,17 @@ def test_a_conference_from_a_bad_file_to_a_download(chrome: Browser, app: Listen
     report = other.value
     expect(report.get_by_role("heading", name="In short")).to_be_visible()
     assert report.evaluate("getComputedStyle(document.querySelector('.cards')).display") == "grid"
-    for one in (page, report):
+    look = opened(chrome, app, "conference", heard, bypass_csp=True)
+    for summary in look.locator("summary").all():
+        summary.click()
+    for scheme in ("light", "dark"):
+        look.emulate_media(color_scheme=scheme)
+        assert serious(look) == []
+    for one in (page, report, look):
         assert not [name for name in SMALL.canaries if name in one.content()]
         assert "canary" not in one.content()
     assert heard == []
+    look.context.close()
     page.context.close()
 
 

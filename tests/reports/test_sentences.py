@@ -56,4 +56,4 @@ def test_what_epsilon_promises_is_said_of_a_single_decision():
 
 def test_every_verdict_and_every_source_of_variance_has_its_words():
     assert {*VERDICTS} == {*get_args(Verdict)}
-    assert [*SOURCES] == [*TRACES[:4]]
+    assert {*SOURCES} == {*TRACES[:4]}

@@ -1,5 +1,8 @@
 "use strict";
 // The room Conference: forms and files go to the server, and the page is read again; a job is watched.
+// So many things are on their way: the page is not read again before the last of them has arrived.
+let underway = 0;
+
 async function send(path, options) {
   try {
     return await fetch(document.body.dataset.base + path, { cache: "no-store", ...options });
@@ -21,16 +24,18 @@ function tell(text) {
 }
 
 async function again(answer) {
+  underway -= 1;
   if (answer === null) {
     tell("The app does not answer. Is it still running?");
   } else if (answer.ok) {
-    location.reload();
+    if (underway === 0) location.reload();
   } else {
     tell((await answer.text()).trim());
   }
 }
 
 async function submitted(form) {
+  underway += 1;
   const button = form.querySelector("button");
   button.disabled = true;
   const answer = await send(`/conference/do/${form.dataset.action}`, {
@@ -43,6 +48,7 @@ async function submitted(form) {
 }
 
 async function chosen(input) {
+  underway += 1;
   let answer = null;
   for (const file of input.files) {
     tell(`Reading ${file.name} …`);
