@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from blindcal.app.desks import Desk
-from blindcal.app.servers import Listening, running
 from blindcal.importers import MAX_EXPORT
+
+if TYPE_CHECKING:  # the core's tests read this file too, without FastAPI
+    from blindcal.app.desks import Desk
+    from blindcal.app.servers import Listening
 
 PATIENCE = 120.0
 
@@ -98,6 +101,9 @@ def served(
     home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
 ) -> Iterator[tuple[Client, Desk, Listening]]:
     """A desk in a folder, and a client of its server."""
+    from blindcal.app.desks import Desk
+    from blindcal.app.servers import running
+
     desk = Desk(home, folder)
     try:
         with running(desk, limit=limit) as found:

@@ -19,7 +19,7 @@ PACKAGE = Path(blindcal.__file__).parent
 CORE = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in PACKAGE.rglob("*.py")
-    if "cli" not in path.relative_to(PACKAGE).parts and path.name != "__main__.py"
+    if not {"app", "cli"} & {*path.relative_to(PACKAGE).parts} and path.name != "__main__.py"
 )
 # What Python on Windows has not, as far as its documentation says so and NumPy itself does not need it here.
 HIDDEN = """

@@ -112,7 +112,12 @@ def _joint(cases: list[PaperCase], added: float, epsilon: float | None) -> float
         budget += [*np.zeros(n), *np.full(2 * k, 1 / reviews), 0.0, 0.0]
         constant += float(weight @ belief.favor)
         allowed += sum(np.bincount(case.tuples[:, slot], weight).max() for slot in range(k)) / reviews
-    matrix = sparse.vstack([sparse.block_diag(blocks), sparse.csr_array(np.array(budget)[None])])
+    matrix = sparse.vstack(
+        [
+            sparse.block_diag([sparse.coo_array(block) for block in blocks]),
+            sparse.csr_array(np.array(budget)[None]),
+        ]
+    )
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(cost, A_ub=matrix.tocsr(), b_ub=[*limits, allowed], bounds=bounds, options=options)
     return float(found.fun + constant)
