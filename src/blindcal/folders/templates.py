@@ -188,8 +188,9 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     """The text of a conference.toml with these lines set anew, and those of no value behind a `#`; all else
     stays as it is. A line that is not there yet is added before the tables of papers.
 
-    >>> with_settings("better = \"high\"\nepsilon = 2  # odds\n", {"epsilon": None, "bar": 0.5})
-    'better = "high"\n# epsilon = 2  # odds\nbar = 0.5\n'
+    >>> text = with_settings("better = 'high'\\nepsilon = 2\\n", {"epsilon": None, "bar": 0.5})
+    >>> text.split("\\n")
+    ["better = 'high'", '# epsilon = 2', 'bar = 0.5', '']
     """
     lines = text.split("\n")
     end = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines) - 1)
