@@ -1,4 +1,4 @@
-"""A paper's reviews -> the nodes of one quadrature over its quality, with every candidate's likelihood there.
+"""A paper with a large pool -> nodes of a quadrature over its quality, with everybody's likelihood there.
 
 Evenly spaced nodes: for smooth integrands that die out at both ends no rule is better. The distance is half
 the standard deviation of the sharpest posterior there can be, where sums over the nodes are off by less than
@@ -13,6 +13,7 @@ the sums below and above the bar are parts of one matrix product.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 from scipy.special import sici
@@ -74,7 +75,8 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes.
-    steps = np.arange(np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)) + 0.5
+    ends = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
+    steps = np.arange(*ends, dtype=np.float64) + 0.5
     stride = _COARSE if steps.size > _MANY else 1
     likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps[::stride])
     some = _telling(log_mass, steps.size, stride)
