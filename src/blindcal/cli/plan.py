@@ -274,8 +274,8 @@ def _say_held(held: Held) -> None:
         most = "exact" if found.error == 0.0 else number(100 * found.upper, 2)
         rows.append((shown(one.guarantee), f"{100 * found.added:+z.2f}", most, percent(one.wrong)))
     limit = number(100 * held.limit, 2)
-    title = f"all decisions, for who knows everybody's load; requested: at most {limit}"
-    table(["guarantee", "measured to add", f"{100 * CONFIDENCE:.0f} % upper limit", "wrong"], rows, title)
+    say(f"all decisions together, for somebody who knows everybody's load; requested: at most {limit} added")
+    table(["guarantee", "measured to add", f"{100 * CONFIDENCE:.0f} % upper limit", "wrong"], rows)
     say("in percentage points of authors named: measured on average over public information, not guaranteed")
     chosen = held.chosen.guarantee
     if chosen != held.tries[0].guarantee:
