@@ -74,7 +74,8 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes.
-    steps = np.arange(np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)) + 0.5
+    first, last = np.floor((-reach - case.bar) / apart), np.ceil((reach - case.bar) / apart)
+    steps = np.arange(first, last, dtype=np.float64) + 0.5
     stride = _COARSE if steps.size > _MANY else 1
     likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps[::stride])
     some = _telling(log_mass, steps.size, stride)
