@@ -62,7 +62,7 @@ if where == here and module == "site":
 sys.meta_path.insert(0, Hook())
 """
 MOMENTS = {
-    "while the command loads": "first:scipy.stats:",
+    "while the command loads": "first:scipy.sparse:",
     "as a process starts": "worker:site:",
     "while a process loads": "worker:numpy:",
     "while papers are weighed": "worker:blindcal.beliefs.bars:_histogram",
