@@ -26,9 +26,9 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Items are handed out in so many parts for each worker, and never more than so many at once: the last part
 # keeps nobody waiting long.
 _CHUNKS, _MOST_AT_ONCE = 16, 32
-# So many processes are started wherever they are asked for; more on a machine with many cores.
+# This many processes are started wherever they are asked for; more on a machine with many cores.
 _FEW = 8
-# So many items are shared out at once; fewer only once they have taken so many seconds.
+# This many items are shared out at once; fewer only once they have taken this many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -231,5 +231,5 @@ def _one_by_one(
 
 
 def stepping(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
-    """Progress where every item that is done counts so many steps."""
+    """Progress where every item that is done counts this many steps."""
     return None if advance is None else lambda items: advance(steps * items)

@@ -50,3 +50,11 @@ def test_the_most_exposed_come_first() -> None:
     )
     mean = np.mean([one.after for one in found])
     assert named(findings_of(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)
+
+
+def test_exposed_reviews_have_the_scores_that_were_given() -> None:
+    """Where low scores are better they are negated inside."""
+    views = random_views(np.random.default_rng(4), 5)
+    given = [one.score for one in findings_of(views, better="low").exposures]
+    assert given == [0.0 - one.score for one in findings_of(views).exposures]
+    assert sorted(given) == sorted(0.0 - score for view in views for score in view.scores)

@@ -19,7 +19,7 @@ from blindcal.errors import unexpected
 HOSTS = ("127.0.0.1", "localhost")
 """By these names alone the server is known: whoever comes by another one was led here."""
 MOST_BODY = 64 * 2**10
-"""A request that is no file has at most so many bytes."""
+"""A request that is no file has at most this many bytes."""
 _ANSWERED = ("GET", "HEAD")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src {style}; img-src 'self'; connect-src 'self'; "

@@ -170,7 +170,7 @@ def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
 
 
 def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str, Any]:
-    """So many draws of who reviewed what and of the decision, as the policy has them: counts by assignment
+    """This many draws of who reviewed what and of the decision, as the policy has them: counts by assignment
     and accepted paper, and how often the adversary's best guess was right."""
     if not 1 <= number <= MOST_DRAWS:
         raise InputError(f"the number of draws {between(0, MOST_DRAWS + 1)}")

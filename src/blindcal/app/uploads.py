@@ -92,7 +92,7 @@ class Incoming:
         return self
 
     def write(self, data: bytes, limit: int) -> None:
-        """So many more bytes, or a `TooLargeError` once there are more than `limit`."""
+        """This many more bytes, or a `TooLargeError` once there are more than `limit`."""
         self.size += len(data)
         if self.size > limit:
             raise TooLargeError(f"a file must have at most {limit:,} bytes")

@@ -21,7 +21,7 @@ _MOST_DRAWS = 5_000
 _ROUNDS = 100
 # Permutations are drawn together as long as they stay in a processor's cache, and many at least.
 _BLOCK, _FEWEST_ROWS = 1 << 18, 64
-# Up to so many reviewers of a paper are compared in pairs, more are sorted.
+# Up to this many reviewers of a paper are compared in pairs, more are sorted.
 _FEW_PLACES = 6
 
 

@@ -37,7 +37,7 @@ _HALVINGS = 60
 @dataclass(frozen=True)
 class Ceiling:
     """What no coupled adversary exceeds about one paper's reviews: `epsilon` for odds between two authors,
-    `factor` for success, `added` for added success; from so many `papers` that share people with it."""
+    `factor` for success, `added` for added success; from this many `papers` that share people with it."""
 
     papers: int
     epsilon: float

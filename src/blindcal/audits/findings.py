@@ -27,6 +27,7 @@ from blindcal.audits.questions import (
 from blindcal.audits.views import CONSTANT, POLICIES, View
 from blindcal.checks import Array
 from blindcal.frames import frame
+from blindcal.orientations import as_given
 
 SCORES = "scores and decisions"
 """The adversary of the certificate: it knows all scores, decisions, calibration and pools."""
@@ -92,14 +93,16 @@ class Findings:
         return frame({name: [getattr(one, name) for one in self.findings] for name in names})
 
 
-def findings_of(views: Sequence[View], policies: Sequence[str] = POLICIES) -> Findings:
+def findings_of(
+    views: Sequence[View], policies: Sequence[str] = POLICIES, *, better: str = "high"
+) -> Findings:
     """What an adversary gains that knows what the certificate says it knows."""
     linked = _linked(views, [view.alone for view in views])
     found = list[Finding]()
     for policy in policies:
         # Decisions that are the same whoever reviewed leave every posterior as it was.
-        told = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
-        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, told)]
+        decided = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
+        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
     masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     carried = {
@@ -119,7 +122,7 @@ def findings_of(views: Sequence[View], policies: Sequence[str] = POLICIES) -> Fi
             )
             for policy in policies
         },
-        exposures=exposures(views),
+        exposures=exposures(views, better=better),
     )
 
 
@@ -168,14 +171,15 @@ def _linked(views: Sequence[View], masses: Sequence[Array]) -> float:
     return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
-def exposures(views: Sequence[View], policy: str = "chosen") -> tuple[Exposure, ...]:
-    """Every review, the most exposed first: ties by paper."""
+def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
+    """Every review, the most exposed first: ties by paper. Scores as they were given."""
     found = []
     for view in views:
         mass = view.mass(policy)
         by_slot, before = authors(view, mass), authors(view, view.alone)[0]
         worst = rises(view, mass).max(axis=0)
-        for slot, score in enumerate(view.scores):
+        for slot, upright in enumerate(view.scores):
+            (score,) = as_given([upright], better)
             guess = int(by_slot[0, slot].argmax())
             right = None if view.truth is None else guess == view.truth[slot]
             after = float(by_slot[:, slot].max(axis=1).sum())

@@ -2,7 +2,7 @@
 
 A prior of its own: nothing but other weights for the tuples. Evidence of its own, such as writing style: for
 each review and candidate a number from N(0,1), shifted by `strength` for the author, so that the author
-stands out by so many standard deviations (d'). Colluding reviewers: they know which reviews are theirs, and
+stands out by this many standard deviations (d'). Colluding reviewers: they know which reviews are theirs, and
 that they wrote no other. A co-reviewer: it knows its own review and who else reviewed the paper, and not who
 wrote which review. The author of a paper looks at that paper alone, and it may be the worst one.
 
@@ -32,7 +32,7 @@ PRIORS = ("given", "uniform", "sharpened")
 SHARPER = 1.0
 """What a sharpened prior adds to the log odds of each true reviewer."""
 
-# So many draws of evidence for each paper, and of colluders for the conference.
+# This many draws of evidence for each paper, and of colluders for the conference.
 _DRAWS, _COLLUSIONS = 64, 32
 _SEED = 17
 
@@ -169,7 +169,7 @@ def collusion_findings(
     *,
     draws: int = _COLLUSIONS,
 ) -> list[Finding]:
-    """Naming the author of a review that no colluder wrote, for so many reviewers who share what they know.
+    """Naming the author of a review that no colluder wrote, for this many reviewers who share what they know.
 
     Colluders are drawn from all candidates; where the true reviewers are not known they are drawn from the
     belief. What is found is the certificate, recomputed with the facts that colluders know.

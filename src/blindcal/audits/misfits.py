@@ -20,7 +20,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
 from blindcal.errors import InputError
 
-# Qualities further out than this are neglected; so many of them are summed over.
+# Qualities further out than this are neglected; this many of them are summed over.
 _REACH, _NODES = 8.0, 1601
 QUALITIES = np.linspace(-_REACH, _REACH, _NODES)
 

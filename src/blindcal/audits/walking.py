@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Where so many walks stand: `author[walk, review]` (members of pools), who lacks a review and who has
+    """Where this many walks stand: `author[walk, review]` (members of pools), who lacks a review and who has
     one too many (-1: nobody); the assignments `seen` so far, as they count, and of them in
     `tally[walk, review, member]` those in which a member wrote a review; one of them, by chance, is `drawn`.
     """
@@ -122,7 +122,7 @@ def table_of(network: Network) -> Table:
 def started(
     views: Sequence[View], loads: Mapping[str, int], table: Table, *, chains: int, starts: int, seed: int
 ) -> Walks:
-    """Walks from so many assignments that meet the loads and know nothing of scores or decisions."""
+    """Walks from this many assignments that meet the loads and know nothing of scores or decisions."""
     first, loads = [], all_loads(views, loads)
     for number in range(starts):
         found = first_assignment(views, loads, np.random.default_rng([seed, number]))
@@ -139,7 +139,7 @@ def started(
 
 
 def walked_on(walks: Walks, table: Table, steps: int, seed: int) -> Walks:
-    """The walks after so many steps each, with what they passed counted."""
+    """The walks after this many steps each, with what they passed counted."""
     rng = np.random.default_rng([seed, walks.rounds])
     state = _State(walks, table)
     for _ in range(steps):

@@ -39,7 +39,7 @@ MOST_LISTED, DRAWS = 20_000, 4_000
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _STEP, _RANGE = 1e-4, 8.0
 _BINS = round(2 * _RANGE / _STEP)
-# Papers are added up so many at a time, in at most so many parts, whoever shares the work: sums do not
+# Papers are added up this many at a time, in at most this many parts, whoever shares the work: sums do not
 # depend on that.
 _TOGETHER, _MOST_PARTS = 32, 64
 # A Gaussian is integrated over a cell as far as it falls by e^-40 from its largest value there.

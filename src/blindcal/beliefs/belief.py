@@ -23,7 +23,7 @@ class Belief:
     `labels[..., slot, secret]` is the part of the secret that the adversary guesses in each slot
     (integers; equal numbers are the same guess, and below 0 it is nobody: no guess is right). Default: one
     slot, the secret itself. `entry[secret]` is given where secrets share one accept probability: the entry of
-    the table that each of them takes; and `alike[label]` where a label stands for so many guesses, all
+    the table that each of them takes; and `alike[label]` where a label stands for this many guesses, all
     equally likely.
 
     >>> Belief([0.6, 0.4], [0.9, 0.2]).weight

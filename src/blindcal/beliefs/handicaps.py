@@ -35,7 +35,7 @@ _FOLLOW = 0.45
 _LEAST_SLOPE = 0.1
 # Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
 _LIGHTEST = 1e-9
-# Whoever is so many times less likely than the likeliest author can be accepted or not, as it comes.
+# Whoever is this many times less likely than the likeliest author can be accepted or not, as it comes.
 _UNSUSPECTED = 1e-9
 
 

@@ -164,7 +164,7 @@ def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list
 
 
 def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
-    """The rules that a pool breaks for a paper with so many reviews, whoever wrote them."""
+    """The rules that a pool breaks for a paper with this many reviews, whoever wrote them."""
     if pool is None:
         return [(_POOL_RULE, "none")]
     if isinstance(pool, SampledPool):

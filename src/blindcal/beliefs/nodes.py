@@ -23,7 +23,7 @@ from blindcal.beliefs.weighing import Weighed, likelihoods, spacing
 from blindcal.checks import Array
 
 _APART = 0.5
-# Where there are many nodes, the mass is looked for at every so many of them; what is so many orders of e
+# Where there are many nodes, the mass is looked for at every this many of them; what is this many orders of e
 # below the most is no float.
 _MANY, _COARSE, _FAR = 256, 8, 740.0
 Slots = tuple[int, ...]

@@ -27,7 +27,7 @@ from blindcal.checks import Array, Integers
 
 # Nodes that weigh less than this beside the heaviest one say nothing.
 _LIGHTEST = 1e-22
-# Sums with repeats may be so many times those without: three of sixteen digits are lost.
+# Sums with repeats may be this many times those without: three of sixteen digits are lost.
 _EXCESS = 1e3
 # Tables of more chances than this are kept without their zeros.
 _MOST_DENSE = 100_000

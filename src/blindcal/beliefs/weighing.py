@@ -26,12 +26,12 @@ _PANEL = 4.5
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
 # More nodes would take more memory than is lent to one paper.
 _MOST_NODES = 12_000
-# No logarithm of a stored weight is off by more than this. A weight so many times below the heaviest one
+# No logarithm of a stored weight is off by more than this. A weight this many times below the heaviest one
 # counts as 0: floats near the least one have few digits.
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
-# Products of single tuples are taken so many at a time: they stay in the cache.
+# Products of single tuples are taken this many at a time: they stay in the cache.
 _FEW = 1 << 16
 # Sums of products below this may have lost digits at the end of the range of floats.
 _LIGHT = 1e-250
@@ -291,7 +291,7 @@ def by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
 
 
 def spacing(case: Weighed, width: float, nodes: int = 1) -> tuple[float, float]:
-    """How wide a panel with so many nodes is, and how far from 0 qualities are looked at.
+    """How wide a panel with this many nodes is, and how far from 0 qualities are looked at.
 
     `width` is in standard deviations of the sharpest posterior: that of the most precise candidates. Refused
     where more nodes are needed than there may be.

@@ -54,7 +54,7 @@ Evidence = Annotated[
         parser=decimal,
         metavar="NUMBER",
         help="Also an adversary with evidence of its own about every review, such as writing style, by "
-        "which the author stands out by so many standard deviations; repeatable.",
+        "which the author stands out by this many standard deviations; repeatable.",
     ),
 ]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
@@ -77,7 +77,7 @@ def audit(
         typer.Option(
             parser=whole,
             metavar="NUMBER",
-            help="Also so many reviewers who share what they know of their own reviews; repeatable.",
+            help="Also this many reviewers who share what they know of their own reviews; repeatable.",
         ),
     ] = None,
     coupled: Annotated[
@@ -132,7 +132,7 @@ def audit(
         if coupled:
             known = true_loads(views) if loads is None else read_loads(loads)
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
-    found = findings_of(views)
+    found = findings_of(views, better=opened.record.request.better)
     found = replace(found, findings=(*found.findings, *more))
     if opened.record.selection is not None:
         note(

@@ -192,7 +192,7 @@ def plan(
     }
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
-    audited = findings_of(planned_views(planned)) if audit else None
+    audited = findings_of(planned_views(planned), better=planned.request.better) if audit else None
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:

@@ -27,7 +27,7 @@ from blindcal.plans.exact import Tables
 TOLERANCE, DIGITS = 0.01, 1e-6
 # Two conferences have the same scores under other names if chance would do that less often than this.
 BY_CHANCE, FEWEST = 1e-6, 8
-# The share of look-alikes among ours is an estimate: so many standard errors more may be found elsewhere.
+# The share of look-alikes among ours is an estimate: this many standard errors more may be found elsewhere.
 _SLACK = 5.0
 
 

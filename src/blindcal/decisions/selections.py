@@ -1,4 +1,4 @@
-"""Private decisions of a record -> the final list: so many papers accepted, so many on the wait list.
+"""Private decisions of a record -> the final list: this many papers accepted, this many on the wait list.
 
 A first list, and one whose numbers are changed, is ranked as a whole. An amendment keeps the cuts of the list
 before it: the papers that changed are compared with them, and nobody else's place changes.

@@ -22,7 +22,7 @@ MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 _SHOWN_ALIKE = 3
-_KNOWN = 1 << 16  # ids repeat: so many are remembered as cells and sort keys
+_KNOWN = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
 
 _MARK = b"\xef\xbb\xbf"

@@ -15,7 +15,7 @@ from blindcal.fitting.moments import TRACES, Moments, parameters
 from blindcal.fitting.pasts import Dated, History, Past, history_of
 
 _LEVEL = 0.9
-# A bend is told where it is large and beyond so many standard errors, and an outlier where so few
+# A bend is told where it is large and beyond this many standard errors, and an outlier where so few
 # reviewers of the population would be as far out, over all reviewers together.
 _BENT, _LEANING, _RARE = 3.0, 0.3, 0.01
 # A standard error of so much of the population's tells nothing worth the name.

@@ -32,7 +32,7 @@ def log_scale(
     Its prior is N(mean, sd^2), so its log density is `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`,
     which is concave: the proposal is the normal one at its peak, and nearly always taken.
     """
-    likened = 0.5 / sd**2  # the prior says as much as so many values
+    likened = 0.5 / sd**2  # the prior says as much as this many values
     peak = 0.5 * np.log((squares + likened * np.exp(2 * mean)) / (count + likened))
     for _ in range(4):
         pull = squares * np.exp(-2 * peak)

@@ -184,7 +184,7 @@ def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bo
 
 
 def _at_least(number: int, expected: float) -> float:
-    """The chance of so many or more, where a Poisson number of them is expected.
+    """The chance of this many or more, where a Poisson number of them is expected.
 
     >>> _at_least(0, 0.0), round(_at_least(2, 1.0), 6), round(1 - 2 / np.e, 6)
     (1.0, 0.264241, 0.264241)

@@ -16,7 +16,7 @@ from blindcal.files.tables import refuse
 
 ANYONE = "*"
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
-# Numbers are written to so many digits: more would be false precision, and would name a fit exactly.
+# Numbers are written to this many digits: more would be false precision, and would name a fit exactly.
 _DIGITS = 6
 
 

@@ -23,7 +23,7 @@ from blindcal.files.tables import refuse
 SHARED_FORMAT = 1
 # What a review is worth, split between *above* and *below*.
 POINTS = 100
-# Differences beyond so many standard deviations of the scores count as this much: a wider reach needs more
+# Differences beyond this many standard deviations of the scores count as this much: a wider reach needs more
 # noise, a narrower one makes all reviews alike.
 REACH = 1.0
 _COLUMNS = ("above", "below")
@@ -143,7 +143,7 @@ class Gathered:
         return np.maximum(self.variance - self.gain**2 * _OFFSETS, _LEAST_WITHIN * self.variance)
 
     def variances(self, load: Array) -> Array:
-        """The variance of each sum of so many differences, its noise with it."""
+        """The variance of each sum of this many differences, its noise with it."""
         return np.asarray(self.noise + load * self.within)
 
 

@@ -18,9 +18,9 @@ from blindcal.folders.templates import Value
 from blindcal.importers import Choices, Imported, import_reviews
 
 INPUTS = "inputs"
-# A grid of so many whole scores or fewer is taken as what reviewers could give.
+# A grid of this many whole scores or fewer is taken as what reviewers could give.
 _MOST_SCORES = 21
-# With so many reviews for each score on average, one that nobody gave could not be given.
+# With this many reviews for each score on average, one that nobody gave could not be given.
 _EACH_SCORE = 20
 
 

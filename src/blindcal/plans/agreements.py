@@ -42,7 +42,7 @@ FITS, DOUBTFUL, HOPELESS = "fits", "doubtful", "does not fit"
 _SHIFT, _STRETCH, _SHAPE, _FOLLOWING = 0.3, 1.25, 0.1, 0.5
 # Beyond these nothing that is decided means anything.
 _HOPELESS_SHIFT, _HOPELESS_STRETCH, _HOPELESS_SHARE, _HOPELESS_COUNT = 2.0, 2.5, 0.02, 3
-# So many standard deviations are more than chance gives to any of some ten measures in 200 conferences.
+# This many standard deviations are more than chance gives to any of some ten measures in 200 conferences.
 _CHANCE, _CHANCE_OF_SHAPE = 4.0, 5.0
 # Evidence (natural logs) for mirrored offsets that counts; a shift of all offsets that does as well rules it
 # out, at this price; and what one paper can say.

@@ -33,7 +33,7 @@ from blindcal.plans.rounding import upward
 
 # More ways than this to read the past, and a paper is decided by public information alone.
 MOST_READINGS = 64
-# Means over reviews without a partner keep so many more bits than the table.
+# Means over reviews without a partner keep this many more bits than the table.
 _EXTRA_BITS = 128
 Pairs = tuple[tuple[int, int], ...]
 """Slots of now and of then that hold the same review."""

@@ -34,7 +34,7 @@ def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
 
 
 def cuts(ranks: Sequence[Rank], accept: int, wait_list: int) -> Cuts:
-    """Where the list is cut, with so many papers accepted and so many more on the wait list."""
+    """Where the list is cut, with this many papers accepted and this many more on the wait list."""
     order = sorted(ranks)
     first, second = (order[place] if place < len(order) else None for place in (accept, accept + wait_list))
     return first, second

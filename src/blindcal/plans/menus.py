@@ -34,7 +34,7 @@ MENU = (
     Guarantee("average", added_success=0.01, epsilon=None),
     Guarantee("none", epsilon=None),
 )
-# Of more papers than this, so many are weighed.
+# Of more papers than this, this many are weighed.
 MOST_WEIGHED = 1_000
 # A review whose author the scores alone name with this chance has no secret left to keep.
 KNOWN = 0.95
@@ -110,7 +110,7 @@ def menu(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
-    """Solve papers, at `most` so many of them, under every guarantee; `advance` is called once for each."""
+    """Solve papers, at `most` this many of them, under every guarantee; `advance` is called once for each."""
     every = len(conference.cases)
     conference = some_papers(conference, most)
     shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
@@ -136,7 +136,7 @@ def menu(
 
 
 def some_papers(conference: Conference, most: int) -> Conference:
-    """The conference, or so many of its papers: in the order of a digest of their ids, which are public."""
+    """The conference, or this many of its papers: in the order of a digest of their ids, which are public."""
     digest = [sha256(case.paper.encode()).digest() for case in conference.cases]
     chosen = sorted(sorted(range(len(digest)), key=digest.__getitem__)[:most])
     cases = tuple(conference.cases[index] for index in chosen)
@@ -166,7 +166,7 @@ def _choice(
 
 
 def _standard_error(values: Sequence[float], every: int) -> float:
-    """Of the mean of some values drawn without replacement from so many: none if these are all of them.
+    """Of the mean of some values drawn without replacement from this many: none if these are all of them.
 
     >>> _standard_error([0.0, 1.0, 0.0, 1.0], 4), round(_standard_error([0.0, 1.0, 0.0, 1.0], 400), 3)
     (0.0, 0.287)

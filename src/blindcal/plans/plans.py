@@ -48,7 +48,7 @@ class Plan:
 
     @cached_property
     def figures(self) -> list[Figures]:
-        """What the decisions do on average, paper by paper: the final ones, where so many are accepted."""
+        """What the decisions do on average, paper by paper: the final ones, where this many are accepted."""
         return planned_figures(self.conference, self.request, self.papers)
 
     def to_frame(self) -> Any:

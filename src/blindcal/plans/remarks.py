@@ -19,7 +19,7 @@ from blindcal.reviews import twin_remarks
 
 # Above this share of authors that scores and pools name by themselves there is little left to protect.
 NAMED = 0.9
-# A bar so many standard deviations of quality away looks like a score.
+# A bar this many standard deviations of quality away looks like a score.
 _FAR_BAR = 3.0
 _WHOM = "everyone who might have reviewed the paper as an outsider sees it"
 

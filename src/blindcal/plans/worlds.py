@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
 
-# A score so many standard deviations from all its candidates was given by none of them.
+# A score this many standard deviations from all its candidates was given by none of them.
 _IMPOSSIBLE = 6.0
 # A candidate whose scores fall where anybody's do with less than this chance is not of this conference; with
 # fewer scores than that, what anybody gives is known less well.

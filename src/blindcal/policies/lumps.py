@@ -21,14 +21,14 @@ from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.orbits import Orbits, crowd_orbits
 from blindcal.policies.programs import Dual, Program, Solution, beyond_doubt
 
-# Up to so many tuples, lumps are split until nothing is lost.
+# Up to this many tuples, lumps are split until nothing is lost.
 MOST_EXACT = 250_000
 _BINS = 24
 _HEAVY = 3
 _ROUNDS = 60
 _EXACT, _ENOUGH = 1e-9, 1e-6
 _MOST_SPLITS = 1500
-# A bound from a sample is stated so many standard errors and draws lower.
+# A bound from a sample is stated this many standard errors and draws lower.
 _SURE, _UNSEEN = 4.0, 3.0
 # How much likelier to be right a unit of evidence makes accepting, where handicaps are turned into prices.
 _SLOPES = tuple(np.geomspace(0.02, 2.0, 24).tolist())
@@ -134,7 +134,7 @@ class CrowdProgram:
         groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
         each = np.zeros((groups, kinds))
         each[group[:, None], kind[kind >= 0]] = handicap[:, : kind.size][:, kind >= 0]
-        # One row stands for so many authors in so many slots.
+        # One row stands for this many authors in this many slots.
         one: Array = (each * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
         if guarantee.name == "average":
             first = o.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)

@@ -19,7 +19,7 @@ from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 
 _ALIKE = 1e-9
-# Keys that reach so many times further than there are tuples are sorted.
+# Keys that reach this many times further than there are tuples are sorted.
 _WIDEST = 16
 
 

@@ -18,7 +18,7 @@ from blindcal.checks import Array
 from blindcal.errors import InputError
 from blindcal.fitting.shared import POINTS
 
-# Moving a review moves its points: so many of them leave one row, and as many come to another.
+# Moving a review moves its points: this many of them leave one row, and as many come to another.
 SENSITIVITY_1 = 2 * POINTS
 # Squared; the most where a review's points are all above or all below.
 SENSITIVITY_2_SQUARED = 2 * POINTS**2
