@@ -49,7 +49,7 @@ def test_an_interrupted_walk_ends_as_it_would_have(tmp_path: Path) -> None:
 
 
 def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
-    """Between any two looks, and while one is taken: what is in the file is whole."""
+    """Between any two looks: what is in the file is whole."""
     views, loads = assigned(np.random.default_rng(85), 4)
     made = network(views, loads, [view.weight for view in views])
     options = {"chains": 16, "starts": 4, "target": 0.0, "most": 4, "workers": 1}
