@@ -142,14 +142,14 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
 
 
 def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
-    told = {
+    how = {
         "new": "decided",
         "stored": "already decided: the stored decisions are returned, no coin was tossed",
         "amended": "amended",
     }
     certificate = facts["certificate"]
     counted = count(certificate["papers"], "paper")
-    say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {told[outcome.how]}")
+    say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {how[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")

@@ -59,7 +59,7 @@ def matched(parameters: Array, reviews: Reviews) -> Scale:
     mean, sd = float(score.mean()), float(score.std())
     if sd == 0.0:
         raise InputError("this year's scores are all equal: they have no scale")
-    offset, total = _law(parameters)
+    offset, total = _mean_and_variance(parameters)
     center = float(offset.mean())
     shift, stretch = _solved(offset - center, total, (mean - center, sd), center, reviews.grid)
     scale = Scale(shift, stretch, center, shift / sd)
@@ -67,7 +67,7 @@ def matched(parameters: Array, reviews: Reviews) -> Scale:
     return scale
 
 
-def _law(parameters: Array) -> tuple[Array, Array]:
+def _mean_and_variance(parameters: Array) -> tuple[Array, Array]:
     """Mean and variance of a score by each person: quality is N(0, 1), and errors count as noise."""
     slope, offset, noise, slope_se, offset_se, _, noise_se = parameters
     return offset, slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
