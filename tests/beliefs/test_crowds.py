@@ -12,11 +12,12 @@ from scipy.stats import binomtest, chi2
 from blindcal import workers
 from blindcal.assignments.pools import everyone
 from blindcal.audits.comparisons import checks_of, refuse_failed
+from blindcal.beliefs import cases
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, assemble, prepare, true_reviewers
 from blindcal.beliefs.mismatches import MOST_REVIEWS
 from blindcal.decisions.coins import Key
-from blindcal.decisions.drafts import true_secret
+from blindcal.decisions.drafts import decide_paper, true_secret
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import release
@@ -223,6 +224,25 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     for case in conference.cases:
         recorded = next(paper for paper in outcome.record.papers if paper.paper == case.paper)
         assert true_secret(key, request, 1, case, truth[case.paper]) == recorded.secret
+
+
+def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypatch):
+    """It comes with the table, so it is not worked out again, and no other machine's digits can matter."""
+    table, parameters, pools = crowd_conference(1, 40, seed=53, reviews=4)
+    conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.2)
+    request, (case,) = Request(Guarantee(), bar=0.2), conference.cases
+    (planned,), _ = plan_conference(conference, request.guarantee)
+    who = true_reviewers(conference, Reviews.from_table(table))[case.paper]
+    found = [true_secret(Key(bytes([n]) * 32), request, 1, case, who) for n in range(20)]
+    monkeypatch.setattr(cases, "_layout", None)
+
+    def tossed(plan: PaperPlan) -> list[int]:
+        keys = [Key(bytes([n]) * 32) for n in range(20)]
+        return [decide_paper(key, request, 1, case, who, plan, 1.0, 0.2, None).secret for key in keys]
+
+    assert tossed(planned) == found
+    upside_down = replace(planned.layout, steps=planned.layout.steps.max() - planned.layout.steps)
+    assert tossed(replace(planned, layout=upside_down)) != found
 
 
 def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_path):

@@ -210,7 +210,7 @@ def no_message_names_a_reviewer(folder: Path) -> None:
     small = small_conference(seed=4)
     with pytest.MonkeyPatch.context() as breaking:
 
-        def broken(case: object, reviewers: Sequence[str], chance: object) -> int:
+        def broken(case: object, reviewers: Sequence[str], chance: object, layout: object) -> int:
             raise RuntimeError(f"no tuple {reviewers}")
 
         breaking.setattr(drafts, "secret_of", broken)

@@ -262,9 +262,12 @@ def _nodes(case: PaperCase) -> Nodes:
     return nodes
 
 
-def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = ()) -> int:
+def secret_of(
+    case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = (), layout: Layout | None = None
+) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
-    are not listed, the entry of the table that it takes, by a `chance` for each slot, uniform in [0, 1).
+    are not listed, the entry of the table that it takes, by a `chance` for each slot, uniform in [0, 1), and
+    the table's `layout` if it is at hand.
 
     >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
     >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
@@ -279,6 +282,7 @@ def secret_of(case: PaperCase, reviewers: Sequence[str], chance: Sequence[float]
     if not case.listed:
         if len(chance) != len(reviewers):
             raise InputError("where tuples are not listed, each slot needs a chance")
-        return int(case.layout.entries(np.array(wanted), np.array(chance)))
+        entries = (case.layout if layout is None else layout).entries
+        return int(entries(np.array(wanted), np.array(chance)))
     row = int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
     return row if case.entry is None else int(case.entry[row])

@@ -15,6 +15,7 @@ from typing import Any
 
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth
+from blindcal.beliefs.crowds import Layout
 from blindcal.decisions.coins import Key, toss, uniform
 from blindcal.decisions.facts import coin_facts, commit_to, plain, public_facts
 from blindcal.decisions.histories import Past, look_up, nearness, recorded_case
@@ -256,7 +257,7 @@ def decide_paper(
     added: int = 0,
 ) -> PaperRecord:
     """Toss the coin of one paper; `added` is what this decision alone adds to the success."""
-    public, secret = public_facts(case), true_secret(key, request, release, case, reviewers)
+    public, secret = public_facts(case), true_secret(key, request, release, case, reviewers, plan.layout)
     probability = plan.policy.probability(secret)
     facts = coin_facts(request, release, case.paper, public, reviewers, bar, price)
     return PaperRecord(
@@ -275,7 +276,14 @@ def decide_paper(
     )
 
 
-def true_secret(key: Key, request: Request, release: int, case: PaperCase, reviewers: Sequence[str]) -> int:
+def true_secret(
+    key: Key,
+    request: Request,
+    release: int,
+    case: PaperCase,
+    reviewers: Sequence[str],
+    layout: Layout | None = None,
+) -> int:
     """The tuple of the true reviewers. Which of two equal scores is whose has no answer: the key orders them.
 
     The belief counts every order of tied slots as equally likely, so that is how the truth must be drawn, and
@@ -297,7 +305,8 @@ def true_secret(key: Key, request: Request, release: int, case: PaperCase, revie
 
     order = sorted(range(len(reviewers)), key=lambda slot: (case.scores[slot], drawn(slot, "tie")))
     chance = [uniform(drawn(slot, "step")) for slot in order]
-    return secret_of(case.promised(request.guarantee.promise), [reviewers[slot] for slot in order], chance)
+    promised = case.promised(request.guarantee.promise)
+    return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
 def made_with() -> str:

@@ -14,6 +14,7 @@ from math import inf
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import Sample
 from blindcal.beliefs.conferences import Conference, PaperCase
+from blindcal.beliefs.crowds import Layout
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
 from blindcal.plans.amendments import AmendedCase, SettledCase
@@ -37,6 +38,8 @@ class PaperPlan:
     claim: Claim
     figures: Figures
     weights: str
+    layout: Layout | None = None
+    """Which entry of this very table each tuple takes, where tuples are not listed."""
 
     @property
     def policy(self) -> ExactPolicy:
@@ -130,6 +133,8 @@ def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee,
     if isinstance(case, AmendedCase):
         return _certified_again(case, accept, raw, guarantee, mixed, bound)
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
+    if not case.listed:
+        plan = replace(plan, layout=replace(case.layout, handicap=None))
     if not isinstance(case, SettledCase):
         return plan
     return replace(plan, claim=_within_cap(at_most(plan.claim, case.revealed), guarantee))
