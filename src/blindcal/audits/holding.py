@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.assignments.priors import NOBODY
@@ -212,7 +212,7 @@ def measure(
     # What walks may be off by does not average out over draws: it is not all chance.
     walks = float(np.hypot(np.mean([one.error for one in found]), draws.alone.error))
     error = float(np.hypot(success.std(ddof=1) / np.sqrt(count), walks))
-    return Measured(added, error, added + float(student.ppf(CONFIDENCE, count - 1)) * error)
+    return Measured(added, error, added + float(stdtrit(count - 1, CONFIDENCE)) * error)
 
 
 def _decided(view: View, row: int, coin: float) -> Array:
