@@ -111,7 +111,8 @@ def test_importing_the_package_loads_nothing_that_takes_long() -> None:
 def test_deciding_loads_no_large_part_of_scipy_that_it_does_not_use() -> None:
     """Every process that helps loads the core anew: SciPy's statistics alone take as long as all the rest."""
     slow = {"scipy.stats", "scipy.optimize", "scipy.interpolate", "scipy.differentiate"}
-    program = f"import sys, blindcal.audits, blindcal.decisions.deciding; print(sorted({slow!r} & set(sys.modules)))"
+    loaded = "import sys, blindcal.audits, blindcal.decisions.deciding"
+    program = f"{loaded}; print(sorted({slow!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["[]"], done.stderr
 
