@@ -100,7 +100,7 @@ def cases_of(assigned: Assigned, papers: int, seed: int) -> list[PaperCase]:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """For each paper: wrong decisions (raw, then each guarantee) and authors named (scores alone first)."""
+    """For each paper: wrong decisions (raw, then each guarantee) and reviewers named (scores alone first)."""
 
     wrong: Array
     named: Array

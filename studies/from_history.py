@@ -1,5 +1,5 @@
-"""From history to decision: wrong decisions and authors named, with calibration known, fitted, or fitted and
-taken for certain.
+"""From history to decision: wrong decisions and reviewers named, with calibration known, fitted, or fitted
+and taken for certain.
 
     python studies/from_history.py [--people 150] [--papers 150] [--rounds 2] [--workers N]
 

@@ -483,7 +483,7 @@ def draw(cells: Sequence[Cell]) -> Path:
         axis.set_xlabel("wrong decisions spared against raw (points)")
         axis.axvline(0.0, color="0.7", linewidth=0.8)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel(f"authors named, added by decisions\n(evidence of strength {STRENGTH:g}; points)")
+    axes[0].set_ylabel(f"reviewers named, added by decisions\n(evidence of strength {STRENGTH:g}; points)")
     lines, names = axes[0].get_legend_handles_labels()
     dots = [plt.Line2D([], [], color="0.3", marker=marks[name], linestyle="") for name in shown]
     figure.legend([*lines, *dots], [*names, *shown], loc="lower center", ncols=5, frameon=False, fontsize=8)

@@ -37,7 +37,7 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
     plan = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--guarantee", "average"]
     assert run([*plan, *limits]) == 0
     said = capsys.readouterr().out
-    more = "up to 2 percentage points more authors named"
+    more = "up to 2 percentage points more reviewers named"
     assert f"requested: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Expected: " in said
     assert "; no coin was tossed" in said
     assert re.search(

@@ -73,4 +73,4 @@ def test_numbers_in_sentences_are_those_of_the_certificate(tmp_path: Path) -> No
     assert lines["accepted"].value == str(content["accepted"])
     odds = lines["epsilon"].sentence
     assert "single decision" in odds
-    assert f"{2.718281828459045 ** content['epsilon']:.1f} times" in odds
+    assert f"a factor of {2.718281828459045 ** content['epsilon']:.1f}" in odds

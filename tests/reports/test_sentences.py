@@ -37,16 +37,16 @@ def test_every_guarantee_and_limit_has_a_promise_of_its_own(name: str):
     limited = Guarantee(name, 0.0, 1.5, 1.25, 0.75, 0.9)
     assert len(promises(limited)) == 5
     assert len({*promises(limited)}) == 5
-    for number in ("4.5 times", "1.25", "75.0 %", "90.0 %"):
+    for number in ("a factor of 4.5", "1.25", "75.0 %", "90.0 %"):
         assert any(number in one for one in promises(limited))
     assert shown(bare).startswith(f"{name}:")
 
 
-def test_a_budget_is_told_in_authors_and_not_as_a_promise_of_nothing():
+def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():
     (told,) = promises(Guarantee("average", added_success=0.01, epsilon=None))
-    assert "at most 1 more author in 100 reviews" in told
+    assert "at most 1 more reviewer in 100 reviews" in told
     (other,) = promises(Guarantee("average", epsilon=None))
-    assert "do not make the best guess of a review's author any likelier" in other
+    assert "do not make the best guess of who wrote a review any likelier" in other
 
 
 def test_what_epsilon_promises_is_said_of_a_single_decision():

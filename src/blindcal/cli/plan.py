@@ -230,7 +230,7 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say(fit_line(planned.fit))
     say(
         f"requested: {shown(request.guarantee)}. Expected: {percent(facts['expected_wrong'])} of decisions "
-        f"wrong, {percent(facts['success'])} of authors named "
+        f"wrong, {percent(facts['success'])} of reviewers named "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
     if request.guarantee.spends:
@@ -276,7 +276,9 @@ def _say_held(held: Held) -> None:
     limit = number(100 * held.limit, 2)
     say(f"all decisions together, for somebody who knows everybody's load; requested: at most {limit} added")
     table(["guarantee", "measured to add", f"{100 * CONFIDENCE:.0f} % upper limit", "wrong"], rows)
-    say("in percentage points of authors named: measured on average over public information, not guaranteed")
+    say(
+        "in percentage points of reviewers named: measured on average over public information, not guaranteed"
+    )
     chosen = held.chosen.guarantee
     if chosen != held.tries[0].guarantee:
         say(f"decide with --epsilon {chosen.epsilon:g}: {percent(held.price)} more of decisions wrong")

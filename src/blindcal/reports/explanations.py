@@ -72,7 +72,7 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
     yield Line(
         "bar",
         bar_words(content["bar"]),
-        "A paper was right to accept if its quality is above this. Quality is measured in standard "
+        "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
         "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
     )
     better = f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
@@ -285,9 +285,9 @@ def _odds(epsilon: float) -> str:
     if isinf(epsilon):
         return "There is no limit on how far a decision can shift the odds of someone who knows more."
     return (
-        f"Whatever someone suspects, no single decision shifts their odds more than {factor(epsilon)} times: "
-        f"a suspicion of 10 in 100 becomes {100 * after_odds(0.1, epsilon):.0f} in 100 at most, one of 50 "
-        f"becomes {100 * after_odds(0.5, epsilon):.0f}."
+        "Whatever someone suspects, no single decision changes their odds by more than a factor of "
+        f"{factor(epsilon)}: a suspicion of 10 in 100 becomes {100 * after_odds(0.1, epsilon):.0f} in 100 at "
+        f"most, one of 50 becomes {100 * after_odds(0.5, epsilon):.0f}."
     )
 
 
@@ -315,7 +315,7 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
     yield line(
         "against_evidence",
         "Privacy has a price: {} papers are expected to be decided against what their own reviewers' "
-        "scores, calibrated, speak for. Which ones is known only to those who hold the sealed record.",
+        "corrected scores indicate. Which ones is known only to those who hold the sealed record.",
     )
     gap = content["gap"]
     yield Line(

@@ -107,6 +107,7 @@ def facts(report: Report) -> dict[str, Any]:
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
+        "cost": expected(max(wrong[""] - wrong["_fully_calibrated"], 0.0)),
         "against": expected(content["against_evidence"] * papers),
         "about": _in_letters(wrong) | {"against": about(content["against_evidence"] * papers)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),
@@ -224,9 +225,9 @@ def more_words(survey: Survey) -> str:
         return "No weaker promise of the menu has noticeably fewer wrong decisions."
     fewer, named = (own.wrong - other.wrong) * papers, other.success - own.success
     price = (
-        f"and let {points(named)} more of the authors be named on average"
+        f"and let {points(named)} more of the reviewers be named on average"
         if named >= 5e-5
-        else "and name no more authors on average, but promise less about single decisions"
+        else "and name no more reviewers on average, but promise less about single decisions"
     )
     return (
         f"The next weaker promise ({shown(other.guarantee)}) would be expected to avoid {expected(fewer)} "

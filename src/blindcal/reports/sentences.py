@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, inf, isinf
+from math import exp, floor, inf, isinf
 
 from blindcal.cells import count
 from blindcal.plans.quotas import Quota
@@ -18,10 +18,10 @@ _WORDS = {
 _PROMISES = {
     "public": "Decisions depend on public information alone, so they reveal nothing new about who wrote "
     "which review, to anyone.",
-    "steady": "No decision makes the best guess of a review's author any likelier than it is from the scores "
-    "alone.",
-    "average": "On average over all reviews, decisions do not make the best guess of a review's author any "
-    "likelier.",
+    "steady": "To someone with only public information, no decision makes the best guess of who wrote a "
+    "review any likelier than it is from the scores alone.",
+    "average": "To someone with only public information, decisions do not make the best guess of who wrote a "
+    "review any likelier, on average over all reviews.",
     "none": "There is no promise: decisions may reveal who wrote which review.",
 }
 VERDICTS = {
@@ -66,10 +66,10 @@ def expected(number: float) -> str:
 def about(number: float) -> str:
     """An expected number of papers, in a letter.
 
-    >>> about(15.91), about(1.42), about(0.0)
-    ('about 16', '1.4', '0')
+    >>> about(15.91), about(22.5), about(1.42), about(0.0)
+    ('about 16', 'about 23', '1.4', '0')
     """
-    return f"about {number:,.0f}" if number >= 3 else expected(number)
+    return f"about {floor(number + 0.5):,}" if number >= 3 else expected(number)
 
 
 def factor(epsilon: float) -> str:
@@ -97,12 +97,12 @@ def shown(guarantee: Guarantee) -> str:
     """A guarantee in words.
 
     >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
-    'average, up to 1 percentage point more authors named'
+    'average, up to 1 percentage point more reviewers named'
     >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
     'public, never against 0.95'
     """
     points = 100 * guarantee.added_success
-    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more authors named"] if points else []
+    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more reviewers named"] if points else []
     limits = {
         "epsilon": guarantee.epsilon,
         "multiplier": guarantee.multiplier,
@@ -117,19 +117,19 @@ def promises(guarantee: Guarantee) -> list[str]:
     """What a guarantee and its limits promise, a sentence each.
 
     >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
-    Whatever someone already suspects, no single decision shifts their odds more than 7.4 times.
+    Whatever someone already suspects, no single decision changes their odds by more than a factor of 7.4.
     """
     points = 100 * guarantee.added_success
     found = [
         _PROMISES[guarantee.name]
         if not points
-        else f"Over all reviews, decisions let at most {points:g} more author{'s' * (points != 1)} in 100 "
+        else f"Over all reviews, decisions let at most {points:g} more reviewer{'s' * (points != 1)} in 100 "
         "reviews be named than the scores alone do."
     ]
     if guarantee.epsilon is not None:
         found.append(
-            "Whatever someone already suspects, no single decision shifts their odds more than "
-            f"{factor(guarantee.epsilon)} times."
+            "Whatever someone already suspects, no single decision changes their odds by more than a factor "
+            f"of {factor(guarantee.epsilon)}."
         )
     if guarantee.multiplier is not None:
         found.append(
@@ -138,7 +138,8 @@ def promises(guarantee: Guarantee) -> list[str]:
         )
     if guarantee.posterior_cap is not None:
         found.append(
-            f"No decision leaves one author of a review more than {percent(guarantee.posterior_cap)} likely."
+            f"No decision leaves anyone more than {percent(guarantee.posterior_cap)} likely to have written "
+            "a review."
         )
     if guarantee.never_against is not None:
         found.append(
@@ -153,7 +154,7 @@ def against(guarantee: Guarantee) -> str:
     >>> print(against(Guarantee("public", epsilon=None)))
     It holds against everyone, whatever they know.
     >>> print(against(Guarantee("steady", epsilon=2.0)).split(". ")[1])
-    What is said of odds also holds against someone who knows or suspects more
+    The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":
         return "It holds against everyone, whatever they know."
@@ -165,8 +166,10 @@ def against(guarantee: Guarantee) -> str:
     ]
     named = [("odds", guarantee.epsilon), ("a correct guess", guarantee.multiplier)]
     if limits := [name for name, limit in named if limit is not None]:
-        listed = " and of ".join(limits)
-        found.append(f"What is said of {listed} also holds against someone who knows or suspects more.")
+        held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
+        found.append(
+            f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more."
+        )
     return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
 
 
