@@ -106,8 +106,8 @@ def facts(report: Report) -> dict[str, Any]:
         "lots": guarantee.name not in ("public", "none"),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
-        "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
-        "cost": expected(max(wrong[""] - wrong["_fully_calibrated"], 0.0)),
+        "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
+        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
         "against": expected(content["against_evidence"] * papers),
         "about": _in_letters(wrong) | {"against": about(content["against_evidence"] * papers)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),
@@ -143,6 +143,15 @@ def _lead(text: str) -> tuple[str, str]:
     """
     lead, colon, rest = text.partition(": ")
     return (f"{lead}:", rest) if colon and len(lead.split()) <= _LEAD else ("", text)
+
+
+def _tenths(number: float) -> float:
+    """A number of papers as it is shown beside its difference to another one.
+
+    >>> round(_tenths(5.04) - _tenths(4.76), 1)
+    0.2
+    """
+    return round(number, 1 if number < 1000 else 0)
 
 
 def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
