@@ -79,6 +79,7 @@ KNOWN = {
     "quickstart.md": {"3.11": "a version of Python"},
     "running.md": {
         "2 %": "a threshold of the check that calibration fits",
+        "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
     },
     "reviewers.md": {"84 %": "P(N(0,1) < 1)"},
