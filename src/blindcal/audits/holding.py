@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.assignments.priors import NOBODY
 from blindcal.audits.couplings import exact_finding, is_small, network
-from blindcal.audits.looking import Walked, walk, walked
+from blindcal.audits.looking import Walked, walk
 from blindcal.audits.views import View, planned_view
 from blindcal.beliefs.conferences import Conference
 from blindcal.checks import Array, Integers, strictly_within
@@ -171,11 +171,11 @@ def drawn(
 ) -> Draws:
     """Assignments drawn from what scores and loads say, and coins: no table and no truth enters."""
     made = network(views, loads, [view.weight for view in views])
-    alone, walks = walked(views, loads, made, target=target, seed=seed, workers=workers)
+    alone = walk(views, loads, made, target=target, seed=seed, workers=workers)
     _refuse_disagreement(alone)
     rng = np.random.default_rng([seed, draws])
-    chosen = rng.choice(walks.seen.size, draws, replace=False, p=walks.seen / walks.seen.sum())
-    members, at, rows = walks.drawn[chosen], 0, []
+    chosen = rng.choice(alone.walks, draws, replace=False, p=alone.share)
+    members, at, rows = alone.drawn[chosen], 0, []
     for view in views:
         slots = len(view.scores)
         rows.append(_places(view, members[:, at : at + slots]))

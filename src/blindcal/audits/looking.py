@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,7 +54,8 @@ class Walked:
     """What walks found: the chance that the best guess at a review's author is right, mean over reviews.
 
     It lies between `low` and `high`, up to the standard error. `apart`: by how many standard errors the start
-    that differs most differs from all of them.
+    that differs most differs from all of them. Each walk holds one of the assignments that it counted:
+    `drawn[walk, review]` (members of pools), to be taken with the chances `share[walk]`.
     """
 
     success: float
@@ -65,6 +66,8 @@ class Walked:
     walks: int
     starts: int
     assignments: int
+    drawn: Integers = field(repr=False, compare=False)
+    share: Array = field(repr=False, compare=False)
 
     @property
     def agrees(self) -> bool:
@@ -97,6 +100,8 @@ def found_by(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
         walks=chains,
         starts=len(np.unique(walks.start)),
         assignments=round(float(walks.seen.sum())),
+        drawn=walks.drawn,
+        share=walks.seen / max(walks.seen.sum(), _LITTLE),
     )
 
 
@@ -146,36 +151,6 @@ def walk(
 ) -> Walked:
     """Walk until the error is at most `target`, or `most` looks were taken. Where a file is `kept` (it is
     CONFIDENTIAL), a walk that was interrupted goes on from it, and ends as it would have."""
-    return walked(
-        views,
-        loads,
-        made,
-        target=target,
-        most=most,
-        chains=chains,
-        starts=starts,
-        seed=seed,
-        kept=kept,
-        workers=workers,
-        advance=advance,
-    )[0]
-
-
-def walked(
-    views: Sequence[View],
-    loads: Mapping[str, int],
-    made: Network,
-    *,
-    target: float = TARGET,
-    most: int = 40,
-    chains: int = CHAINS,
-    starts: int = STARTS,
-    seed: int = 0,
-    kept: str | os.PathLike[str] | None = None,
-    workers: Workers = 1,
-    advance: Callable[[int], None] | None = None,
-) -> tuple[Walked, Walks]:
-    """The same with the walks themselves, each of which holds an assignment that it passed."""
     table = table_of(made)
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
     parts = _read(kept, table, chains, starts, seed)
@@ -186,10 +161,9 @@ def walked(
         ]
     looks = parts[0].rounds
     while True:
-        joined = _joined(parts)
-        found = found_by(joined, table.named)
+        found = found_by(_joined(parts), table.named)
         if looks and (looks > most or (found.error <= target and looks > 2)):
-            return found, joined
+            return found
         steps = (_WARM if looks == 0 else _LOOK) * table.paper.size
         jobs = list(enumerate(parts))
         onward = partial(_onward, table=table, steps=steps, seed=seed)
