@@ -18,10 +18,10 @@ from playwright.sync_api import Browser
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 import blindcal as bc
-from blindcal.cli.demo import input_files
 from blindcal.exporters.decided import read_decided
 from blindcal.reports import Report, page, read_certificate, survey
 from blindcal.simulations.drawing import pooled_conference, prototype_population
+from blindcal.simulations.examples import example_files
 from report_page import browser
 
 FEW, MANY = 20, (1_000, 20_000)
@@ -36,7 +36,7 @@ _UNFOLD = """() => new Promise(done => {
 def small(folder: Path) -> Report:
     """A report about a few papers."""
     drawn = pooled_conference(np.random.default_rng(14), FEW, 8, 3, prototype_population())
-    for name, data in input_files(drawn).items():
+    for name, data in example_files(drawn).items():
         (folder / name).write_bytes(data)
     inputs = bc.read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
     bc.make_key(folder / "key.bin")

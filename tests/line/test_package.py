@@ -392,3 +392,20 @@ def test_every_module_can_be_imported_alone() -> None:
     for path in MODULES:
         if not names_of(path).startswith(("blindcal.app.", "blindcal.cli")):
             importlib.import_module(names_of(path))
+
+
+@pytest.mark.edge
+def test_benches_studies_and_tools_take_from_the_package_what_it_has() -> None:
+    """Most of them are run by no test: what moves must move there too."""
+    scripts = [path for folder in ("bench", "studies", "tools") for path in (ROOT / folder).glob("*.py")]
+    taken = {
+        (path.name, node.module, alias.name)
+        for path in scripts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("blindcal")
+        for alias in node.names
+    }
+    assert len(taken) > 200
+    for script, module, name in sorted(taken):
+        found = importlib.import_module(module)
+        assert hasattr(found, name) or importlib.import_module(f"{module}.{name}"), script
