@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app import desks
+from blindcal.app import desks, steps
 from blindcal.app.desks import Desk, Upload
 from blindcal.app.jobs import CanceledError
 from blindcal.audits.verifying import verify
@@ -128,16 +128,6 @@ def test_how_many_to_accept_is_set_in_the_folder(desk: Desk) -> None:
     assert (request.accept, request.accept_rate) == (None, 0.5)
 
 
-@pytest.mark.parametrize("guarantee", [one for one in MENU if one.name != "none"], ids=str)
-def test_every_guarantee_of_the_menu_can_be_written_and_read(guarantee: Guarantee, tmp_path: Path) -> None:
-    from blindcal.folders.templates import conference_text, with_settings
-
-    base = {"conference": "icx", "key": "../k", "out": "public", "reviews": "r", "reviewers": "s"}
-    text = conference_text({**base, "pools": "everyone", "epsilon": 2.0, "accept-rate": 0.3})
-    (tmp_path / "conference.toml").write_text(with_settings(text, desks._guarantee_settings(guarantee)))
-    assert asked(read_folder(tmp_path)).request.guarantee == guarantee
-
-
 def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(desk: Desk) -> None:
     founded(desk)
     with pytest.raises(InputError, match="no such line"):
@@ -217,14 +207,14 @@ def test_one_job_at_a_time_and_a_canceled_one_changes_nothing(
     founded(desk)
     before = everything(desk.home)
     seen, go = Event(), Event()
-    plain = desks.survey
+    plain = steps.survey
 
     def slow(*given: object, **more: object) -> object:
         seen.set()
         assert go.wait(60.0)
         return plain(*given, **more)  # the hook of progress notices that it was canceled
 
-    monkeypatch.setattr(desks, "survey", slow)
+    monkeypatch.setattr(steps, "survey", slow)
     desk.compare()
     assert seen.wait(60.0)
     for other in (desk.compare, desk.decide, desk.leave, desk.open_example):

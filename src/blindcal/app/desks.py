@@ -16,37 +16,36 @@ from threading import RLock
 from typing import Any
 
 from blindcal.app.jobs import Job, Work
+from blindcal.app.steps import (
+    Opened,
+    compare_guarantees,
+    decide_folder,
+    guarantee_settings,
+    listing_strangers,
+    open_folder,
+    published,
+    report_pages,
+    requested,
+)
 from blindcal.app.uploads import ROLES, Staging, checked_name
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators.assessments import Assessment, assess
 from blindcal.cells import count
-from blindcal.decisions.deciding import decide
-from blindcal.decisions.records import latest_release
 from blindcal.errors import InputError, RefusedError
-from blindcal.exporters.decided import Decided, read_decided, read_titles
-from blindcal.files.disk import read_bytes, read_json, write_bytes
-from blindcal.fitting.footprints import beside
+from blindcal.files.disk import read_bytes, write_bytes
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.asking import Asked, asked
 from blindcal.folders.filling import import_past
 from blindcal.folders.founding import Founded, Given, Wishes, found_folder
 from blindcal.folders.keys import key_beside
-from blindcal.folders.settings import FILE, Folder, read_folder
-from blindcal.folders.strangers import strangers_listed
+from blindcal.folders.settings import FILE, read_folder
 from blindcal.folders.templates import Value, with_settings
 from blindcal.importers import MAX_EXPORT, Choices, Imported, import_reviews, read_conflicts, read_people
-from blindcal.plans.agreements import Agreement, agreement
-from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.policies.guarantees import Guarantee
-from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import read_certificate
-from blindcal.reports.surveys import Survey, survey, survey_release
-from blindcal.reviews import Reviews, twin_remarks
+from blindcal.reviews import Reviews
 from blindcal.simulations.examples import RATE, example, example_files
 from blindcal.workers import Progress, apart
 
 EXAMPLE = "example"
-PUBLISHED = ("decisions.csv", "certificate.json")
 
 
 @dataclass(frozen=True)
@@ -60,51 +59,6 @@ class Upload:
     error: Exception | None = None
 
 
-@dataclass(frozen=True)
-class Compared:
-    """What each guarantee would cost, whether the calibration fits, and what the chair should know."""
-
-    survey: Survey
-    fit: Agreement
-    remarks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Release:
-    """The latest decisions of a folder, as they were published."""
-
-    path: Path
-    certificate: Mapping[str, Any]
-    decided: tuple[Decided, ...]
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Pages:
-    """The report for everyone, and the one for the chair."""
-
-    public: str
-    chair: str
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A conference's folder and all that was found out about it so far."""
-
-    folder: Folder
-    reviews: Reviews
-    remarks: tuple[str, ...]
-    calibrated: int | None
-    fit: Mapping[str, Any] | None = None
-    founded: Founded | None = None
-    assessed: Assessment | None = None
-    compared: Compared | None = None
-    release: Release | None = None
-    pages: Pages | None = None
-    wanted: Asked | None = None
-    unset: str | None = None
-
-
 class Desk:
     """One desk: a folder at most, one job at a time."""
 
@@ -115,7 +69,7 @@ class Desk:
         self.lock = RLock()
         self.job: Job | None = None
         self.error: BaseException | None = None
-        self.opened = None if folder is None or not os.path.lexists(folder) else _opened(folder, None)
+        self.opened = None if folder is None or not os.path.lexists(folder) else open_folder(folder, None)
         self.choices = Choices()
         self._private = tempfile.TemporaryDirectory(prefix="blindcal-app-")
         self.private = Path(self._private.name)
@@ -142,7 +96,7 @@ class Desk:
         """Open a conference's folder."""
         with self.lock:
             self.free()
-            self.opened = _opened(path, None)
+            self.opened = open_folder(path, None)
 
     def open_named(self, name: str) -> None:
         self.open(self.home / checked_name(name))
@@ -161,7 +115,7 @@ class Desk:
                     files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
                 )
                 found_folder(place, given, Wishes(accept_rate=RATE), key_beside(place))
-            self.opened = _opened(place, None)
+            self.opened = open_folder(place, None)
 
     def leave(self) -> None:
         """Close the folder; it stays as it is."""
@@ -247,7 +201,7 @@ class Desk:
         return place, made
 
     def _open_founded(self, result: tuple[Path, Founded]) -> None:
-        self.opened = _opened(*result)
+        self.opened = open_folder(*result)
         self.staging.clear()
         self._uploads.clear()
 
@@ -273,7 +227,7 @@ class Desk:
                     keep(result)
                 elif self.opened is not None and self.opened.release is None:
                     # Decisions may be published though their report was not wanted any more.
-                    self._keep(release=_release(self.opened.folder))
+                    self._keep(release=published(self.opened.folder))
 
         self.job = Job(name, work, finish)
         self.job.start()
@@ -308,7 +262,7 @@ class Desk:
         """The menu: what each guarantee would cost this conference."""
         with self.lock:
             wanted = self._wanted()
-            work = _listing(wanted, partial(_compared, wanted, self.workers))
+            work = listing_strangers(wanted, partial(compare_guarantees, wanted, self.workers))
             self._start("comparing guarantees", work, lambda found: self._keep(compared=found))
 
     def accept(self, wanted: Mapping[str, Value | None]) -> None:
@@ -326,7 +280,7 @@ class Desk:
             chosen = choices[place].guarantee
             if chosen.name == "none":
                 raise InputError("decisions without protection are not made here")
-            self._set(_guarantee_settings(chosen))
+            self._set(guarantee_settings(chosen))
             self._keep(compared=replace(compared, survey=replace(compared.survey, chosen=chosen)))
 
     def _set(self, settings: Mapping[str, Value | None]) -> None:
@@ -339,14 +293,14 @@ class Desk:
             text = with_settings(read_bytes(path).decode(), settings)
             write_bytes(path, text.encode(), confidential=True, replace=True)
             folder = read_folder(opened.folder.path)
-            wanted, unset = _asked(folder)
+            wanted, unset = requested(folder)
             self.opened = replace(opened, folder=folder, wanted=wanted, unset=unset)
 
     def decide(self) -> None:
         """Decide every paper, once, and make the report."""
         with self.lock:
             wanted, folder = self._wanted(), self._there().folder
-            work = _listing(wanted, partial(_decided, wanted, folder, self.workers))
+            work = listing_strangers(wanted, partial(decide_folder, wanted, folder, self.workers))
             self._start("deciding", work, lambda found: self._keep(release=found[0], pages=found[1]))
 
     def report(self) -> None:
@@ -355,7 +309,7 @@ class Desk:
             release = self._there().release
             if release is None:
                 raise InputError("nothing is decided yet")
-            work = partial(_pages, self._wanted(), self._there().folder, release, self.workers)
+            work = partial(report_pages, self._wanted(), self._there().folder, release, self.workers)
             self._start("making the report", work, lambda pages: self._keep(pages=pages))
 
 
@@ -374,112 +328,3 @@ def _imported_lines(found: Imported) -> list[str]:
         *(f"dropped: {item}" for item in found.dropped),
         *(f"note: {line}" for line in found.warnings),
     ]
-
-
-def _opened(path: Path, founded: Founded | None) -> Opened:
-    folder = read_folder(path)
-    file = folder.settings.get("reviews")
-    if not isinstance(file, str):
-        raise InputError(f"{path / FILE}: must set reviews")
-    wanted, unset = _asked(folder)
-    reviews = Reviews.read(file, grid=None if wanted is None else wanted.grid)
-    reviews = reviews.without(folder.withdrawn)
-    table = str(folder.settings.get("reviewers", ""))
-    calibrated = len(read_reviewers(table)) if os.path.lexists(table) else None
-    remarks = () if founded is None else founded.remarks
-    return Opened(
-        folder,
-        reviews,
-        (*remarks, *twin_remarks(reviews, os.path.basename(file))),
-        calibrated,
-        _fit(table),
-        founded,
-        release=_release(folder),
-        wanted=wanted,
-        unset=unset,
-    )
-
-
-def _fit(table: str) -> Mapping[str, Any] | None:
-    """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
-    path = beside(table)
-    content = read_json(path) if os.path.lexists(path) else None
-    return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
-
-
-def _asked(folder: Folder) -> tuple[Asked | None, str | None]:
-    """What a folder requests; or what it leaves open."""
-    try:
-        return asked(folder), None
-    except InputError as error:
-        return None, str(error)
-
-
-def _release(folder: Folder) -> Release | None:
-    """The latest release of a folder, if there is one."""
-    out = Path(str(folder.settings.get("out", "")))
-    place = (latest_release(out) if folder.settings.get("numbered") else None) or out
-    if not all((place / name).is_file() for name in PUBLISHED):
-        return None
-    return Release(place, read_certificate(place), read_decided(place))
-
-
-def _listing(wanted: Asked, work: Work) -> Work:
-    """The same work; reviewers whom no pool turns out to hold are listed in a file beside the reviews."""
-
-    def listed(progress: Progress) -> Any:
-        with strangers_listed(Path(wanted.files[0]), wanted.out):
-            return work(progress)
-
-    return listed
-
-
-def _compared(wanted: Asked, workers: int, progress: Progress) -> Compared:
-    inputs = wanted.inputs()
-    request = wanted.request.on_scale(inputs.scale)
-    conference, _ = request.prepared(inputs, workers=workers, progress=progress)
-    fit = agreement(conference.cases, request.better)
-    found = survey(conference, request.guarantee, better=request.better, workers=workers, progress=progress)
-    return Compared(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
-
-
-def _decided(wanted: Asked, folder: Folder, workers: int, progress: Progress) -> tuple[Release, Pages]:
-    outcome = decide(
-        wanted.inputs(),
-        wanted.request,
-        wanted.key,
-        wanted.out,
-        numbered=wanted.numbered,
-        workers=workers,
-        progress=progress,
-    )
-    release = _release(folder)
-    if release is None:
-        raise InputError(f"{wanted.out}: the decisions that were just published are gone")
-    release = replace(release, remarks=outcome.remarks)
-    return release, _pages(wanted, folder, release, workers, progress)
-
-
-def _pages(wanted: Asked, folder: Folder, release: Release, workers: int, progress: Progress) -> Pages:
-    content, decided = release.certificate, release.decided
-    found = survey_release(wanted.inputs(), content, decided, workers=workers, progress=progress)
-    titles = folder.settings.get("titles")
-    names = read_titles(titles) if isinstance(titles, str) and os.path.exists(titles) else {}
-    notes = tuple(plan_remarks(content, content["limits"].get("never_against")))
-    return Pages(
-        page(Report(content, decided, found)),
-        page(Report(content, decided, found, confidential=True, titles=names, notes=notes)),
-    )
-
-
-def _guarantee_settings(chosen: Guarantee) -> dict[str, Value | None]:
-    """A guarantee as the folder's settings say it."""
-    unlimited = None if chosen.name == "public" else "none"
-    return {
-        "guarantee": chosen.name,
-        "epsilon": unlimited if chosen.epsilon is None else chosen.epsilon,
-        "added-success": chosen.added_success or None,
-        "multiplier": chosen.multiplier,
-        "posterior-cap": chosen.posterior_cap,
-        "never-against": chosen.never_against,
-    }

@@ -14,9 +14,10 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from blindcal import __version__
-from blindcal.app.desks import PUBLISHED, Desk
+from blindcal.app.desks import Desk
 from blindcal.app.guards import policy
 from blindcal.app.sliders import SLIDERS, drawn, picture, read_settings
+from blindcal.app.steps import PUBLISHED
 from blindcal.app.uploads import TooLargeError
 from blindcal.app.views import conference_view, job_view
 from blindcal.errors import BlindcalError, InputError, unexpected

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.app.desks import Compared, Desk, Opened, Release, Upload
+from blindcal.app.desks import Desk, Upload
 from blindcal.app.jobs import CanceledError, State
+from blindcal.app.steps import Compared, Opened, Release
 from blindcal.app.uploads import ROLES, SEVERAL
 from blindcal.calibrators.assessments import Assessment
 from blindcal.cells import count, number_text

@@ -1,0 +1,195 @@
+"""A conference's folder -> what each step of the room *Conference* finds in it or makes of it.
+
+By the functions that the commands `plan`, `decide` and `report` use. The desk keeps what is found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from blindcal.app.jobs import Work
+from blindcal.beliefs.conferences import read_reviewers
+from blindcal.calibrators.assessments import Assessment
+from blindcal.decisions.deciding import decide
+from blindcal.decisions.records import latest_release
+from blindcal.errors import InputError
+from blindcal.exporters.decided import Decided, read_decided, read_titles
+from blindcal.files.disk import read_json
+from blindcal.fitting.footprints import beside
+from blindcal.folders.asking import Asked, asked
+from blindcal.folders.founding import Founded
+from blindcal.folders.settings import FILE, Folder, read_folder
+from blindcal.folders.strangers import strangers_listed
+from blindcal.folders.templates import Value
+from blindcal.plans.agreements import Agreement, agreement
+from blindcal.plans.remarks import input_remarks, plan_remarks
+from blindcal.policies.guarantees import Guarantee
+from blindcal.reports.pages import Report, page
+from blindcal.reports.reading import read_certificate
+from blindcal.reports.surveys import Survey, survey, survey_release
+from blindcal.reviews import Reviews, twin_remarks
+from blindcal.workers import Progress
+
+PUBLISHED = ("decisions.csv", "certificate.json")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What each guarantee would cost, whether the calibration fits, and what the chair should know."""
+
+    survey: Survey
+    fit: Agreement
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """The latest decisions of a folder, as they were published."""
+
+    path: Path
+    certificate: Mapping[str, Any]
+    decided: tuple[Decided, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The report for everyone, and the one for the chair."""
+
+    public: str
+    chair: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A conference's folder and all that was found out about it so far."""
+
+    folder: Folder
+    reviews: Reviews
+    remarks: tuple[str, ...]
+    calibrated: int | None
+    fit: Mapping[str, Any] | None = None
+    founded: Founded | None = None
+    assessed: Assessment | None = None
+    compared: Compared | None = None
+    release: Release | None = None
+    pages: Pages | None = None
+    wanted: Asked | None = None
+    unset: str | None = None
+
+
+def open_folder(path: Path, founded: Founded | None) -> Opened:
+    """All that a folder holds already; `founded` if it was just made."""
+    folder = read_folder(path)
+    file = folder.settings.get("reviews")
+    if not isinstance(file, str):
+        raise InputError(f"{path / FILE}: must set reviews")
+    wanted, unset = requested(folder)
+    reviews = Reviews.read(file, grid=None if wanted is None else wanted.grid)
+    reviews = reviews.without(folder.withdrawn)
+    table = str(folder.settings.get("reviewers", ""))
+    calibrated = len(read_reviewers(table)) if os.path.lexists(table) else None
+    remarks = () if founded is None else founded.remarks
+    return Opened(
+        folder,
+        reviews,
+        (*remarks, *twin_remarks(reviews, os.path.basename(file))),
+        calibrated,
+        _fit(table),
+        founded,
+        release=published(folder),
+        wanted=wanted,
+        unset=unset,
+    )
+
+
+def _fit(table: str) -> Mapping[str, Any] | None:
+    """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
+    path = beside(table)
+    content = read_json(path) if os.path.lexists(path) else None
+    return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
+
+
+def requested(folder: Folder) -> tuple[Asked | None, str | None]:
+    """What a folder requests; or what it leaves open."""
+    try:
+        return asked(folder), None
+    except InputError as error:
+        return None, str(error)
+
+
+def published(folder: Folder) -> Release | None:
+    """The latest release of a folder, if there is one."""
+    out = Path(str(folder.settings.get("out", "")))
+    place = (latest_release(out) if folder.settings.get("numbered") else None) or out
+    if not all((place / name).is_file() for name in PUBLISHED):
+        return None
+    return Release(place, read_certificate(place), read_decided(place))
+
+
+def listing_strangers(wanted: Asked, work: Work) -> Work:
+    """The same work; reviewers whom no pool turns out to hold are listed in a file beside the reviews."""
+
+    def listed(progress: Progress) -> Any:
+        with strangers_listed(Path(wanted.files[0]), wanted.out):
+            return work(progress)
+
+    return listed
+
+
+def compare_guarantees(wanted: Asked, workers: int, progress: Progress) -> Compared:
+    """The menu of guarantees for what the folder requests, and what the chair should know."""
+    inputs = wanted.inputs()
+    request = wanted.request.on_scale(inputs.scale)
+    conference, _ = request.prepared(inputs, workers=workers, progress=progress)
+    fit = agreement(conference.cases, request.better)
+    found = survey(conference, request.guarantee, better=request.better, workers=workers, progress=progress)
+    return Compared(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
+
+
+def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progress) -> tuple[Release, Pages]:
+    """Decide with the folder's key, once; the decisions as published, and both reports."""
+    outcome = decide(
+        wanted.inputs(),
+        wanted.request,
+        wanted.key,
+        wanted.out,
+        numbered=wanted.numbered,
+        workers=workers,
+        progress=progress,
+    )
+    release = published(folder)
+    if release is None:
+        raise InputError(f"{wanted.out}: the decisions that were just published are gone")
+    release = replace(release, remarks=outcome.remarks)
+    return release, report_pages(wanted, folder, release, workers, progress)
+
+
+def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, progress: Progress) -> Pages:
+    """Both reports about a release."""
+    content, decided = release.certificate, release.decided
+    found = survey_release(wanted.inputs(), content, decided, workers=workers, progress=progress)
+    titles = folder.settings.get("titles")
+    names = read_titles(titles) if isinstance(titles, str) and os.path.exists(titles) else {}
+    notes = tuple(plan_remarks(content, content["limits"].get("never_against")))
+    return Pages(
+        page(Report(content, decided, found)),
+        page(Report(content, decided, found, confidential=True, titles=names, notes=notes)),
+    )
+
+
+def guarantee_settings(chosen: Guarantee) -> dict[str, Value | None]:
+    """A guarantee as the folder's settings say it."""
+    unlimited = None if chosen.name == "public" else "none"
+    return {
+        "guarantee": chosen.name,
+        "epsilon": unlimited if chosen.epsilon is None else chosen.epsilon,
+        "added-success": chosen.added_success or None,
+        "multiplier": chosen.multiplier,
+        "posterior-cap": chosen.posterior_cap,
+        "never-against": chosen.never_against,
+    }
