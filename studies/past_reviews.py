@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 import blindcal as bc
 from blindcal.fitting.pasts import History, history_of, pasts_of
+from blindcal.workers import cores, each
 from stated import keep
 
 _INTERVAL = 1.6448536269514722  # 90 %
@@ -169,8 +170,8 @@ class Compared:
     persistence: float
 
 
-def compared(drawn: Drawn, *, sweeps: int | None = None, workers: int = 1) -> Compared:
-    fitted = bc.fit(drawn.reviews, sweeps=sweeps, workers=workers)
+def compared(drawn: Drawn, *, sweeps: int | None = None) -> Compared:
+    fitted = bc.fit(drawn.reviews, sweeps=sweeps)
     history = history_of(pasts_of({"past": drawn.reviews}))
     middle, width = history.middle[-1], history.width[-1]
     truth = np.array([drawn.truth[name] for name in history.reviewers]).T
@@ -193,21 +194,12 @@ def compared(drawn: Drawn, *, sweeps: int | None = None, workers: int = 1) -> Co
     )
 
 
-def compute(setting: str, histories: int, workers: int = 1, **sizes: int) -> list[Compared]:
+def compute(job: tuple[str, int]) -> Compared:
+    """One history, drawn by its setting and number."""
+    setting, number = job
     persistence, rounded = SETTINGS[setting]
-    place = list(SETTINGS).index(setting)
-    return [
-        compared(
-            drawn_pasts(
-                np.random.default_rng([place, number]),
-                persistence=persistence,
-                grid=_GRID if rounded else None,
-                **sizes,
-            ),
-            workers=workers,
-        )
-        for number in range(histories)
-    ]
+    rng = np.random.default_rng([list(SETTINGS).index(setting), number])
+    return compared(drawn_pasts(rng, persistence=persistence, grid=_GRID if rounded else None))
 
 
 def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
@@ -273,22 +265,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
     parser.add_argument("--drifting", type=int, default=60, help="histories with drift, for each setting")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
     sizes = {
         name: options.histories if persistence == 1.0 else options.drifting
         for name, (persistence, _) in SETTINGS.items()
     }
-    found = {}
-    for name, histories in sizes.items():
-        found[name] = compute(name, histories, options.workers)
-        print(
-            f"{name}: done",
-            *coverage_table({name: found[name]})[2:],
-            *error_table(found[name]),
-            sep="\n",
-            flush=True,
-        )
+    jobs = [(name, number) for name, histories in sizes.items() for number in range(histories)]
+    runs = each(compute, jobs, workers=options.workers)
+    found = {name: [run for run, job in zip(runs, jobs, strict=True) if job[0] == name] for name in sizes}
+    for name in sizes:
+        print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
     command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
     keep("past_reviews", command, {"docs/fitting.md": tables}, sentences(found))
