@@ -5,7 +5,9 @@ of a release made again with the key (`verifying` is the door, `comparisons` wha
 adversaries gain over a whole conference (`auditing` opens a release or a plan as `views` of its papers,
 `questions` asks them, `findings` adds up; `knowing` has adversaries who know more, `couplings`, `walking` and
 `looking` the one who knows all loads, `holding` an epsilon at which what it gains is measured to stay below
-a limit; `venues` reads what others published). A new adversary lives here. Imports: decisions and below.
+a limit; `venues` reads what others published). A new adversary makes a list of `Finding`: in `knowing` if it
+takes papers one by one, in a module of its own if papers share what it knows, as `looking.coupled_findings`
+does; `cli.audit` and `cli.venue` call it. Imports: decisions and below.
 """
 
 from blindcal.audits.adversaries import (

@@ -4,8 +4,8 @@ The adversary knows the scores, the belief, the policy and the decision, and gue
 (with labels, the most likely label in each slot). `audit` is exact for the stored numbers: it
 makes the claims of a certificate about any policy.
 
-Each paper is taken by itself. The adversary who knows how papers share reviewers is in `couplings` and
-`walking`.
+Each paper is taken by itself. The adversary who knows how papers share reviewers is
+`looking.coupled_findings`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Views of all papers -> `Findings`: what each adversary gains over a whole conference, and where.
 
 For the chair alone: it says which reviews are exposed, and after the toss it is made with the true reviewers.
-Papers are taken one by one; `couplings` has the adversary who knows how they share reviewers.
+Papers are taken one by one; `looking.coupled_findings` is the adversary who knows how they share reviewers.
 """
 
 from __future__ import annotations

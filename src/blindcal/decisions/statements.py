@@ -52,6 +52,10 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
 
     A tie of mean scores is no decision: there the advice is the decision itself. A paper on the wait list
     is not accepted.
+
+    A new column is written here. `audits.comparisons` compares published tables byte by byte, so it must
+    first allow tables without it; what is not in `PaperRecord` becomes a field with a default there, and
+    `exporters.decided` reads the columns.
     """
     words = {1.0: ACCEPT, 0.0: REJECT}
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}

@@ -3,7 +3,9 @@
 bytes -> Opened (sheets or JSON) -> Found (a system's reviews, as text) -> Imported (checked, sorted)
 
 In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. A
-new system is a module of its own here, listed in `recognizing`. Imports: the core, never the reverse.
+new system is a module of its own here with `NAME`, `recognize` and `read`, listed in `recognizing` before
+`panels`, which takes any table; `cli.imports` and `app.views` name it, tests/exports.py has its exports.
+Imports: the core, never the reverse.
 """
 
 from blindcal.importers.findings import Choices, Dropped

@@ -3,9 +3,12 @@
 In: a belief and limits on what decisions may reveal. Out: policies, whole frontiers, what a budget buys.
 `solvers` is the door: closed forms, the program of a belief (`programs`), that of large pools (`lumps`). A
 new guarantee is a name or a limit in `guarantees`, rows in `programs`, exact checks in `plans.certificates`
-and `plans.outcomes` (and in `plans.equations` if it pins a share), a limit in `audits.comparisons`, options
-and words in `cli.inputs`, `decisions.statements`, `folders.templates` and `reports.sentences`; `solvers`,
-`pairwise`, `losses`, `lumps` and `plans.menus` must know it or refuse it. CONTRIBUTING.md has the steps.
+and `plans.outcomes` (in `plans.equations` if it pins a share, in `plans.papers` for papers decided again), a
+limit in `audits.comparisons`. Its name in files is in `plans.requests`: left out at its default, or earlier
+releases no longer verify. Options are in `cli.inputs`, `cli.folders`, `folders.asking`, `folders.settings`,
+`folders.templates` and `app.steps`, words in `decisions.statements`, `reports.sentences` and
+`reports.explanations`. `solvers`, `pairwise`, `losses`, `lumps` and `plans.menus` must know it or refuse it.
+CONTRIBUTING.md has the steps.
 `average_case` is for scores that are not seen yet. Imports: beliefs and below.
 """
 

@@ -2,7 +2,8 @@
 
 In: parameters of a reviewer or of a whole pool. Out: likelihoods of scores, and what scores say about
 quality, which is N(0, 1) or by `Shaped` another distribution. A new kind of reviewer derives from `Reviewer`
-(protocol) and lives here. Imports: files and below.
+(protocol), lives here in a module of its own and is named below; `check_reviewer` says whether it keeps the
+rules, and `_KINDS` of `cli.arguments` gives it to the command line. Imports: files and below.
 """
 
 from blindcal.reviewers.affine import Affine

@@ -9,13 +9,16 @@ from blindcal.reviewers.protocol import Reviewer
 
 _GRID = np.linspace(-4.0, 4.0, 65)
 _STEP = 1e-5
+# No paper is as good or bad as the last of these: N(0, 1) has 1e-197 beyond them.
+_FAR = np.linspace(-30.0, 30.0, 1921)
 
 
 def check_reviewer(reviewer: Reviewer) -> None:
     """Refuse a single reviewer that is not what it says, naming every rule that it breaks.
 
-    The curve rises, `quality` is its inverse, `derivative` its slope, and with noise the likelihood of a
-    score integrates to 1 over all scores.
+    The curve rises, `quality` is its inverse, `derivative` its slope. With noise the likelihood of a score
+    integrates to 1 over all scores, no log likelihood is above `log_ceiling`, and outside `reach` it is as
+    far below that as `reach` says.
 
     >>> from blindcal.reviewers.affine import Affine
     >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))
@@ -42,6 +45,7 @@ def _rules(reviewer: Reviewer) -> dict[str, bool]:
     if not reviewer.certain.any():
         found["the likelihood must integrate to 1 over all scores"] = _integrates(reviewer)
         found["log_likelihood must never be above log_ceiling"] = _below_ceiling(reviewer)
+        found["reach must leave out only what is deviations^2 / 2 below log_ceiling"] = _reaches(reviewer)
     return found
 
 
@@ -61,3 +65,15 @@ def _below_ceiling(reviewer: Reviewer) -> bool:
     score = reviewer.score(_GRID)
     found = reviewer.log_likelihood(score[:, None], _GRID)
     return bool((found <= reviewer.log_ceiling() + 1e-9).all())
+
+
+def _reaches(reviewer: Reviewer) -> bool:
+    """For scores at and beyond the ends of the usual range, and as far out as integrals ever look."""
+    score = reviewer.score(_GRID[::16])[:, None]
+    for deviations in (2.0, 8.0, 30.0):
+        low, high = reviewer.reach(score, np.array(deviations))
+        outside = (low > _FAR) | (high < _FAR)
+        found = reviewer.log_likelihood(score, _FAR)
+        if (found[outside] > reviewer.log_ceiling() - 0.5 * deviations**2 + 1e-9).any():
+            return False
+    return True

@@ -1,9 +1,9 @@
 """Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
 
 Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a subclass
-says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. Only Gaussian
-noise can be `rounded`, and files of reviewers hold affine ones: other kinds are for pairs and the average
-case. Qualities are N(0, 1).
+says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. Such noise is
+for `pair_belief` and `reviewers.quality`: only Gaussian noise can be `Rounded` or go into `average_frontier`,
+and the reviewers of a conference (`beliefs.cases`, reviewers.csv) are affine. Qualities are N(0, 1).
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ class Reviewer(ABC):
         return score[..., None]
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
-        """The qualities outside which the score is more than that many deviations off."""
+        """The qualities outside which the score is more than that many deviations off: its log likelihood is
+        below `log_ceiling` by at least `deviations`^2 / 2. Heavy tails need a wider `reach` of their own."""
         least, most = self._spreads()
         unseen = (least > 0.0) & (least < _SEEN * np.abs(score))
         if unseen.any():

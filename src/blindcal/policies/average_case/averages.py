@@ -174,8 +174,8 @@ class AverageFrontier:
 def average_frontier(reviewers: tuple[Reviewer, Reviewer], prior: float = 0.5) -> AverageFrontier:
     """The average-case frontier of two papers and two reviewers, with `prior = P(A1)`.
 
-    Reviewers without noise may have any increasing curves, and so may reviewers with noise; affine ones
-    are in closed form but for one integral. Deterministic: no sampling.
+    Reviewers may have any increasing curves, without noise or with Gaussian noise; affine ones are in closed
+    form but for one integral. Deterministic: no sampling.
 
     >>> avg = average_frontier((Affine(1.0, 0.5, noise=1.0), Affine(1.0, -0.5, noise=1.0)))
     >>> avg.least_error  # arctan(1)/pi: half of what the scores say is noise
@@ -215,9 +215,11 @@ def _spread(one: Reviewer, two: Reviewer, prior: float) -> Spread:
             )
         if isinstance(reviewer, Affine) and reviewer.covariance is not None:
             raise InputError("the average case needs known slopes and offsets, found a covariance")
+        kind = type(reviewer).__name__
         if not reviewer.even:
-            kind = type(reviewer).__name__
             raise InputError(f"the average case needs one noise at every quality, {kind} has its own spread")
+        if not reviewer.gaussian:
+            raise InputError(f"the average case needs Gaussian noise, {kind} has a likelihood of its own")
     if isinstance(one, Affine) and isinstance(two, Affine):
         return affine_spread(one, two, prior)
     certain = bool(one.certain), bool(two.certain)
