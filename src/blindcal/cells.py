@@ -176,8 +176,9 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     >>> sorted(["p10", "p2", "7", "10", "007", "p2b"], key=natural)
     ['007', '7', '10', 'p2', 'p2b', 'p10']
     """
-    parts = _DIGITS.split(text)
-    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), text
+    parts: list[str | int] = [*_DIGITS.split(text)]
+    parts[1::2] = map(int, parts[1::2])
+    return tuple(parts), text
 
 
 def loose(text: str) -> str:

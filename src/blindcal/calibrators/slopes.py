@@ -24,13 +24,15 @@ LEAST_SPREAD, GREATEST_SPREAD = float(np.exp(_LOG_CV[-1])), float(np.exp(_LOG_CV
 
 # Four in five that reviewers hardly differ, and how sharply that falls off.
 _EQUAL, _FALL = 0.8, 6
+_HARDLY = _EQUAL * (_FALL - 1) * LEAST_SPREAD ** (_FALL - 1)
+_ANYHOW = (1 - _EQUAL) / (GREATEST_SPREAD - LEAST_SPREAD)
 
 
 def variation_prior(spread: Array) -> Array:
     """Density over log v of the relative spread v of slopes: reviewers hardly differ (v^-6), or may differ by
     anything (flat)."""
-    hardly: Array = (_FALL - 1) * (LEAST_SPREAD / spread) ** (_FALL - 1)
-    return _EQUAL * hardly + (1 - _EQUAL) * spread / (GREATEST_SPREAD - LEAST_SPREAD)
+    density: Array = _HARDLY / spread ** (_FALL - 1) + _ANYHOW * spread
+    return density
 
 
 def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Array]:
