@@ -106,7 +106,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra
 
 
 def read_json(path: str | os.PathLike[str]) -> object:
-    """What the JSON file `path` holds; repeated keys, `NaN`, `Infinity` and numbers beyond a float are refused.
+    """What the JSON file `path` holds; repeated keys, `NaN`, `Infinity`, numbers beyond a float are refused.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -332,9 +332,9 @@ def write_table(
     confidential: bool = False,
     replace: bool = False,
 ) -> None:
-    """Write `columns`, texts or numbers by name, as a spreadsheet-safe table with sorted rows (`format_table`).
+    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
 
-    `path`, `confidential` and `replace` are those of `write_bytes`.
+    `columns` are texts or numbers by name. `path`, `confidential` and `replace` are those of `write_bytes`.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
