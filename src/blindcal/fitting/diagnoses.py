@@ -73,8 +73,8 @@ class Checks:
     standard errors each way.
     `bent`: whether `bend` is large and surely not 0.
     `line`: what straight lines leave unexplained; None where no two reviews can be compared.
-    `outliers`: those of them who are unlike the population.
-    `newcomers`, `unknown`: how many of them have no history, or one that says next to nothing.
+    `outliers`: people the fit is for who are unlike the population.
+    `newcomers`, `unknown`: how many of the people have no history, or one that says next to nothing.
     `disagreement`: how far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
     `forecast`: a test on the last conference; None with one conference, or if no reviewer came back.
     `notes`: sentences about all of this, for the chair.
