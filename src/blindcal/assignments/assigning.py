@@ -136,8 +136,8 @@ def assign(
     `per_paper`: how many reviewers each paper gets.
     `per_reviewer`: the most papers that one reviewer gets.
     `cap`: the greatest chance of any pair, above 0 and at most 1; the lower, the harder to guess who reviews.
-    `spread`: from 0, the default, to 1: above 0 a pair's reward grows more slowly with its chance x, by
-    `x - spread * x^2`, which spreads each paper over more people.
+    `spread`: from 0, the default, to 1. Above 0 a chance x counts only `x - spread * x^2` toward the expected
+    similarity, which spreads each paper over more people.
     `draws`: how many assignments are sampled, a power of 2 up to 1024; one of them is used.
     `seed`: 32 secret bytes; the same ones give the same assignment.
 

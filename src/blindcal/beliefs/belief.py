@@ -20,16 +20,15 @@ _SUM_TOLERANCE = 1e-9
 class Belief:
     """What is believed of the secret, who wrote which review, once the scores are seen.
 
-    The last axis is the secrets, leading axes are instances, each a paper or a pair of papers.
+    The last axis is the secrets, leading axes are instances, each a paper or a pair of papers. `entry` and
+    `alike` are set for large pools alone; elsewhere they are None.
 
     `weight`: `[..., n] = P(secret | scores)`, which sum to 1.
     `favor`: `[..., n] = P("accept" is right | scores, secret)`.
-    `labels`: `[..., slot, secret]`, the part of the secret that the adversary guesses in each slot, as
-    integers: equal numbers are the same guess, and below 0 it is nobody, so that no guess is right. By
-    default there is one slot, the secret itself.
-    `entry`: `[secret]`, where secrets share one accept probability, the entry of the table that each takes.
-    `alike`: `[label]`, where a label stands for this many guesses, all equally likely. These two are set for
-    large pools only; None elsewhere.
+    `labels`: `[..., slot, secret]`, what the adversary guesses in each slot, as integers: equal ones are the
+    same guess, and below 0 no guess is right. None: there is one slot, the secret itself.
+    `entry`: `[secret]`, the entry that each secret takes in a table of fewer accept probabilities.
+    `alike`: `[label]`, the number of equally likely guesses that each label stands for.
 
     >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
     array([0.6, 0.4])

@@ -61,8 +61,9 @@ class PaperCase:
     `track`: empty unless each track has a bar of its own.
     `sets`: where assignments were sampled, the sets of candidates that may have reviewed the paper, and in
     how many draws each did; None: the maximum-entropy prior of `inclusion`.
-    `most_listed`, `promise`: no facts about the paper. Where there are more tuples of reviewers than
-    `most_listed` (by default as many as are quick to list), they are summed up, as suits this promise best.
+    `most_listed`: no fact about the paper, nor is `promise`. Where there are more tuples of reviewers than
+    this, they are summed up; None: as many as are quick to list.
+    `promise`: the guarantee that such sums are laid out for.
 
     >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     >>> case = PaperCase("p", (2.0,), ("ada", "ben"), (0.75, 0.25), (known, known), bar=1.0)

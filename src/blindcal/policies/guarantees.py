@@ -18,7 +18,10 @@ NAMES = ("public", "steady", "average", "none")
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a policy may reveal, for a pair of papers or for every paper of a conference; the `name` says most:
+    """What a policy may reveal, for a pair of papers or for every paper of a conference.
+
+    The `name` is one of these; `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper
+    (None: no limit).
 
     `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
     `steady`: no decision makes the best guess about a review's author likelier.
@@ -29,8 +32,7 @@ class Guarantee:
     reviews, from 0 to 1; spent where it buys most.
     `epsilon`: the most by which the logarithm of an outcome's chance may differ between two secrets.
     `multiplier`: the factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they know.
-    `posterior_cap`: no guess may become likelier than this, from 0 to 1. The last three are limits for every
-    paper; None: no limit.
+    `posterior_cap`: the most, from 0 to 1, that the chance of any guess may be after the decision.
     `never_against`: a tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
     and 1, is always decided that way; None: any may be decided against.
 

@@ -84,8 +84,7 @@ def least_loss(
     """The least expected loss under a guarantee, for one instance and any number of decisions.
 
     `weight`: `[secret]`, the belief before the decision, which sums to 1.
-    `loss`: `[secret, decision]`. With two decisions, accept and reject, the losses of a belief are
-    `[1-favor, favor]`.
+    `loss`: `[secret, decision]`; for accept and reject, that of a belief is `[1-favor, favor]`.
     `labels`: `[slot, secret]`, what the adversary guesses, as in `Belief`; by default the secret.
     `guarantee`: what else is limited; nothing by default. It must be without `never_against`.
     `success`: the most that the adversary's chance of a correct guess may be, mean over the slots.

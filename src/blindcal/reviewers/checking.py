@@ -14,10 +14,9 @@ _STEP = 1e-5
 def check_reviewer(reviewer: Reviewer) -> None:
     """Refuse a `reviewer` that does not keep what `Reviewer` promises, naming every rule that it breaks.
 
-    Meant for a kind of one's own; a single reviewer, not a pool.
-
-    The curve must rise, `quality` be its inverse and `derivative` its slope; with noise the likelihood of a
-    score must integrate to 1 over all scores and stay below its ceiling.
+    Meant for new kinds of reviewers; a single one, not a pool. The curve must rise, `quality` be its inverse
+    and `derivative` its slope; with noise the likelihood of a score must integrate to 1 over all scores and
+    stay below its ceiling.
 
     >>> from blindcal.reviewers.affine import Affine
     >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))

@@ -167,12 +167,12 @@ def _check_inverse(curve: Curve, inverse: Curve) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Power(Reviewer):
-    """`score = offset + slope * sign(quality) |quality|^exponent`, plus Gaussian noise.
+    """`score = offset + slope * sign(quality) |quality|^exponent` plus Gaussian noise, all single numbers.
 
     `exponent`: above 0; above 1 the reviewer is bold at the extremes of quality, below 1 timid.
     `slope`: above 0; how far scores at quality 1 and at quality 0 are apart.
     `offset`: the score of a paper of quality 0.
-    `noise`: standard deviation of the Gaussian noise; 0 by default. All four are single numbers.
+    `noise`: standard deviation of the Gaussian noise; 0 by default.
 
     >>> Power(3.0, slope=2.0, offset=1.0).score([-1.0, 2.0])
     array([-1., 17.])
@@ -263,12 +263,13 @@ def _through(x: Array, at: Array, to: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Reviewer):
-    """`score = low + (high - low) / (1 + exp(-(slope * quality + offset)))`: a bounded scale.
+    """`score = low + (high - low) / (1 + exp(-(slope * quality + offset)))`: a bounded scale, plus Gaussian
+    noise, all single numbers.
 
     `low`, `high`: the ends of the scale, which no score without noise reaches.
     `slope`: above 0; the larger, the sooner scores come close to an end.
     `offset`: 0 for the middle of the scale at quality 0, above 0 for a lenient reviewer.
-    `noise`: standard deviation of the Gaussian noise; 0 by default. All five are single numbers.
+    `noise`: standard deviation of the Gaussian noise; 0 by default.
 
     >>> float(Logistic(1.0, 10.0).score(0.0))
     5.5

@@ -70,8 +70,9 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
 
 
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
-    """The chance that the paper with `scores[..., 0]`, given by `first`, is better than the one with
-    `scores[..., 1]`, given by `second`.
+    """The chance that of two papers the one that `first` scored is better than the one that `second` scored.
+
+    `scores[..., 2]` has the scores given by `first` and by `second`; leading axes are pairs of papers.
 
     Without noise it is 1, 0, or 1/2 where the two qualities are equal. With noise, a chance within 1e-12 of
     1/2 is a tie and exactly 1/2: the integrals are no finer than that.
