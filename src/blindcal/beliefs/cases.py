@@ -129,7 +129,7 @@ class PaperCase:
 
     @property
     def scores_belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed when asked for.
+        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed on request.
 
         Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
         """
@@ -264,7 +264,7 @@ def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
 
 @lru_cache(maxsize=4)
 def _nodes(case: PaperCase) -> Nodes:
-    """Each review's likelihood at each node of a quadrature that tells something, odds counted in."""
+    """Each review's likelihood at each node of a quadrature that matters, odds counted in."""
     every, scale = all_nodes(case)
     nodes = significant(every) if np.isfinite(scale) else None
     if nodes is None:

@@ -209,8 +209,8 @@ def _notes(checks: Checks, history: History) -> list[str]:
 
 
 def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
-    """How well the last conference's scores are foretold by `moments`, those of the conferences before; None
-    where none of its reviewers was there before."""
+    """How well `moments`, those of the conferences before, predict the last conference's scores; None where
+    none of its reviewers was there before."""
     earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
     place = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([place.get(name, -1) for name in last.reviewers])

@@ -110,7 +110,7 @@ def covariances(rows: Array) -> Array:
 
 
 def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
-    """Covariances after as many reviews again, written at the same conferences: what the reviews told counts
+    """Covariances after as many reviews again, written at the same conferences: what the reviews say counts
     twice, and habits drift on to the next conference as before.
 
     >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T

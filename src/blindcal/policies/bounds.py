@@ -58,7 +58,7 @@ def composed_epsilon(epsilons: ArrayLike) -> float:
 
 
 def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
-    """The greatest chance to tell two complete assignments apart that differ on k papers.
+    """The greatest chance of telling apart two complete assignments that differ on k papers.
 
     `epsilon`: that within which each of these papers is decided, by its own coin.
     `papers`: how many they are, k.

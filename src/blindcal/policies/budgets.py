@@ -30,7 +30,7 @@ _ROUNDING = 8 * np.finfo(float).eps
 class Allocation:
     """A point on each chain, and the price that puts it there.
 
-    `price`: no dearer segment was bought.
+    `price`: no more expensive segment was bought.
     `fraction`: how much was bought of each segment that ties at the price.
     `conference_error`, `adversary_error`: the point chosen for each instance, `[...]`.
     `conference_total`, `adversary_total`: their weighted sums.
@@ -148,7 +148,7 @@ def allocate(
 
     Price of a segment: `weights * d conference_error / (adversary_weights * d adversary_error)`.
 
-    Two instances, one three times as dear as the other; the budget covers the cheap one only:
+    Two instances, one three times as expensive as the other; the budget covers the cheap one only:
 
     >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
     >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total
