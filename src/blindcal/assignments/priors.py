@@ -36,8 +36,8 @@ _CLOSE = 1e-9
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
     """The `chances` of a paper's candidates scaled to sum to its number of `reviews`, each at most 1.
 
-    `outsider` is the place of `*` among the candidates, if it is one: that may have written several reviews,
-    so its number, the reviews it is expected to have written, may be above 1.
+    `outsider` is the place of `*` among the candidates, None without it. It may have written several of the
+    reviews, so its number, how many it is expected to have written, may be above 1.
 
     >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
     (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)

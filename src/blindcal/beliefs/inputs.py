@@ -39,7 +39,7 @@ class Inputs:
     `parameters`: the calibration; for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
     `pools`: for each paper its candidates and their chances.
     `sources`: the names of the three files, for messages.
-    `scale`: how `fit` moved the calibration to this year's scores; None where it was not fitted here.
+    `scale`: how `fit` moved the calibration to this year's scores; None if `fit` did not write it.
     """
 
     reviews: Reviews

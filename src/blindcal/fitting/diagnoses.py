@@ -40,7 +40,7 @@ class Forecast:
     `conference`: the name of the last one, which was held out.
     `reviews`: how many of its reviews are by someone with a history.
     `population`: the error if everyone is taken to be alike.
-    `raw`: the error if to that each reviewer's past mean is added, as a deviation from all scores.
+    `raw`: the error if each reviewer's past mean, as a deviation from all scores, is added to that.
     `fitted`: the error by the fit.
     `gain`: the share of the mean square of `population` that the fit saves; below 0 it does harm.
     `gain_se`: the standard error of `gain`, over papers.

@@ -37,7 +37,7 @@ _LEAST_SLOPE = 0.05
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A calibration from past conferences. CONFIDENTIAL: numbers about a reviewer reveal their reviews.
+    """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer reveals something.
 
     `roster`: for each reviewer slope, offset, noise, slope_se, offset_se, correlation and noise_se (`FIELDS`)
     on this year's scale, and a row `*` for anybody else, which is `population`.
@@ -130,11 +130,11 @@ def fit(
 
     `reviews`: one table, where a column `conference` orders conferences by name; or tables by name, oldest
     first, with what others shared (`read_shared`) among them in its time, its noise counted as uncertainty.
-    `committee`: who gets a row, whether or not they reviewed this year; by default everyone of the past.
+    `committee`: who gets a row, listed without a look at this year's reviews; by default everyone of the past.
     `this_year`: all of this year's scores, whose mean and spread set the scale; nothing else of them is read.
     By default the scale is that of the last past conference.
-    `better`: the better end of this year's scale, `high` or `low`.
-    `past_better`: that of past conferences, by name, where it was another.
+    `better`: the better end of this year's scale, `high` or `low`, and of past ones but for `past_better`.
+    `past_better`: the better end at past conferences, by name, where it was another.
     `same`: the present ids of people who had others, by their old ids.
     `scale`: that of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
     score then does not move every paper.

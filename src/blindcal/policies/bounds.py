@@ -60,8 +60,8 @@ def composed_epsilon(epsilons: ArrayLike) -> float:
 def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
     """The greatest chance of telling apart two complete assignments that differ on k papers.
 
-    `epsilon`: that within which each of these papers is decided, by its own coin.
-    `papers`: how many they are, k.
+    `epsilon`: the limit within which each of these papers is decided, by its own coin.
+    `papers`: their number k.
     `prior`: the chance p of the first assignment before any decision, strictly between 0 and 1.
 
     Randomized response on each is the worst case: the number of evident decisions is binomial,

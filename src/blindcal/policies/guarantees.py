@@ -20,8 +20,8 @@ NAMES = ("public", "steady", "average", "none")
 class Guarantee:
     """What a policy may reveal, for a pair of papers or for every paper of a conference.
 
-    The `name` is one of these; `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper
-    (None: no limit).
+    `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit). The
+    `name` is one of these, `steady` by default:
 
     `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
     `steady`: no decision makes the best guess about a review's author likelier.
