@@ -130,7 +130,7 @@ def fit(
 
     `reviews`: one table, where a column `conference` orders conferences by name; or tables by name, oldest
     first, with what others shared (`read_shared`) among them in its time, its noise counted as uncertainty.
-    `committee`: who gets a row, listed without a look at this year's reviews; by default everyone of the past.
+    `committee`: who gets a row, listed without looking at this year's reviews; by default all of the past.
     `this_year`: all of this year's scores, whose mean and spread set the scale; nothing else of them is read.
     By default the scale is that of the last past conference.
     `better`: the better end of this year's scale, `high` or `low`, and of past ones but for `past_better`.
