@@ -29,6 +29,7 @@ add_module_names = False
 autodoc_type_aliases = {name: name for name in ("Array", "Exact", "Integers", "Level", "Workers")}
 # From a file, without a server, a browser fetches no page to quote from.
 html_show_search_summary = False
+_PARAMETER = re.compile(r"`[\w*]+`(, `[\w*]+`)*: ")
 
 
 class Floors(SphinxDirective):
@@ -74,7 +75,20 @@ def _prose(lines: list[str]) -> list[str]:
 
 def _docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     escaped = [line if line.lstrip().startswith(">>>") else line.replace("*", r"\*") for line in lines]
-    lines[:] = [re.sub(r"\|", r"\\|", line) if ">>>" not in line else line for line in escaped]
+    lines[:] = _listed([re.sub(r"\|", r"\\|", line) if ">>>" not in line else line for line in escaped])
+
+
+def _listed(lines: list[str]) -> list[str]:
+    """Paragraphs in which each parameter begins a line, as `name`: meaning, become lists."""
+    found: list[str] = []
+    listing = False
+    for line in lines:
+        begins = _PARAMETER.match(line) is not None
+        listing = begins or (listing and bool(line.strip()))
+        if begins and (not found or found[-1].strip() and not found[-1].startswith(("* ", "  "))):
+            found.append("")
+        found.append(f"* {line}" if begins else f"  {line}" if listing else line)
+    return found
 
 
 def setup(app: Sphinx) -> None:

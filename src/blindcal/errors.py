@@ -12,6 +12,13 @@ from pathlib import Path
 class Problem:
     """One thing wrong with an input: where it is, the rule it breaks, the value found.
 
+    `file`: its name as it was given, or `table` for columns in memory.
+    `row`: as a spreadsheet numbers it, the header being row 1 (in memory from 0 on); None: the whole file.
+    `column`: its name; None: the whole row.
+    `rule`: what must hold, from its verb on ("must be a number").
+    `found`: what is there instead, as text; None where there is nothing to add, or where it could reveal who
+    wrote a review.
+
     >>> print(Problem("reviews.csv", 7, "score", "must be a number", "'good'"))
     reviews.csv, row 7, column score: must be a number, found 'good'
     """
@@ -38,10 +45,15 @@ class BlindcalError(Exception):
 
 
 class InputError(BlindcalError, ValueError):
-    """Bad input or an unachievable request; `problems` lists every one found in a file.
+    """Bad input or an unachievable request.
 
-    `confidential` says what no message may: for each reviewer who is not in a paper's pool the paper, the
-    reviewer, the cause and the nearest known name.
+    `message` is what a user reads, and `problems` lists every problem found in a file, one by one. The
+    attribute `confidential` has what no message may say: for each reviewer who is not in a paper's pool, the
+    paper, the reviewer, the cause and the nearest known name.
+
+    >>> rule = Problem("reviews.csv", 7, "score", "must be a number")
+    >>> InputError(str(rule), [rule]).problems[0].row
+    7
     """
 
     exit_code = 2
@@ -71,7 +83,12 @@ class CertificateError(BlindcalError):
 
 
 def unexpected(error: BaseException) -> str:
-    """Where an unforeseen exception arose. Its own text may quote a reviewer id, so it is left out."""
+    """A line that says where the unforeseen `error` arose. Its own text may quote a reviewer id, and is left
+    out.
+
+    >>> unexpected(KeyError("ada"))
+    'internal error (KeyError); this is a bug in blindcal, please report it'
+    """
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"internal error ({type(error).__name__}{place}); this is a bug in blindcal, please report it"

@@ -36,7 +36,11 @@ _GRID_SIZE, _GRID_REPEATS = 32, 3
 
 @dataclass(frozen=True)
 class Components:
-    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews."""
+    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews.
+
+    There are `count` parts: `paper[i]` is that of the i-th of the papers, `reviewer[j]` that of the j-th
+    reviewer.
+    """
 
     count: int
     paper: Integers
@@ -47,10 +51,17 @@ class Components:
 class Reviews:
     """One row per review, sorted by paper and reviewer.
 
-    Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`.
-    `papers` and `reviewers` are sorted ids, kept as text; papers in natural order, 2 before 10. `grid` holds
-    the scores that can be given, None where scores are not on a grid. `row[i]` is where the review stood in
-    its file (the header is row 1), or in its table from 0 on. CONFIDENTIAL: it says who reviewed what.
+    Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`. Made by `read`
+    or `from_table`. CONFIDENTIAL: it says who reviewed what.
+
+    `papers`, `reviewers`: sorted ids, kept as text; papers in natural order, 2 before 10, with the
+    conference's name and a slash in front where there are several conferences.
+    `row`: where each review stood in its file (the header is row 1), or in its table from 0 on.
+    `confidence`: that of each review, `nan` where it was not given; None without such a column.
+    `conferences`, `conference`: sorted names, and the place of each review's among them; None without them.
+    `tracks`, `track`: the same of tracks, -1 for a review of a paper that has none.
+    `grid`: the scores that can be given, rising; None where scores are not on a grid.
+    `grid_declared`: whether the caller listed the grid; else it was recognized, and no belief relies on it.
 
     >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
     >>> reviews = Reviews.from_table(table)
@@ -80,16 +91,17 @@ class Reviews:
 
         Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
         `item, rater`, `task, worker, label` and a few more names are understood; other columns are left out.
-        `grid` declares the possible scores; else `recognize_grid` looks for one.
+        `grid` declares the possible scores, and any other score is refused; else `recognize_grid` looks for
+        one.
         """
         table = read_table(path, COLUMNS, extra=True)
         return _reviews(dict(table.columns), table.file, table.rows.start, grid)
 
     @classmethod
     def from_table(cls, table: Any, *, grid: ArrayLike | None = None) -> Reviews:
-        """The reviews of a data frame, a mapping of columns or a structured array (see `read`).
+        """The reviews of `table`: a data frame, a mapping of columns or a structured array (see `read`).
 
-        Ids are text or whole numbers. Rows in messages count from 0.
+        Ids are text or whole numbers. Rows in messages count from 0. `grid` is that of `read`.
         """
         log = Problems("table")
         found = _columns_of(table, log)
@@ -123,7 +135,7 @@ class Reviews:
         return Components(int(count), rank[part[:papers]], rank[part[papers:]])
 
     def only(self, conference: str) -> Reviews:
-        """The reviews of one conference, paper ids without its name."""
+        """The reviews of the one `conference` of that name, paper ids without its name."""
         if self.conference is None or conference not in self.conferences:
             raise InputError(f"conference must be one of {list(self.conferences)}, found {conference!r}")
         rows = self.conference == self.conferences.index(conference)
@@ -132,7 +144,7 @@ class Reviews:
         return Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
 
     def without(self, papers: Collection[str]) -> Reviews:
-        """The reviews of all papers but these, such as those withdrawn; rows keep their numbers.
+        """The reviews of all but these `papers`, such as those withdrawn; rows keep their numbers.
 
         >>> reviews = Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]})
         >>> reviews.without(["1"])
@@ -174,8 +186,15 @@ class Reviews:
 
 
 def twin_remarks(reviews: Reviews, file: str) -> list[str]:
-    """Whether ids differ so little that one paper or person may be counted as two. Papers are told by rows of
-    `file`; reviewers are only counted, since their rows would say who reviewed what."""
+    """Sentences about ids of `reviews` that differ so little that one paper or person may count as two.
+
+    Papers are named by their rows in `file`; reviewers are only counted, since their rows would reveal who
+    reviewed what.
+
+    >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
+    >>> print(twin_remarks(reviews, "r.csv")[0].split(": ")[1])
+    the ids of 2 reviewers differ from another's only in capital letters, spaces or leading zeros
+    """
     how, remarks = "only in capital letters, spaces or leading zeros", []
     if twins := _twins(reviews.papers):
         first, second = (min(reviews.row[reviews.paper == place]) for place in twins[0][:2])
@@ -201,9 +220,10 @@ def _twins(ids: Sequence[str]) -> list[list[int]]:
 
 
 def recognize_grid(score: Array) -> Array | None:
-    """The distinct scores, if they are few and repeat; None for scores that look continuous.
+    """The distinct values of `score`, if they are few and repeat; None for scores that look continuous.
 
-    Only scores that somebody gave can be recognized: declare the grid where a possible score was never used.
+    Few is up to 32, each given three times on average. Only scores that somebody gave can be recognized:
+    declare the grid where a possible score was never used.
 
     >>> recognize_grid(np.array([1.0, 3.0, 3.0, 6.0, 1.0, 6.0, 8.0, 8.0, 3.0, 1.0, 6.0, 8.0]))
     array([1., 3., 6., 8.])

@@ -33,7 +33,13 @@ POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
-    """Sampled assignments `drawn[draw, paper, place]` and which of them is used. CONFIDENTIAL."""
+    """Sampled assignments and which of them is used. CONFIDENTIAL.
+
+    `similarity`: what was assigned by; papers and reviewers below are places in its lists.
+    `chances`: how likely each pair was to be assigned, before the draws.
+    `drawn`: `[draw, paper, place]`, the reviewers of each paper in each draw, in ascending order.
+    `chosen`: the draw that is used, counted from 0.
+    """
 
     similarity: Similarity
     chances: Marginals
@@ -58,7 +64,7 @@ class Assigned:
         return found
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write `pools.csv` and, for the owner alone, `assignments.csv`, the prior, and
+        """Write `pools.csv` into `folder` and, for the owner alone, `assignments.csv`, the prior, and
         `assignment.csv`, the truth. The same assignment may be written again; another one is refused.
 
         Draws are numbered in the order of each paper's own sets: the numbers of different papers have nothing
@@ -124,8 +130,16 @@ def assign(
     draws: int = 64,
     seed: bytes,
 ) -> Assigned:
-    """Assign reviewers to papers at random, with the greatest expected reward that the `cap` on each pair's
-    chance allows (see `marginals`); the same `seed` of 32 bytes gives the same assignment.
+    """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
+
+    `similarity`: of papers and reviewers, with the pairs that are barred by a conflict.
+    `per_paper`: how many reviewers each paper gets.
+    `per_reviewer`: the most papers that one reviewer gets.
+    `cap`: the greatest chance of any pair, above 0 and at most 1; the lower, the harder to guess who reviews.
+    `spread`: from 0, the default, to 1. Above 0 a chance x counts only `x - spread * x^2` toward the expected
+    similarity, which spreads each paper over more people.
+    `draws`: how many assignments are sampled, a power of 2 up to 1024; one of them is used.
+    `seed`: 32 secret bytes; the same ones give the same assignment.
 
     >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
     >>> found = assign(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4, seed=bytes(32))

@@ -31,7 +31,11 @@ ASSUMPTIONS = {
 
 
 def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[str, dict[str, float]]:
-    """Each paper's candidates with their chances, which sum to `per_paper`.
+    """Each paper's candidates with their chances, for an assignment that was made without any.
+
+    `similarity`: of papers and reviewers; nobody with a conflict is a candidate.
+    `assume`: `eligible`, `bidders` or `similarity`; what each assumes is said in `ASSUMPTIONS`.
+    `per_paper`: how many reviews each paper has, which is what its chances sum to.
 
     >>> similarity = Similarity.dense(["p"], ["a", "b", "c"], [[3.0, 1.0, 0.0]])
     >>> assumed_pools(similarity, "similarity", 1)

@@ -26,7 +26,9 @@ _FEW_PLACES = 6
 
 
 def even_loads(papers: int, reviewers: int, per_paper: int) -> Integers:
-    """Loads that differ by at most one; the first reviewers carry the remainder.
+    """How many of the reviews each of the `reviewers` writes, as evenly as possible.
+
+    There are `papers` times `per_paper` reviews; the first reviewers carry the remainder.
 
     >>> even_loads(papers=4, reviewers=3, per_paper=2)
     array([3, 3, 2])
@@ -46,12 +48,16 @@ def uniform_assignments(
 ) -> Integers:
     """`count` independent assignments, `reviewer[count, papers, per_paper]`, uniform given the loads.
 
+    `rng`: where the random numbers come from.
+    `papers`, `reviewers`: how many there are; both are numbered from 0.
+    `per_paper`: how many different reviewers each paper has.
+    `loads`: how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
+
     The configuration model: every review is a stub of its reviewer, the stubs are shuffled over the papers'
     places, and a draw in which a paper meets a reviewer twice is thrown away whole. Every simple graph
     comes from the same number of shuffles, so what is kept is *exactly* uniform. About exp(-c) of the draws
     are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2); where c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
-    Loads default to `even_loads` with the reviewers shuffled.
 
     >>> draw = uniform_assignments(np.random.default_rng(1), 1, papers=3, reviewers=3, per_paper=2)[0]
     >>> sorted(draw.ravel().tolist()), all(a != b for a, b in draw.tolist())
@@ -77,10 +83,11 @@ def uniform_assignments(
 def stacked_assignments(rng: np.random.Generator, count: int, papers: int, per_paper: int) -> Integers:
     """The assignments of the paper's published script: as many reviewers as papers, loads all `per_paper`.
 
-    One random permutation for each place of a review, all thrown away together if a paper meets a reviewer
-    twice. That is uniform over *ordered* stacks of permutations, not over graphs:
-    a graph counts once for each way to cut it into permutations. With 4 papers and 2 reviews each, two
-    separate squares come up with probability 1/3 here and 1/5 in `uniform_assignments`.
+    Draws `count` of them from `rng`, each `[papers, per_paper]`: one random permutation for each place of a
+    review, all thrown away together if a paper meets a reviewer twice. That is uniform over *ordered* stacks
+    of permutations, not over graphs: a graph counts once for each way to cut it into permutations. With 4
+    papers and 2 reviews each, two separate squares come up with probability 1/3 here and 1/5 in
+    `uniform_assignments`.
 
     A stack is its first permutation, which is uniform, after others that part from the identity and from each
     other everywhere: `p_j = p_1 o d_j`, and this is one to one. So whatever has a fixed point is thrown away

@@ -39,11 +39,11 @@ _DRAWN_OUTSIDER = (
 
 @dataclass(frozen=True, eq=False)
 class SampledPool(Mapping[str, float]):
-    """Who reviewed a paper together in sampled assignments, in how many draws: one of them, each as likely,
-    is the true one. As a mapping, the share of draws that has each candidate.
+    """Who reviewed a paper together in sampled assignments, one of which, each as likely, is the true one.
 
-    The shares alone do not say who may have reviewed with whom: teams {a, b} and {c, d} have the same ones
-    as any two of the four.
+    `sets` has in how many draws each set of reviewers had the paper. As a mapping, a pool has the share of
+    draws of each candidate. The shares alone do not say who may have reviewed with whom: teams {a, b} and
+    {c, d} have the same ones as any two of the four.
 
     >>> pool = SampledPool({("a", "b"): 1, ("c", "d"): 1})
     >>> dict(pool)
@@ -98,9 +98,17 @@ class SampledPool(Mapping[str, float]):
 
 
 def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """The pools in a table `paper,reviewer[,probability]`; without the last column all are alike.
+    """Each paper's candidates with their chances, from the table `path`: `paper,reviewer[,probability]`.
 
-    A candidate `*` stands for everybody who is not listed.
+    Without the last column all are alike. A candidate `*` stands for everybody who is not listed.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pools.csv"
+    ...     _ = path.write_text("paper,reviewer,probability\\np,ada,0.75\\np,ben,0.25\\n")
+    ...     read_pools(path)
+    {'p': {'ada': 0.75, 'ben': 0.25}}
     """
     columns = [
         Column("paper", "id"),
@@ -154,7 +162,10 @@ def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
 ) -> dict[str, dict[str, float]]:
-    """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely.
+    """Pools of everyone without a conflict, all equally likely.
+
+    Each of the `papers` has all `reviewers` as candidates but those for whom `conflicts` lists
+    `(paper, reviewer)`; by default there are none.
 
     >>> everyone(["p"], ["a", "b", "c"], [("p", "b")])
     {'p': {'a': 1.0, 'c': 1.0}}
@@ -164,11 +175,16 @@ def everyone(
 
 
 def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
-    """The pools that a file describes; its columns say how.
+    """The pools that the file `source` describes; its columns say how.
 
-    `paper,reviewer[,probability]`: the candidates. `draw,paper,reviewer`: sampled assignments, of which one
-    is the true one.
+    `paper,reviewer[,probability]`: the candidates.
+    `draw,paper,reviewer`: sampled assignments, of which one is the true one.
     `paper,conflict`: everyone but these. The word `everyone` in place of a file: no conflicts at all.
+
+    `papers` and `reviewers` are all that there are; they matter where candidates are not listed.
+
+    >>> pools_of("everyone", ["p", "q"], ["ada", "ben"])
+    {'p': {'ada': 1.0, 'ben': 1.0}, 'q': {'ada': 1.0, 'ben': 1.0}}
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if str(source) == EVERYONE:

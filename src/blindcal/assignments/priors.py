@@ -34,8 +34,10 @@ _CLOSE = 1e-9
 
 
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
-    """The chances scaled to sum to the number of reviews, each at most 1; that of the candidate `outsider`,
-    who may have written all of them, at most their number.
+    """The `chances` of a paper's candidates scaled to sum to its number of `reviews`, each at most 1.
+
+    `outsider` is the place of `*` among the candidates, None without it. It may have written several of the
+    reviews, so its number, how many it is expected to have written, may be above 1.
 
     >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
     (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
@@ -85,10 +87,11 @@ def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4096)
 def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
-    """Candidates' log odds o in the maximum-entropy distribution: P(set) ~ product of o over its members.
+    """Candidates' log odds in the maximum-entropy distribution: P(set) ~ product of its members' odds o.
 
-    Fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A
-    candidate with chance 1 has `inf`, with chance 0 `-inf`.
+    `chances` sum to the number of `reviews`, as those of `inclusion` do. Fixed point of `o *= p/pi` and of
+    `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A candidate with chance 1 has `inf`,
+    with chance 0 `-inf`.
 
     >>> odds = log_odds((1.0, 0.5, 0.5), 2)
     >>> odds
@@ -238,9 +241,15 @@ def log_set_prior(sets: Sets, rows: Integers) -> Array:
 
 
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
-    """log P(tuple) up to a constant; -inf for tuples that the chances forbid.
+    """log P(tuple) in the maximum-entropy prior, up to a constant; -inf for tuples that the chances forbid.
 
-    A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
+    `chances`: those of the candidates, which sum to the number of reviews k (see `inclusion`).
+    `rows`: `[n, k]`, the tuples: the place of the candidate who wrote each review.
+    `outsider`: the place of `*` among the candidates, which may stand several times in a tuple; None: there
+    is none. A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
+
+    >>> log_prior((1.0, 0.5, 0.5), np.array([[0, 1], [2, 0], [1, 2]])).tolist()  # the first one is certain
+    [0.0, 0.0, -inf]
     """
     reviews = rows.shape[1]
     odds = np.asarray(log_odds(copied(chances, reviews, outsider), reviews))[: len(chances)]

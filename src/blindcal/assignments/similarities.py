@@ -43,7 +43,12 @@ _FORM = (
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """`value[paper, reviewer]` and `barred[paper, reviewer]`, both sparse, ids in ascending order."""
+    """How well each reviewer fits each paper, and who may not review what. Made by `dense` or from a file.
+
+    `papers`, `reviewers`: their ids in ascending order.
+    `value`: `[paper, reviewer]`, sparse, at least 0; a pair that is not listed has 0 and may be assigned.
+    `barred`: `[paper, reviewer]`, sparse, true at conflicts.
+    """
 
     papers: tuple[str, ...]
     reviewers: tuple[str, ...]
@@ -58,7 +63,8 @@ class Similarity:
         value: ArrayLike,
         barred: ArrayLike | None = None,
     ) -> Similarity:
-        """From a matrix `[papers, reviewers]`, in any order of the ids.
+        """From a matrix `value[papers, reviewers]`, in any order of the ids; `barred` is one of conflicts, by
+        default without any.
 
         >>> Similarity.dense(["q", "p"], ["a"], [[1.0], [2.0]]).value.toarray().tolist()
         [[2.0], [1.0]]
@@ -98,10 +104,23 @@ def read_similarity(
     papers: Iterable[str] = (),
     reviewers: Iterable[str] = (),
 ) -> Similarity:
-    """A table `paper,reviewer,similarity` (or `paper,reviewer,bid`), or a NumPy file of a matrix.
+    """Similarities, or bids in their place, from a file.
 
-    A bid is a number, or one of the words yes, maybe, no, conflict. `papers` and `reviewers` are further ones
-    that the table may not mention, `conflicts` a table `paper,conflict`.
+    `path`: a table `paper,reviewer,similarity`, or a NumPy `.npz` file with arrays `papers`, `reviewers` and
+    the matrix `similarity`.
+    `bids`: whether it is a table `paper,reviewer,bid` instead. A bid is a number, or one of the words yes,
+    which counts 1, maybe 0.5, no 0, and conflict.
+    `conflicts`: a table `paper,conflict` of pairs that may not be assigned; None: no more than the bids say.
+    `papers`, `reviewers`: further ones that the file may not mention.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bids.csv"
+    ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
+    ...     found = read_similarity(path, bids=True)
+    >>> found.value.toarray().tolist(), found.barred.toarray().tolist()
+    ([[1.0, 0.5], [0.0, 0.0]], [[False, False], [False, True]])
     """
     if not bids and read_part(path, 0, len(_ZIP)) == _ZIP:
         found = _with(_read_matrix(path), papers, reviewers)

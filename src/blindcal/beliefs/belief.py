@@ -18,13 +18,17 @@ _SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """`weight[..., n] = P(secret | scores)` and `favor[..., n] = P("accept" is right | scores, secret)`.
+    """What is believed of the secret, who wrote which review, once the scores are seen.
 
-    `labels[..., slot, secret]` is the part of the secret that the adversary guesses in each slot
-    (integers; equal numbers are the same guess, and below 0 it is nobody: no guess is right). Default: one
-    slot, the secret itself. `entry[secret]` is given where secrets share one accept probability: the entry of
-    the table that each of them takes; and `alike[label]` where a label stands for this many guesses, all
-    equally likely.
+    The last axis is the secrets, leading axes are instances, each a paper or a pair of papers. `entry` and
+    `alike` are set for large pools alone; elsewhere they are None.
+
+    `weight`: `[..., n] = P(secret | scores)`, which sum to 1.
+    `favor`: `[..., n] = P("accept" is right | scores, secret)`.
+    `labels`: `[..., slot, secret]`, what the adversary guesses in each slot, as integers: equal ones are the
+    same guess, and below 0 no guess is right. None: there is one slot, the secret itself.
+    `entry`: `[secret]`, the entry that each secret takes in a table of fewer accept probabilities.
+    `alike`: `[label]`, the number of equally likely guesses that each label stands for.
 
     >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
     array([0.6, 0.4])

@@ -50,15 +50,25 @@ MOST_LISTED = 2_000_000
 class PaperCase:
     """Everything public about one paper; the same whatever the true assignment.
 
-    `scores` are sorted: slot l is the l-th lowest score. `candidates` are the sorted ids of the pool
-    (`*`: anyone not listed), `inclusion` their probabilities of having reviewed the paper (of `*` the
-    expected number of reviews, for it may have written several), `parameters` their rows (slope, offset,
-    noise, slope_se, offset_se, correlation, noise_se). `grid` holds the scores that reviewers can give, None
-    where scores are not rounded. `track` is empty unless each track has a bar of its own. `sets`, where
-    assignments were sampled, are the sets of candidates that may have reviewed the paper, and in how many
-    draws each did; None: the maximum-entropy prior of `inclusion`. `most_listed` and `promise` are no facts
-    about the paper: where there are more tuples than that, they are summed up, in the way that suits this
-    guarantee best.
+    `paper`: its id.
+    `scores`: sorted; slot l is the l-th lowest score.
+    `candidates`: the sorted ids of the pool; `*` is anyone not listed.
+    `inclusion`: each candidate's chance of having reviewed the paper; for `*`, which may have written several
+    reviews, their expected number. They sum to the number of reviews.
+    `parameters`: each candidate's slope, offset, noise, slope_se, offset_se, correlation, noise_se.
+    `bar`: the quality above which the paper should be accepted, where qualities are N(0, 1).
+    `grid`: the scores that reviewers can give; None where scores are not rounded.
+    `track`: empty unless each track has a bar of its own.
+    `sets`: where assignments were sampled, the sets of candidates that may have reviewed the paper, and in
+    how many draws each did; None: the maximum-entropy prior of `inclusion`.
+    `most_listed`: no fact about the paper, nor is `promise`. Where there are more tuples of reviewers than
+    this, they are summed up; None: as many as are quick to list.
+    `promise`: the guarantee that such sums are laid out for.
+
+    >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    >>> case = PaperCase("p", (2.0,), ("ada", "ben"), (0.75, 0.25), (known, known), bar=1.0)
+    >>> case.belief.weight, case.belief.favor  # both are alike, and the quality is N(1, 1/2) given the score
+    (array([0.75, 0.25]), array([0.5, 0.5]))
     """
 
     paper: str
@@ -119,7 +129,7 @@ class PaperCase:
 
     @property
     def scores_belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed when asked for.
+        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed on request.
 
         Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
         """
@@ -254,7 +264,7 @@ def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
 
 @lru_cache(maxsize=4)
 def _nodes(case: PaperCase) -> Nodes:
-    """Each review's likelihood at each node of a quadrature that tells something, odds counted in."""
+    """Each review's likelihood at each node of a quadrature that matters, odds counted in."""
     every, scale = all_nodes(case)
     nodes = significant(every) if np.isfinite(scale) else None
     if nodes is None:

@@ -50,10 +50,13 @@ _NOISE_RULE = "must be above 0: scores without noise would name their author"
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: one case per paper, sorted by paper id, and the bar.
+    """The public side of a conference: its papers and the bar.
 
-    `raw_accept` is 1 for papers that the mean score accepts and 0 for those that it rejects; papers that tie
-    at the line have the share of them that fits. Bar and accept rate may differ from track to track.
+    `cases`: one per paper, sorted by paper id.
+    `bar`: the quality above which a paper should be accepted; one number, or one for each track.
+    `accept_rate`: the share that the bar was chosen for, likewise; None where the bar was given.
+    `raw_accept`: for each case 1 if its mean score accepts the paper and 0 if it rejects it; papers that tie
+    at the line have the share of them that fits.
     """
 
     cases: tuple[PaperCase, ...]
@@ -75,10 +78,22 @@ def prepare(
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
-    Give `accept_rate`, and the bar is chosen so that full calibration accepts that share of the papers on
-    average over the public belief; or give `bar` in units of quality. With one number for each track of the
-    reviews, each track has a bar of its own. Scores count as rounded where the reviews declare a grid.
-    `sources` names the files for the messages; `advance(n)` is called as papers are weighed.
+    `reviews`: this year's, high scores better; they count as rounded where a grid was declared.
+    `parameters`: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
+    `pools`: for each paper its candidates and their chances, before scaling.
+    `accept_rate`: the bar is chosen so that full calibration accepts this share of the papers on average over
+    the public belief; one number, or one for each track, which then has a bar of its own.
+    `bar`: in its place the bar itself, in units of quality; likewise.
+    `sources`: the names of the files, for messages.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `advance`: called with a number of papers as they are weighed.
+
+    >>> from blindcal.assignments.pools import everyone
+    >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [3, 1]})
+    >>> known = dict.fromkeys(["ada", "ben"], (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> conference = prepare(reviews, known, everyone(reviews.papers, list(known)), bar=1.0)
+    >>> [(case.paper, case.scores) for case in conference.cases], conference.raw_accept
+    ([('p', (3.0,)), ('q', (1.0,))], (1.0, 0.0))
     """
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
@@ -184,7 +199,16 @@ def tracks_of(reviews: Reviews) -> dict[str, str]:
 
 
 def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
-    """Who wrote each slot of each paper of the conference, as `secret_of` reads it. CONFIDENTIAL."""
+    """Who wrote each review of each paper of the `conference`, lowest score first, as `reviews` say.
+    CONFIDENTIAL.
+
+    >>> from blindcal.assignments.pools import everyone
+    >>> reviews = Reviews.from_table({"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [3, 1]})
+    >>> known = dict.fromkeys(["ada", "ben"], (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> conference = prepare(reviews, known, everyone(reviews.papers, list(known)), bar=1.0)
+    >>> true_reviewers(conference, reviews)
+    {'p': ('ben', 'ada')}
+    """
     everyone = by_slot(reviews)
     return {case.paper: everyone[case.paper] for case in conference.cases}
 
@@ -235,10 +259,19 @@ def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:
 
 
 def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
-    """Reviewers' calibration: `reviewer,slope,offset,noise[,slope_se,offset_se,correlation,noise_se]`.
+    """Each reviewer's calibration: slope, offset, noise, slope_se, offset_se, correlation, noise_se.
 
-    One row per reviewer, and optionally `*`, for anyone without a row of their own. A column `reviews`, as
-    `blindcal fit` writes it, is not used.
+    `path` is a table with a column `reviewer` and these columns, of which only the first three are needed;
+    the others are 0 without them. It has one row per reviewer, and optionally `*`, for anyone without a row
+    of their own. A column `reviews`, as `blindcal fit` writes it, is not used.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "reviewers.csv"
+    ...     _ = path.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\n*,1,5,1.5\\n")
+    ...     read_reviewers(path)
+    {'ada': (1.2, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0), '*': (1.0, 5.0, 1.5, 0.0, 0.0, 0.0, 0.0)}
     """
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]

@@ -33,9 +33,13 @@ from blindcal.workers import Progress, Workers, silent
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference as it was given. CONFIDENTIAL: the reviews name their authors.
+    """A conference as it was given, made by `read_inputs`. CONFIDENTIAL: the reviews name their authors.
 
-    `scale` is how `fit` moved the calibration to this year's scores.
+    `reviews`: this year's, without papers that were withdrawn.
+    `parameters`: the calibration; for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
+    `pools`: for each paper its candidates and their chances.
+    `sources`: the names of the three files, for messages.
+    `scale`: how `fit` moved the calibration to this year's scores; None if `fit` did not write it.
     """
 
     reviews: Reviews
@@ -53,8 +57,13 @@ class Inputs:
         workers: Workers = 1,
         progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
-        """The public side, with a bar (or one for each track) that is given or accepts that share; and the
-        true reviewers."""
+        """The public side, with a bar that is given or chosen for a share to accept; and the true reviewers.
+
+        `accept_rate`, `bar`: one of them, as for `prepare`.
+        `better`: the better end of the scale, `high` or `low`.
+        `workers`: how many processes share the work, or a cluster's pool; results are the same.
+        `progress`: called as work goes on; silent by default.
+        """
         reviews = upright_reviews(self.reviews, better)
         papers = len(reviews.papers)
         with progress(f"weighing {count(papers, 'paper')}", papers) as advance:
@@ -82,9 +91,11 @@ def read_inputs(
 ) -> Inputs:
     """Read the three files, or raise an `InputError` with every problem of the first bad one.
 
-    `reviews`: paper, reviewer, score. `reviewers`: their calibration. `pools`: who may have reviewed each
-    paper, or the word `everyone`. `grid` lists the scores that can be given, if they are rounded. Papers that
-    were `withdrawn` are left out. A calibration that was fitted on these very reviews is refused.
+    `reviews`: a table `paper,reviewer,score[,confidence,conference,track]`.
+    `reviewers`: their calibration (see `read_reviewers`); one fitted on these very reviews is refused.
+    `pools`: who may have reviewed each paper (see `pools_of`), or the word `everyone`.
+    `grid`: the scores that can be given; None: scores do not count as rounded.
+    `withdrawn`: the ids of papers to leave out.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

@@ -30,9 +30,10 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
 
         weight ∝ (prior f_1(s1) f_2(s2),  (1 - prior) f_2(s1) f_1(s2)),     favor = P(quality 1 > quality 2)
 
-    `scores[..., 2]`; reviewers' parameters and `prior` broadcast against the leading shape. Where the two
-    qualities are equally likely to be the larger one, but for rounding (64 units of it beside the size of
-    scores and offsets in closed form, 1e-12 where integrals are taken), favor is exactly 1/2: a tie.
+    `scores[..., 2]` are those of paper 1 and paper 2; the parameters of both `reviewers` and `prior`, which
+    lies strictly between 0 and 1, broadcast against the leading shape. Where the two qualities are equally
+    likely to be the larger one, but for rounding (64 units of it beside the size of scores and offsets in
+    closed form, 1e-12 where integrals are taken), favor is exactly 1/2: a tie.
 
     >>> lenient, strict = Affine(1.0, 1.0), Affine(1.0, -1.0)
     >>> belief = pair_belief((lenient, strict), [0.5, 0.0])

@@ -52,7 +52,16 @@ _KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; anything else is an `InputError`."""
+    """The bytes of the regular file `path`, of at most `limit` bytes; anything else is an `InputError`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "note"
+    ...     _ = path.write_text("ten bytes.")
+    ...     read_bytes(path, limit=10)
+    b'ten bytes.'
+    """
     data = read_part(path, 0, limit + 1)
     if len(data) > limit:
         raise refuse([Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")])
@@ -80,12 +89,33 @@ def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
-    """The named columns of a comma-separated file (see `tables.parse_table`)."""
+    """The named columns of the comma-separated file `path`, or an `InputError` with every problem in it.
+
+    `columns` say what to take and what it must hold; any other column is refused, or left out if `extra` (see
+    `parse_table`).
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("who,score\\nada,3\\nben,4.5\\n")
+    ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
+    array([3. , 4.5])
+    """
     return parse_table(read_bytes(path), os.fspath(path), columns, extra=extra)
 
 
 def read_json(path: str | os.PathLike[str]) -> object:
-    """What a JSON file holds; double keys, `NaN`, `Infinity` and numbers beyond a float are refused."""
+    """What the JSON file `path` holds; repeated keys, `NaN`, `Infinity`, numbers beyond a float are refused.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "settings.json"
+    ...     _ = path.write_text('{"epsilon": 2.0, "papers": [1, 2]}')
+    ...     read_json(path)
+    {'epsilon': 2.0, 'papers': [1, 2]}
+    """
     name = os.fspath(path)
     return parse_json(decode(read_bytes(path), name), name)
 
@@ -136,12 +166,20 @@ def _whole(text: str) -> int:
 def write_bytes(
     path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
 ) -> None:
-    """Write a whole file or nothing: the name appears only once its bytes are on the disk.
+    """Write `data` to the file `path`, whole or not at all: its name appears once all bytes are on the disk.
 
     An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file.
     A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
     name and disappears with the process; where it needs a name, the next writer to the same file removes it,
     and so does `clear_stale`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "key"
+    ...     write_bytes(path, b"secret", confidential=True)
+    ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
+    (b'secret', '0o600')
     """
     target = Path(path)
     if not replace and os.path.lexists(target):
@@ -294,14 +332,36 @@ def write_table(
     confidential: bool = False,
     replace: bool = False,
 ) -> None:
-    """Write columns as a spreadsheet-safe table, rows sorted (see `tables.format_table`)."""
+    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
+
+    `columns` are texts or numbers by name. `path`, `confidential` and `replace` are those of `write_bytes`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     write_table(path, {"who": ["ben", "ada"], "score": [4.5, 3.0]})
+    ...     path.read_bytes()
+    b'who,score\\nada,3\\nben,4.5\\n'
+    """
     write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
 
 
 def write_json(
     path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
 ) -> None:
-    """Write `jsonable(value)` with sorted keys, one item a line."""
+    """Write `jsonable(value)` with sorted keys, one item per line.
+
+    `path`, `confidential` and `replace` are those of `write_bytes`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "claim.json"
+    ...     write_json(path, {"papers": 3, "epsilon": math.inf})
+    ...     path.read_text()
+    '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
+    """
     text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
 
@@ -331,6 +391,9 @@ def jsonable(value: object) -> object:
 
 def canonical(value: object) -> bytes:
     """One encoding for equal content: keys sorted, numbers by value, no spaces. Different content differs.
+
+    `value` is made of mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is
+    refused.
 
     >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
     (b'{"a":[0.5,"x"],"b":3}', True, False)
@@ -373,7 +436,18 @@ def digest(value: object) -> str:
 
 @contextmanager
 def lock(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed."""
+    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, lock(Path(folder) / "ledger"):
+    ...     try:
+    ...         with lock(Path(folder) / "ledger"):
+    ...             pass
+    ...     except RefusedError as error:
+    ...         print(str(error).replace(folder, "here"))
+    another run is working on here/ledger
+    """
     target = Path(path)
     name = target.with_name(f".{target.name}.lock")
     descriptor = _acquire(name, target)

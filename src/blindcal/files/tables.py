@@ -38,6 +38,9 @@ _FOREIGN = (
 class Table:
     """The columns of one file by name, and the spreadsheet row of each record (the header is row 1).
 
+    `file` is the name for messages, `rows` are the numbers of the rows under the header, and `columns` has
+    text or floats for each row; `text` and `number` take a column out by its name.
+
     >>> who, score = Column("who", "id"), Column("score", "number")
     >>> table = parse_table(b"who,score\\n007,2.5\\n", "x.csv", [who, score])
     >>> table.text("who"), table.number("score"), table.rows
@@ -72,8 +75,15 @@ class Table:
 def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: bool = False) -> Table:
     """The named columns of a comma-separated table, or an `InputError` with every problem in it.
 
-    Column order, line ends and a byte-order mark do not matter; header names match in any case. Columns that
-    were not asked for are refused unless `extra`, and then left out.
+    Column order, line ends and a byte-order mark do not matter; header names match in any case.
+
+    `data`: the content of the file, UTF-8.
+    `file`: its name for messages; nothing is read from there.
+    `columns`: which ones to take, and what their cells must hold.
+    `extra`: whether other columns are left out; by default they are refused.
+
+    >>> parse_table(b"Score,who\\n3,ada\\n", "x.csv", [Column("score", "number")], extra=True).number("score")
+    array([3.])
     """
     log = Problems(file)
     cut = records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
@@ -316,7 +326,10 @@ _natural = lru_cache(maxsize=_KNOWN)(natural)
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
-    """The columns as comma-separated UTF-8, rows sorted from the first column on, `\\n` line ends.
+    """A table as comma-separated UTF-8, rows sorted from the first column on, `\\n` line ends.
+
+    `columns` are texts or numbers by name, all of one length. A cell that a spreadsheet would run as a
+    formula is escaped; `nan` is an empty cell.
 
     >>> format_table({"paper": ["b", "a"], "score": [3.0, 2.5]})
     b'paper,score\\na,2.5\\nb,3\\n'

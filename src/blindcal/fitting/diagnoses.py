@@ -33,11 +33,17 @@ class Range:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The last conference's scores foretold from earlier ones and from the other reviews of each paper.
+    """How well the last conference's scores are predicted from earlier ones and each paper's other reviews.
 
-    Root mean square errors in standard deviations of the scores, for reviewers with a history: everyone alike
-    (`population`), by each reviewer's past mean (`raw`), by the fit (`fitted`). `gain` is how much of the
-    mean square of `population` the fit takes off, with its standard error over papers.
+    Errors are root mean squares in standard deviations of the scores, over reviewers with a history.
+
+    `conference`: the name of the last one, which was held out.
+    `reviews`: how many of its reviews are by someone with a history.
+    `population`: the error if everyone is taken to be alike.
+    `raw`: the error if each reviewer's past mean, as a deviation from all scores, is added to that.
+    `fitted`: the error by the fit.
+    `gain`: the share of the mean square of `population` that the fit saves; below 0 it does harm.
+    `gain_se`: the standard error of `gain`, over papers.
     """
 
     conference: str
@@ -59,12 +65,19 @@ class Forecast:
 class Checks:
     """How far to believe a fit. CONFIDENTIAL: it names reviewers.
 
-    `shares` of the variance of a score; `persistence`, the correlation of habits from one conference to the
-    next; `levels`, the noise at each level of confidence against the most frequent one; `bend`, the skewness
-    of papers' mean scores, 0 where reviewers use the scale as a straight line, and three standard errors each
-    way; `line`, what straight lines leave over; `outliers`, reviewers unlike the population; `newcomers`,
-    without history; `unknown`, whose history says next to nothing; `disagreement` of two chains, in standard
-    errors.
+    `reviewers`: how many people the fit is for.
+    `shares`: of the variance of a score, that of quality, slope, offset and noise, each with a 90 % interval.
+    `persistence`: the correlation of reviewers' habits from one conference to the next, with its interval.
+    `levels`: the noise at each level of confidence, relative to the most frequent level.
+    `bend`: the skewness of papers' mean scores, 0 where reviewers use the scale as a straight line, and three
+    standard errors each way.
+    `bent`: whether `bend` is large and surely not 0.
+    `line`: what straight lines leave unexplained; None where no two reviews can be compared.
+    `outliers`: people the fit is for who are unlike the population.
+    `newcomers`, `unknown`: how many of the people have no history, or one that says next to nothing.
+    `disagreement`: how far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
+    `forecast`: a test on the last conference; None with one conference, or if no reviewer came back.
+    `notes`: sentences about all of this, for the chair.
     """
 
     shares: Mapping[str, Range]
@@ -196,8 +209,8 @@ def _notes(checks: Checks, history: History) -> list[str]:
 
 
 def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
-    """How well the last conference's scores are foretold by `moments`, those of the conferences before; None
-    where none of its reviewers was there before."""
+    """How well `moments`, those of the conferences before, predict the last conference's scores; None where
+    none of its reviewers was there before."""
     earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
     place = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([place.get(name, -1) for name in last.reviewers])

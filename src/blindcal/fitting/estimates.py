@@ -37,10 +37,18 @@ _LEAST_SLOPE = 0.05
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer tells of their reviews.
+    """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer reveals something.
 
-    `roster` has for each reviewer the numbers of `FIELDS`, on this year's scale, and a row `*` for anybody
-    else, which is `population`. `reviews` is how many past reviews each row rests on.
+    `roster`: for each reviewer slope, offset, noise, slope_se, offset_se, correlation and noise_se (`FIELDS`)
+    on this year's scale, and a row `*` for anybody else, which is `population`.
+    `reviews`: how many past reviews each row rests on; for `*` all of them.
+    `scale`: how rows were moved to this year's scale.
+    `checks`: how far to believe all this.
+    `conferences`: the names of the past ones, oldest first.
+    `shared`: the names of those that are known only by what they shared.
+    `better`: the better end of this year's scale, `high` or `low`.
+    `reviews_per_paper`: the past mean, rounded.
+    `footprints`: digests of the past reviews, by which a calibration of the reviews being decided is refused.
     """
 
     roster: Mapping[str, tuple[float, ...]]
@@ -62,7 +70,8 @@ class Fitted:
         return self.roster[ANYONE]
 
     def prospects(self, accept_rate: float = 0.25) -> Prospects:
-        """What this history is worth to this committee, and what more would be (see `prospects`)."""
+        """What this history is worth to this committee, and what more would be worth, where `accept_rate` is
+        the share of papers to accept (see `Prospects`)."""
         rows = upright_reviewers(self.roster, self.better)
         people = [rows[name] for name in sorted(rows, key=natural) if name != ANYONE]
         return prospects(
@@ -116,19 +125,22 @@ def fit(
 ) -> Fitted:
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
 
-    `reviews`: one table, with a column `conference` if it has several, or tables by name; oldest first, and
-    in one table by the names of conferences. What other conferences shared (`read_shared`) may stand among
-    the tables, in its time; its noise counts as uncertainty. `committee`: for whom rows are written, without
-    looking at this year's reviews; else for everyone of the past. `this_year`: all of this year's scores,
-    whose mean and spread set the scale; nothing else is read of them. Else it is the last past conference's.
-    `better`: the better end of this year's scale, and of those past ones that `past_better` does not name.
-    `same`: the present ids of people who had others. `scale`: that of an earlier fit for the same reviews,
-    to be kept: a corrected score must not move every paper.
-
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
+    Returns a `Fitted`; its `write` saves it for `read_inputs`.
 
-    Returns a `Fitted`: its `roster` has slope, offset, noise and their uncertainty for each person, and a row
-    `*` for anyone else; `write` saves it for `read_inputs`. `sweeps` shortens the sampler, for a trial.
+    `reviews`: one table, where a column `conference` orders conferences by name; or tables by name, oldest
+    first, with what others shared (`read_shared`) among them in its time, its noise counted as uncertainty.
+    `committee`: who gets a row, listed without looking at this year's reviews; by default all of the past.
+    `this_year`: all of this year's scores, whose mean and spread set the scale; nothing else of them is read.
+    By default the scale is that of the last past conference.
+    `better`: the better end of this year's scale, `high` or `low`, and of past ones but for `past_better`.
+    `past_better`: the better end at past conferences, by name, where it was another.
+    `same`: the present ids of people who had others, by their old ids.
+    `scale`: that of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
+    score then does not move every paper.
+    `sweeps`: how long the sampler runs; by default long enough for the size of the history.
+    `workers`: how many processes share the work; results are the same.
+    `progress`: called as work goes on; silent by default.
 
     >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
     >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]

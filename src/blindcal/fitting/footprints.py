@@ -135,7 +135,7 @@ def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
 def refuse_own(
     reviewers: str | os.PathLike[str], parameters: Mapping[str, Sequence[float]], reviews: Reviews
 ) -> None:
-    """An `InputError` if the calibration was fitted on these very reviews, as far as it can be told.
+    """An `InputError` if the calibration was fitted on these very reviews, as far as that can be seen.
 
     A fit is known by the digests beside it: half of the papers with reviewers and scores, or more equal
     (paper, scores) than chance gives once in a million. One made by hand is known by offsets that are the

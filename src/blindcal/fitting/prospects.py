@@ -24,11 +24,18 @@ _LEAST_NOISE = 0.2
 
 @dataclass(frozen=True)
 class Prospects:
-    """Shares of wrong decisions: by mean scores (`raw`), fully calibrated with everybody alike, with this
-    history, with twice as much, and with known reviewers; `error` is the standard error of each.
+    """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers.
 
-    `to_gain` is what knowing reviewers exactly would take off this history's errors, with its own standard
-    error, and `twice_gains` what twice as much history would.
+    `accept_rate`: the share of papers that is accepted.
+    `reviews_per_paper`: how many reviews each paper has.
+    `raw`: wrong decisions by mean scores.
+    `alike`: fully calibrated, with everybody taken to be alike; so are the next three.
+    `now`: with this history.
+    `twice`: with twice as much history.
+    `known`: with reviewers known exactly.
+    `error`: the standard error of each of these shares.
+    `twice_gains`: what twice as much history would take off `now`, and the standard error of that.
+    `to_gain`: what knowing reviewers exactly would take off `now`, and the standard error of that.
     """
 
     accept_rate: float
@@ -46,8 +53,11 @@ class Prospects:
 def prospects(
     rows: Array, anyone: Array, persistence: float, *, accept_rate: float = 0.25, reviews_per_paper: int = 3
 ) -> Prospects:
-    """What to expect for a committee with these rows of reviewers.csv, `[7, person]`; `anyone[7]` is the row
-    of somebody without history, and `persistence` the correlation of habits between conferences."""
+    """What to expect for a committee with these rows of reviewers.csv, `rows[7, person]`.
+
+    `anyone[7]` is the row of somebody without history, `persistence` the correlation of habits between
+    conferences, `accept_rate` the share of papers to accept.
+    """
     strictly_within("`accept_rate`", accept_rate, 0.0, 1.0)
     people = rows.shape[1]
     if not 1 <= reviews_per_paper <= people:
@@ -100,7 +110,7 @@ def covariances(rows: Array) -> Array:
 
 
 def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
-    """Covariances after as many reviews again, written at the same conferences: what the reviews told counts
+    """Covariances after as many reviews again, written at the same conferences: what the reviews say counts
     twice, and habits drift on to the next conference as before.
 
     >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T

@@ -21,7 +21,18 @@ _DIGITS = 6
 
 
 def read_committee(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Who may have reviewed: columns `reviewer[,track]`, a row for each person and track."""
+    """Who may have reviewed, each person once, in the order of the file.
+
+    `path` is a table `reviewer[,track]`, with a row for each person, or for each person and track.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "committee.csv"
+    ...     _ = path.write_text("reviewer,track\\nben,main\\nada,main\\nben,short\\n")
+    ...     read_committee(path)
+    ('ben', 'ada')
+    """
     columns = [Column("reviewer", "id", secret=True), Column("track", "id", required=False, empty=True)]
     table = read_table(path, columns)
     names = table.text("reviewer")
@@ -44,9 +55,17 @@ def _outsiders(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Pro
 
 
 def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
-    """People who changed their id: columns `old,new`; chains of changes are followed.
+    """The present id of everyone who had another, by old id.
 
-    No id may become two, or come back to itself.
+    `path` is a table `old,new`. Chains of changes are followed; no id may become two, or come back to itself.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "same.csv"
+    ...     _ = path.write_text("old,new\\nada@x.org,ada@y.org\\nada@y.org,ada@z.org\\n")
+    ...     read_same(path)
+    {'ada@x.org': 'ada@z.org', 'ada@y.org': 'ada@z.org'}
     """
     table = read_table(path, [Column("old", "id", secret=True), Column("new", "id", secret=True)])
     pairs = dict[str, str]()
@@ -71,8 +90,10 @@ def _followed(old: str, pairs: Mapping[str, str], file: str) -> str:
 
 
 def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of different ids that may be one person: equal up to case, accents, signs and the order of words,
-    or an initial for a first name, or the same name at two mail addresses. Never merged, only reported.
+    """Pairs of different ids among `names` that may be one person. Never merged, only reported.
+
+    They are equal up to case, accents, signs and the order of words, or have an initial for a first name, or
+    the same name at two mail addresses.
 
     >>> similar_names(["Kurt Gödel", "Godel, Kurt", "K. Gödel", "Ada", "ada@x.org", "ada@y.org", "r1", "r2"])
     [('Godel, Kurt', 'K. Gödel'), ('Godel, Kurt', 'Kurt Gödel'), ('K. Gödel', 'Kurt Gödel'), \

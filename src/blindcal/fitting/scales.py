@@ -24,8 +24,10 @@ _TURNS, _CLOSE = 500, 1e-10
 class Scale:
     """How a calibration was moved: `score -> center + stretch * (score - center) + shift`.
 
-    `center` is the mean score that the calibration predicted before. `shift_in_sds` is the shift in standard
-    deviations of this year's scores.
+    `shift`: what was added to scores; 0 by default, and `stretch` 1: nothing is moved.
+    `stretch`: the factor by which this year's scores are spread more widely than predicted.
+    `center`: the mean score that the calibration predicted before.
+    `shift_in_sds`: the shift in standard deviations of this year's scores.
     """
 
     shift: float = 0.0
@@ -34,7 +36,7 @@ class Scale:
     shift_in_sds: float = 0.0
 
     def moved(self, parameters: Array) -> Array:
-        """Rows as in reviewers.csv on the new scale.
+        """The rows `parameters[7, person]` of reviewers.csv on the new scale.
 
         >>> rows = np.array([[2.0, 5.0, 1.0, 0.2, 0.4, 0.5, 0.1]]).T
         >>> Scale(shift=1.0, stretch=0.5, center=4.0).moved(rows).T

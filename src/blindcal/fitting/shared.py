@@ -37,10 +37,17 @@ _OFFSETS, _LEAST_WITHIN = 0.12, 0.3
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Noisy points of each person of a list (see `points`), and the public numbers that they are read by.
+    """Noisy points of each person on a list, and the public numbers that they are read by.
 
-    `noise` is the variance of what was added to each number. Nothing else is to be learned from these numbers
-    than from any others that were made with the stated guarantee, whatever is done with them.
+    Each review is worth 100 points, split by how far its score lies above what the paper's other scores
+    suggest. Whatever is done with these numbers, they reveal no more than the stated guarantee allows.
+
+    `conference`: the name of the one that shared them.
+    `reviewers`: the ids on the list, each once.
+    `above`, `below`: each person's sum of points above and below what others suggest, with noise added.
+    `mean`, `variance`: those of such differences over all reviews, in standard deviations of the scores.
+    `gain`: how much a difference grows on average for a reviewer who is more lenient by 1; at most 1.
+    `noise`: the variance of the noise added to each number.
     """
 
     conference: str
@@ -86,7 +93,20 @@ def is_shared(path: str | os.PathLike[str]) -> bool:
 
 
 def read_shared(path: str | os.PathLike[str]) -> Shared:
-    """What another conference shared: the table and the statement beside it."""
+    """What another conference shared: the table `path` of noisy points, and the statement beside it.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from blindcal.files.disk import write_json
+    >>> points = {"each_review": 100, "reach": 1.0, "mean": 0.0, "gain": 0.6, "variance": 0.4}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "shared.csv"
+    ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
+    ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
+    ...     write_json(statement_path(path), stated)
+    ...     read_shared(path).counts, read_shared(path).sums
+    (array([2., 2.]), array([ 1.6, -0.2]))
+    """
     whole = [Column(name, "integer", low=-_LARGEST, high=_LARGEST) for name in _COLUMNS]
     table = read_table(path, [Column("reviewer", "id", secret=True), *whole])
     above, below = (table.number(name).astype(np.int64) for name in _COLUMNS)

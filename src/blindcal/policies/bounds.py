@@ -11,7 +11,9 @@ from blindcal.errors import InputError
 
 
 def largest_success(weight: ArrayLike, epsilon: ArrayLike) -> Array:
-    """The greatest success any policy within `epsilon` can give the adversary, `weight[..., n]`.
+    """The greatest chance of a correct guess that any policy within `epsilon` can give the adversary.
+
+    `weight[..., n]` is that of the secrets before the decision; `epsilon` broadcasts against leading axes.
 
     `max(w1, (w1 + w2) e^eps/(1+e^eps))` with the two largest weights: randomized response between them.
 
@@ -28,10 +30,10 @@ def largest_success(weight: ArrayLike, epsilon: ArrayLike) -> Array:
 
 
 def least_epsilon(weight: ArrayLike, success: ArrayLike) -> Array:
-    """No policy that gives the adversary more than `success` has an epsilon below this.
+    """No policy under which the adversary guesses right with chance `success` has an epsilon below this.
 
-    The inverse of `largest_success`; 0 where the scores alone give that much. The reverse does not hold:
-    a success of no more than the scores give allows any epsilon, even infinity.
+    The inverse of `largest_success`, with the same `weight[..., n]`; 0 where the scores alone give that much.
+    The reverse does not hold: a success of no more than the scores give allows any epsilon, even infinity.
 
     >>> round(float(np.exp(least_epsilon([0.6, 0.4], 0.8))), 9)
     4.0
@@ -45,7 +47,9 @@ def least_epsilon(weight: ArrayLike, success: ArrayLike) -> Array:
 
 
 def composed_epsilon(epsilons: ArrayLike) -> float:
-    """Between two complete assignments that differ on these papers, given independent coins: the sum.
+    """The epsilon between two complete assignments that differ on several papers: the sum.
+
+    `epsilons` has that of each such paper; their coins are independent.
 
     >>> composed_epsilon([1.0, 0.5, 0.5])
     2.0
@@ -54,8 +58,11 @@ def composed_epsilon(epsilons: ArrayLike) -> float:
 
 
 def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
-    """The greatest success in telling two complete assignments apart that differ on k papers, each decided
-    within `epsilon` by its own coin.
+    """The greatest chance of telling apart two complete assignments that differ on k papers.
+
+    `epsilon`: the limit within which each of these papers is decided, by its own coin.
+    `papers`: their number k.
+    `prior`: the chance p of the first assignment before any decision, strictly between 0 and 1.
 
     Randomized response on each is the worst case: the number of evident decisions is binomial,
     `sum_j max(p B(j; k, q), (1-p) B(j; k, 1-q))` with `q = e^eps/(1+e^eps)`.

@@ -30,8 +30,9 @@ _ROUNDING = 8 * np.finfo(float).eps
 class Allocation:
     """A point on each chain, and the price that puts it there.
 
-    `price`: no dearer segment was bought; `fraction`: how much of each segment tied at it was.
-    `conference_error[...]`, `adversary_error[...]`: the point chosen for each instance.
+    `price`: no more expensive segment was bought.
+    `fraction`: how much was bought of each segment that ties at the price.
+    `conference_error`, `adversary_error`: the point chosen for each instance, `[...]`.
     `conference_total`, `adversary_total`: their weighted sums.
     """
 
@@ -52,8 +53,9 @@ class Allocation:
 class Spending:
     """One budget spent over many frontiers.
 
-    `price`, `fraction`: as in `Allocation`; `policy`: one for all instances of a frontier, or a tuple of
-    them for a sequence of frontiers. `conference_error`, `adversary_error`: the weighted totals.
+    `price`, `fraction`: as in `Allocation`.
+    `policy`: one for all instances of a frontier, or a tuple of them for a sequence of frontiers.
+    `conference_error`, `adversary_error`: the weighted totals.
     """
 
     price: float
@@ -80,11 +82,13 @@ def spend(
     adversary_error: float | None = None,
     weights: ArrayLike | None = None,
 ) -> Spending:
-    """Spend one average budget over many instances: a limit on the conference's error, or on the
-    adversary's success (an `adversary_error` to reach).
+    """Spend one average budget over many instances: on the conference's error, or on the adversary's success.
 
-    `frontiers` is one frontier with a leading shape, or a sequence of single ones with any numbers of
-    secrets. `weights` sum to 1 over the instances (default: equal).
+    `frontiers`: one frontier with a leading shape, or a sequence of single ones with any numbers of secrets.
+    `conference_error`: the most that it may be on average; the adversary's is then as great as possible.
+    `adversary_error`: instead of it, the least that it may be on average, 1 less the adversary's success; the
+    conference's is then as small as possible.
+    `weights`: of the instances in both averages, which sum to 1; equal by default.
 
     >>> from blindcal.beliefs.belief import Belief
     >>> from blindcal.policies.frontiers import frontier
@@ -132,16 +136,19 @@ def allocate(
     weights: ArrayLike | None = None,
     adversary_weights: ArrayLike | None = None,
 ) -> Allocation:
-    """The best points on many convex chains `[..., vertices]` under one limit on a weighted sum.
+    """The best points on many convex chains under one limit on a weighted sum.
 
-    With `conference_limit` the adversary's total error is greatest among all choices whose
-    conference total is at most the limit; with `adversary_limit` the conference's total error is
-    least among those whose adversary total is at least the limit (a success of at most 1 - limit).
-    Weights sum to 1 over the instances (default: equal); the adversary's default to the conference's.
+    `conference_error`, `adversary_error`: the vertices of each chain, `[..., vertices]`, non-decreasing.
+    `conference_limit`: the adversary's total error is the greatest among all choices whose conference total
+    is at most this.
+    `adversary_limit`: instead of it, the conference's total error is the least among all choices whose
+    adversary total is at least this (a success of at most 1 - limit).
+    `weights`: of the instances in the conference's total, which sum to 1; equal by default.
+    `adversary_weights`: those in the adversary's total; by default the same.
 
     Price of a segment: `weights * d conference_error / (adversary_weights * d adversary_error)`.
 
-    Two instances, one three times as dear as the other; the budget covers the cheap one only:
+    Two instances, one three times as expensive as the other; the budget covers the cheap one only:
 
     >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
     >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total

@@ -28,10 +28,14 @@ _SAME_VERTEX = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The best trade between both errors: vertices along the last axis, from full calibration onwards.
+    """The best trade between both errors: vertices along the last axis, from full calibration onward.
 
-    `conference_error` and `adversary_error` are non-decreasing, padded by repeating the last vertex; where
-    the adversary guesses the secret there are at most n+1. `bought` is the adversary error beyond the first.
+    `belief`: whose frontier it is; leading axes are instances.
+    `conference_error`, `adversary_error`: both errors at each vertex, non-decreasing, padded by repeating the
+    last vertex; where the adversary guesses the secret itself there are at most n+1.
+    `bought`: the adversary error at each vertex beyond that at the first.
+    `tables`: `[..., vertex, secret]`, the accept probabilities at each vertex where labels are guessed; None
+    where there is a closed form.
 
     >>> front = frontier(Belief([0.6, 0.4], [0.9, 0.2]))
     >>> front.conference_error.round(12), front.adversary_error
@@ -95,9 +99,9 @@ class Frontier:
 
 
 def frontier(belief: Belief) -> Frontier:
-    """The frontier of (conference error, adversary error) over all policies, for each instance.
+    """The frontier of (conference error, adversary error) over all policies, for each instance of `belief`.
 
-    Closed form where the adversary guesses the secret, else by linear programs.
+    In closed form where the adversary guesses the secret itself, else by linear programs.
 
     >>> front = frontier(Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7]))
     >>> front.conference_error.round(12), front.adversary_error.round(12)

@@ -18,16 +18,23 @@ NAMES = ("public", "steady", "average", "none")
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a policy must keep: that of two papers and two reviewers, and that of every paper of a conference.
+    """What a policy may reveal, for a pair of papers or for every paper of a conference.
+
+    `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit). The
+    `name` is one of these, `steady` by default:
 
     `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
     `steady`: no decision makes the best guess about a review's author likelier.
-    `average`: the best guess is no likelier on average over the two outcomes: zero added success for
-    every paper; with `added_success` above 0, so much more on average over reviews, spent by price.
+    `average`: the best guess is no likelier on average over the two outcomes: zero added success.
     `none`: full calibration, for comparison.
 
-    `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit).
-    `never_against`: a tuple whose evidence for one side is at least this is always decided that way.
+    `added_success`: with `average` alone, how much likelier the best guess may become on average over all
+    reviews, from 0 to 1; spent where it buys most.
+    `epsilon`: the most by which the logarithm of an outcome's chance may differ between two secrets.
+    `multiplier`: the factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they know.
+    `posterior_cap`: the most, from 0 to 1, that the chance of any guess may be after the decision.
+    `never_against`: a tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
+    and 1, is always decided that way; None: any may be decided against.
 
     >>> Guarantee()
     Guarantee(name='steady', added_success=0.0, epsilon=2.0, multiplier=None, posterior_cap=None,

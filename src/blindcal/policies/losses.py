@@ -30,7 +30,10 @@ _SAME_VERTEX = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """`chance[secret, decision]`, its expected `loss`, the adversary's `success`, mean over the slots."""
+    """The probabilities `chance[secret, decision]`, with their expected `loss`.
+
+    `success` is the adversary's chance of a correct guess, mean over the slots.
+    """
 
     chance: Array
     loss: float
@@ -78,11 +81,14 @@ def least_loss(
     success: float | None = None,
     price: float = 0.0,
 ) -> Chances:
-    """The least expected loss under a guarantee, for one instance: `loss[secret, decision]`.
+    """The least expected loss under a guarantee, for one instance and any number of decisions.
 
-    `success`: the adversary's chance of a correct guess, mean over the slots, at most this; or it costs
-    `price` a unit on top of the loss. For two decisions
-    0 is accept and 1 is reject, so the losses of a belief are `[1-favor, favor]`.
+    `weight`: `[secret]`, the belief before the decision, which sums to 1.
+    `loss`: `[secret, decision]`; for accept and reject, that of a belief is `[1-favor, favor]`.
+    `labels`: `[slot, secret]`, what the adversary guesses, as in `Belief`; by default the secret.
+    `guarantee`: what else is limited; nothing by default. It must be without `never_against`.
+    `success`: the most that the adversary's chance of a correct guess may be, mean over the slots.
+    `price`: what a unit of that chance costs on top of the loss; nothing by default.
 
     >>> favor = np.array([0.9, 0.2])
     >>> found = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
@@ -99,8 +105,10 @@ def least_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossFrontier:
-    """The least loss for each success of the adversary: vertices from full calibration onwards, `loss` rising
-    and `success` falling; `chance[vertex, secret, decision]`."""
+    """The least loss for each success of the adversary: vertices from full calibration onward.
+
+    `loss` rises and `success` falls along them; `chance[vertex, secret, decision]` has the probabilities.
+    """
 
     loss: Array
     success: Array
@@ -132,6 +140,8 @@ def loss_frontier(
     weight: ArrayLike, loss: ArrayLike, labels: ArrayLike | None = None, guarantee: Guarantee = UNLIMITED
 ) -> LossFrontier:
     """The best trade of expected loss and the adversary's success, for any number of decisions.
+
+    `weight`, `loss`, `labels` and `guarantee` are those of `least_loss`.
 
     >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
     >>> front.loss.round(9), front.success.round(9)

@@ -130,7 +130,9 @@ def unchecked_policy(accept: Array) -> Policy:
 
 
 def evidence_policy(belief: Belief) -> Policy:
-    """Full calibration: decide by each secret's own evidence; a favor of exactly 1/2 tosses a fair coin.
+    """Full calibration of each instance of `belief`: decide by each secret's own evidence.
+
+    At a favor of exactly 1/2 a fair coin is tossed.
 
     >>> evidence_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
     array([1., 0.])
@@ -139,7 +141,9 @@ def evidence_policy(belief: Belief) -> Policy:
 
 
 def public_policy(belief: Belief) -> Policy:
-    """The public decision: accept iff `sum_r weight*favor > 1/2`, the same for every secret (epsilon 0).
+    """The public decision on each instance of `belief`, the same for every secret, so that epsilon is 0.
+
+    Accept if and only if `sum_r weight*favor > 1/2`.
 
     >>> public_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
     array([1., 1.])
@@ -149,10 +153,11 @@ def public_policy(belief: Belief) -> Policy:
 
 
 def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
-    """The least conference error at a given epsilon alone.
+    """The policy of least conference error for each instance of `belief`, where `epsilon` alone is limited.
 
-    It is one of three: always accept, always reject, or randomized response, which follows the evidence with
-    probability `e^eps/(1+e^eps)`. Choosing among them uses the public weights and favors only.
+    The limit is one number, or one for each instance. The policy is one of three: always accept, always
+    reject, or randomized response, which follows the evidence with probability `e^eps/(1+e^eps)`. Choosing
+    among them uses the public weights and favors only.
 
     >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(9.0)).accept
     array([0.9, 0.1])
@@ -178,9 +183,10 @@ def _honest(epsilon: Array) -> Array:
 def proposition_strategy(belief: Belief, g: Policy) -> Policy:
     """Proposition 4.1: a strategy of the paper's h family at least as good as `g` on both errors.
 
-    The h family decides by the evidence of the true or of the wrong secret. Where the two secrets disagree
-    that is every strategy, so `g` itself is returned; where they agree it is the one decision both favor,
-    which errs least and reveals nothing. (With a favor of 1/2 the other secret's evidence decides.)
+    The h family decides by the evidence of the true or of the wrong one of the two secrets of `belief`. Where
+    they disagree that is every strategy, so `g` itself is returned; where they agree it is the one decision
+    both favor, which errs least and reveals nothing. (With a favor of 1/2 the other secret's evidence
+    decides.)
 
     >>> belief = Belief([[0.6, 0.4], [0.6, 0.4]], [[0.9, 0.8], [0.9, 0.2]])
     >>> proposition_strategy(belief, Policy([0.7, 0.1])).accept

@@ -34,9 +34,12 @@ _ROOM = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The best policy found: `accept[secret]`, its conference `error`, and a `bound` that no policy can beat.
+    """The best policy found, and how far from the best possible it may be.
 
-    `success` is the adversary's chance of a correct guess, mean over the slots (the reviews of a paper).
+    `accept`: `[secret]`, the probability to accept for each.
+    `error`: its conference error.
+    `bound`: a conference error that no policy under the same limits can beat.
+    `success`: the adversary's chance of a correct guess, mean over the slots (the reviews of a paper).
     """
 
     accept: Array

@@ -39,9 +39,11 @@ _DEFAULT = Guarantee()
 def solve(
     of: Belief | PaperCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
 ) -> Solution:
-    """The policy of least conference error under a guarantee, for one belief or one paper, with its bound.
+    """The policy of least conference error under a guarantee, with a bound that no policy can beat.
 
-    `success`: besides, the adversary's chance of a correct guess, mean over the slots, at most this. A budget
+    `of`: one belief without leading axes, or one paper.
+    `guarantee`: what the decision may reveal; by default steady, with an epsilon of 2.
+    `success`: a further limit, on the adversary's chance of a correct guess, mean over the slots. A budget
     (`added_success`) is that of this one belief, unless `success` is its share of it.
 
     >>> found = solve(Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None))
@@ -62,7 +64,10 @@ def solve(
 def private_policy(
     belief: Belief, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
 ) -> Policy:
-    """The policy of least conference error under a guarantee, for each instance of `belief`.
+    """The policy of least conference error under a `guarantee`, for each instance of `belief`.
+
+    The guarantee is steady by default, with an epsilon of 2. `success` is a further limit for each instance,
+    on the adversary's chance of a correct guess, mean over the slots; by default there is none.
 
     >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
     >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0))).accept
@@ -90,7 +95,13 @@ def limit_frontier(
     *,
     success: float | None = None,
 ) -> Array:
-    """Least conference error `[values, ...]` at each value of one limit, the rest of the guarantee kept.
+    """The least conference error `[values, ...]` at each value of one limit, for each instance of a belief.
+
+    `belief`: leading axes are instances.
+    `limit`: which one to vary: `success`, `epsilon`, `multiplier` or `posterior_cap`.
+    `values`: those that the limit takes in turn.
+    `guarantee`: the limits that stay; by default there are none.
+    `success`: a limit on the adversary's chance of a correct guess that stays, where another one is varied.
 
     >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
     array([0.38, 0.26, 0.14])

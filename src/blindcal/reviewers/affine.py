@@ -21,8 +21,11 @@ _PSD_TOLERANCE = 1e-12
 class Affine(Reviewer):
     """`score = slope * quality + offset` plus Gaussian noise; arrays make a whole pool of reviewers.
 
-    `covariance[..., 2, 2]` of (slope, offset) when they are known only up to a Gaussian error: given
-    quality t the score then has variance `var_slope t^2 + 2 cov t + var_offset + noise^2`.
+    `slope`: above 0; quality is N(0, 1), so this is the standard deviation of scores that quality makes.
+    `offset`: the score of a paper of quality 0; higher for a lenient reviewer.
+    `noise`: its standard deviation, in units of scores; 0: the score fixes the quality.
+    `covariance`: `[..., 2, 2]`, that of the Gaussian errors of (slope, offset): given quality t the score
+    then has variance `var_slope t^2 + 2 cov t + var_offset + noise^2`. None: both are known exactly.
 
     >>> strict = Affine(2.0, -1.0, noise=0.5)
     >>> strict.score(1.5), strict.quality(2.0)

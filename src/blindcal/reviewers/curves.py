@@ -31,8 +31,11 @@ def _one(name: str, array: Array) -> Array:
 class Monotone(Reviewer):
     """Any increasing `score(quality)`, given as a callable on arrays.
 
-    The inverse and the derivative are found numerically where not given. That the callable increases is
-    checked on a grid; it may level off at both ends of the scale but nowhere between.
+    `score`: must increase, which is checked on a grid; it may level off at both ends of the scale but nowhere
+    between.
+    `quality`: its inverse, also on arrays; found numerically by default.
+    `noise`: standard deviation of the Gaussian noise, one number; 0 by default.
+    `derivative`: that of `score` on arrays; found numerically by default.
 
     >>> cubic = Monotone(lambda t: t + t**3)
     >>> bool(abs(cubic.quality(10.0) - 2.0) < 1e-12)
@@ -164,7 +167,12 @@ def _check_inverse(curve: Curve, inverse: Curve) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Power(Reviewer):
-    """`score = offset + slope * sign(quality) |quality|^exponent`: bold at the extremes above 1, timid below.
+    """`score = offset + slope * sign(quality) |quality|^exponent` plus Gaussian noise, all single numbers.
+
+    `exponent`: above 0; above 1 the reviewer is bold at the extremes of quality, below 1 timid.
+    `slope`: above 0; how far scores at quality 1 and at quality 0 are apart.
+    `offset`: the score of a paper of quality 0.
+    `noise`: standard deviation of the Gaussian noise; 0 by default.
 
     >>> Power(3.0, slope=2.0, offset=1.0).score([-1.0, 2.0])
     array([-1., 17.])
@@ -207,7 +215,10 @@ class Power(Reviewer):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear(Reviewer):
-    """Straight pieces through the points (qualities[i], scores[i]); the end pieces go on forever.
+    """Straight pieces through the points `(qualities[i], scores[i])`; the end pieces go on forever.
+
+    `qualities` and `scores` both increase and have at least two entries. `noise` is the standard deviation of
+    the Gaussian noise, one number; 0 by default.
 
     >>> PiecewiseLinear([0.0, 1.0, 2.0], [3.0, 4.0, 8.0]).score([-1.0, 0.5, 3.0])
     array([ 2. ,  3.5, 12. ])
@@ -252,7 +263,13 @@ def _through(x: Array, at: Array, to: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Reviewer):
-    """`score = low + (high - low) / (1 + exp(-(slope * quality + offset)))`: a bounded scale.
+    """`score = low + (high - low) / (1 + exp(-(slope * quality + offset)))`: a bounded scale, plus Gaussian
+    noise, all single numbers.
+
+    `low`, `high`: the ends of the scale, which no score without noise reaches.
+    `slope`: above 0; the larger, the sooner scores come close to an end.
+    `offset`: 0 for the middle of the scale at quality 0, above 0 for a lenient reviewer.
+    `noise`: standard deviation of the Gaussian noise; 0 by default.
 
     >>> float(Logistic(1.0, 10.0).score(0.0))
     5.5

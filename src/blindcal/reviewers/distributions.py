@@ -36,7 +36,10 @@ class Distribution(Protocol):
 
 
 def standardized(distribution: Distribution, quality: ArrayLike) -> Array:
-    """The z of N(0, 1) that has the rank of `quality`: a bar on quality as the code takes it.
+    """The z of N(0, 1) that has the rank of `quality` in `distribution`.
+
+    A bar on qualities of another distribution than N(0, 1) is given as this z. `distribution` is continuous,
+    as those of `scipy.stats` are; `quality` is a number or an array.
 
     >>> from scipy.stats import expon
     >>> float(standardized(expon, [0.1, 1.0]).round(4)[1])
@@ -49,7 +52,10 @@ def standardized(distribution: Distribution, quality: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Shaped(Reviewer):
-    """`reviewer`, who reviews papers whose qualities have `distribution`.
+    """`reviewer`, who reviews papers whose qualities have `distribution` instead of N(0, 1).
+
+    The distribution must be continuous, such as `scipy.stats.t(5)`. What is called quality everywhere else is
+    then the rank of a quality, as a z of N(0, 1).
 
     >>> from scipy.stats import norm
     >>> from blindcal.reviewers.affine import Affine

@@ -119,7 +119,7 @@ class Reviewer(ABC):
 
     @property
     def resolved(self) -> bool:
-        """Whether the knots tell all about curve and spread; else panels are halved until they agree."""
+        """Whether the knots say all about curve and spread; else panels are halved until they agree."""
         return self.even
 
     @property

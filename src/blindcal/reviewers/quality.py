@@ -28,7 +28,9 @@ _EVEN = 1e-12
 
 
 def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
-    """E(quality | scores[..., k]) of a paper with one review by each of k reviewers, quality ~ N(0, 1).
+    """E(quality | scores) of a paper with one review by each of k reviewers, quality ~ N(0, 1).
+
+    `scores[..., k]` stand in the order of `reviewers`, all of whom need noise; leading axes are papers.
 
     >>> from blindcal import Affine
     >>> float(posterior_mean([Affine(1.0, noise=1.0), Affine(2.0, noise=1.0)], [1.0, 2.0])).__round__(12)
@@ -38,7 +40,7 @@ def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
 
 
 def posterior_variance(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
-    """Var(quality | scores[..., k]).
+    """Var(quality | scores), with `reviewers` and `scores[..., k]` as in `posterior_mean`.
 
     >>> from blindcal import Affine
     >>> float(posterior_variance([Affine(1.0, noise=1.0)], [7.0])).__round__(12)
@@ -48,7 +50,9 @@ def posterior_variance(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Arra
 
 
 def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayLike) -> Array:
-    """P(quality > bar | scores[..., k]), for one review by each of k reviewers.
+    """P(quality > bar | scores), with `reviewers` and `scores[..., k]` as in `posterior_mean`.
+
+    `bar` is in units of quality, which is N(0, 1): one number, or one for each paper.
 
     >>> from blindcal import Affine
     >>> float(posterior_tail([Affine(1.0, noise=1.0)], [0.6], 0.3)).__round__(12)
@@ -66,10 +70,12 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
 
 
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
-    """P(quality behind scores[..., 0], given by `first` > quality behind scores[..., 1], by `second`).
+    """The chance that of two papers the one that `first` scored is better than the one that `second` scored.
 
-    Without noise 1, 0, or 1/2 where the two qualities are equal. With it, a chance within 1e-12 of 1/2 is a
-    tie and exactly 1/2: the integrals are no finer than that.
+    `scores[..., 2]` has the scores given by `first` and by `second`; leading axes are pairs of papers.
+
+    Without noise it is 1, 0, or 1/2 where the two qualities are equal. With noise, a chance within 1e-12 of
+    1/2 is a tie and exactly 1/2: the integrals are no finer than that.
 
     >>> from blindcal import Affine
     >>> chance_better(Affine(1.0), Affine(2.0), [[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])

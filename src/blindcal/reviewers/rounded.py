@@ -19,7 +19,9 @@ from blindcal.reviewers.quadrature import Rows, log_evidence
 class Rounded(Reviewer):
     """A reviewer who reports the nearest value of a grid; the lowest and highest cells are open.
 
-    The likelihood is a probability: the Gaussian mass between the midpoints around the reported value.
+    `reviewer` is who scores before rounding, with Gaussian noise, and `grid` lists the scores that can be
+    reported, rising, at least two. The likelihood is a probability: the Gaussian mass between the midpoints
+    around the reported value.
 
     >>> plain = Rounded(Affine(1.0, 5.0, noise=1.0), [4, 5, 6])
     >>> np.exp(plain.log_likelihood([4, 5, 6], 0.0)).round(3)

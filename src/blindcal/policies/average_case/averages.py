@@ -36,6 +36,9 @@ _SLACK = 1e-12
 class AverageRule:
     """What to do at any scores: spend where the price is at most `price`, `fraction` of it at a tie.
 
+    `reviewers`, `prior`: those of the frontier.
+    `price`: how much conference error a unit of adversary error may cost, in [0, 1].
+    `fraction`: how much is bought, in [0, 1], of what has exactly this price.
     `conference_error`, `adversary_error`: both averages under this rule.
     """
 
@@ -67,10 +70,14 @@ class AverageRule:
 class AverageFrontier:
     """The greatest average adversary error for each allowed average conference error.
 
-    `least_error`: the conference's, deciding always by the evidence; `largest_error`: beyond it spending
-    buys nothing (the paper's zeta without noise). `least_adversary_error` and `largest_adversary_error` are
-    the adversary's at those ends; the last is its error from the scores alone. `integration_error` bounds
-    the error of each of them.
+    `reviewers`: the two reviewers.
+    `prior`: the chance that the first of them has paper 1, before any score is seen.
+    `least_error`: the conference's error if it always decides by the evidence.
+    `largest_error`: the conference error beyond which spending buys nothing (the paper's zeta without noise).
+    `least_adversary_error`, `largest_adversary_error`: the adversary's error at those two ends; the last is
+    its error from the scores alone.
+    `integration_error`: bounds the numerical error of each of these.
+    `spread`: how both errors grow with the price, from which rules are found.
     """
 
     reviewers: tuple[Reviewer, Reviewer]
@@ -172,10 +179,11 @@ class AverageFrontier:
 
 
 def average_frontier(reviewers: tuple[Reviewer, Reviewer], prior: float = 0.5) -> AverageFrontier:
-    """The average-case frontier of two papers and two reviewers, with `prior = P(A1)`.
+    """The average-case frontier of two papers and two reviewers: over all the scores they may give.
 
-    Reviewers may have any increasing curves, without noise or with Gaussian noise; affine ones are in closed
-    form but for one integral. Deterministic: no sampling.
+    `prior = P(A1)` is the chance that the first of the `reviewers` has paper 1, strictly between 0 and 1. The
+    reviewers may have any increasing curves, both with Gaussian noise or both without noise; affine ones, of
+    whom one alone may have noise, are in closed form but for one integral. Deterministic: no sampling.
 
     >>> avg = average_frontier((Affine(1.0, 0.5, noise=1.0), Affine(1.0, -0.5, noise=1.0)))
     >>> avg.least_error  # arctan(1)/pi: half of what the scores say is noise
