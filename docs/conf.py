@@ -85,7 +85,7 @@ def _listed(lines: list[str]) -> list[str]:
     for line in lines:
         begins = _PARAMETER.match(line) is not None
         listing = begins or (listing and bool(line.strip()))
-        if begins and (not found or found[-1].strip() and not found[-1].startswith(("* ", "  "))):
+        if begins and (not found or (found[-1].strip() and not found[-1].startswith(("* ", "  ")))):
             found.append("")
         found.append(f"* {line}" if begins else f"  {line}" if listing else line)
     return found

@@ -17,8 +17,8 @@ def check_reviewer(reviewer: Reviewer) -> None:
     """Refuse a `reviewer` that does not keep what `Reviewer` promises, naming every rule that it breaks.
 
     Meant for new kinds of reviewers; a single one, not a pool. The curve must rise, `quality` be its inverse
-    and `derivative` its slope. With noise the likelihood of a score must integrate to 1 over all scores, no
-    log likelihood may be above `log_ceiling`, and outside `reach` it must be as far below that as `reach` says.
+    and `derivative` its slope. With noise the likelihood of a score must integrate to 1 over all scores; no
+    log likelihood may be above `log_ceiling`, and outside `reach` it must be as far below as `reach` says.
 
     >>> from blindcal.reviewers.affine import Affine
     >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))
