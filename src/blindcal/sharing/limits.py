@@ -27,7 +27,8 @@ _LEAST, _MOST = 0.01, 100.0
 
 @dataclass(frozen=True)
 class Limit:
-    """The privacy loss of one review: `epsilon` (pure), or `zcdp` (rho of zero-concentrated privacy).
+    """The privacy loss of one review, from 0.01 to 100: either `epsilon` (pure), or `zcdp` (rho of
+    zero-concentrated privacy).
 
     >>> Limit(epsilon=1.0).scale, Limit(zcdp=0.5).scale
     (200.0, 141.4213562373095)
