@@ -1,0 +1,81 @@
+"""What a floor names is explained where a caller reads it: every argument and field, and an example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import blindcal
+
+# Functions without an example, and why.
+WITHOUT_EXAMPLE = {
+    "audits.open_release": "needs a decided conference, which takes a dozen lines, as in `verify`",
+    "sharing.share": "needs OpenDP, an extra that takes seconds to load",
+}
+OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def is_function(found: object) -> bool:
+    """A function, whatever caches it."""
+    return callable(found) and inspect.isfunction(inspect.unwrap(found))
+
+
+def named_by(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions and classes that a floor names; of a module that it names, those that are made there."""
+    place = module.__name__.removeprefix("blindcal.")
+    for name in getattr(module, "__all__", ()):
+        found = getattr(module, name)
+        if isinstance(found, ModuleType):
+            yield from made_in(found)
+        elif inspect.isclass(found) or is_function(found):
+            yield f"{place}.{name}", found
+
+
+def made_in(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
+    place = module.__name__.removeprefix("blindcal.")
+    for name, found in vars(module).items():
+        own = getattr(found, "__module__", "") == module.__name__ and not name.startswith("_")
+        if own and (inspect.isclass(found) or is_function(found)):
+            yield f"{place}.{name}", found
+
+
+NAMED = dict(pair for floor in blindcal._FLOORS for pair in named_by(import_module(f"blindcal.{floor}")))
+
+
+def unexplained(found: Callable[..., Any]) -> list[str]:
+    """Arguments, or fields of a dataclass, that the docstring does not name before its example."""
+    prose = (inspect.getdoc(found) or "").split(">>>")[0]
+    given = [one.name for one in inspect.signature(found).parameters.values() if one.kind not in OPEN]
+    return [name for name in given if not re.search(rf"\b{name}\b", prose)]
+
+
+def test_an_argument_counts_as_explained_only_before_the_example() -> None:
+    def half(number: float, digits: int) -> float:
+        """Half of `number`.
+
+        >>> half(3.0, digits=1)
+        1.5
+        """
+        return round(number / 2, digits)
+
+    assert unexplained(half) == ["digits"]
+
+
+@pytest.mark.parametrize("place", NAMED)
+def test_every_argument_and_field_is_named_before_the_example(place: str) -> None:
+    assert not unexplained(NAMED[place])
+
+
+def test_every_public_function_has_an_example() -> None:
+    functions = {place for place, found in NAMED.items() if is_function(found)}
+    without = {place for place in functions if ">>>" not in (inspect.getdoc(NAMED[place]) or "")}
+    assert len(functions) > 140
+    assert sorted(without - WITHOUT_EXAMPLE.keys()) == []
+    # Whatever has got an example, or is gone, needs no excuse any more.
+    assert sorted(WITHOUT_EXAMPLE.keys() - without) == []
