@@ -56,6 +56,7 @@ class Finding:
 
     @property
     def added(self) -> float:
+        """How much likelier a correct answer is with the decisions."""
         return self.success - self.baseline
 
 

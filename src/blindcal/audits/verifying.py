@@ -40,6 +40,7 @@ class Verification:
 
     @property
     def agrees(self) -> bool:
+        """Whether no check failed."""
         return not any(check.failed for check in self.checks)
 
     def to_frame(self) -> Any:

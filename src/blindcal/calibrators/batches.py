@@ -57,14 +57,17 @@ class Batch:
 
     @property
     def papers(self) -> int:
+        """How many papers there are, in all conferences."""
         return int(self.paper_group.size)
 
     @property
     def reviewers(self) -> int:
+        """How many reviewers there are, in all conferences."""
         return int(self.reviewer_group.size)
 
     @property
     def groups(self) -> int:
+        """How many conferences there are."""
         return int(self.paper_group.max()) + 1
 
     def per_paper(self, value: Array | None = None) -> Array:

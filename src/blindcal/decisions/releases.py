@@ -46,6 +46,7 @@ class Outcome:
 
     @property
     def certificate(self) -> dict[str, Any]:
+        """The public certificate, as it was published."""
         content: dict[str, Any] = json.loads(self.record.certificate)
         return content
 

@@ -46,6 +46,7 @@ class Limit:
 
     @property
     def pure(self) -> bool:
+        """Whether the limit is an epsilon."""
         return self.epsilon is not None
 
     @property

@@ -44,6 +44,7 @@ class Selection:
 
     @property
     def labels(self) -> Integers:
+        """`[paper, assignment]`: the reviewer, for an adversary that guesses who reviewed each paper."""
         return self.assignments.T
 
 
