@@ -119,7 +119,8 @@ def prototype_population() -> Population:
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
-    """Each score's nearest point of `grid`; from the middle between two, the higher one. The points increase.
+    """The point of `grid` nearest to each `score`; from the middle between two, the higher one. The points
+    increase.
 
     >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
     array([1., 2., 3.])

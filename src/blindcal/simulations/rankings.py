@@ -95,7 +95,7 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
 
 
 def middle(papers: int) -> tuple[int, int, int]:
-    """(papers clearly in, papers accepted, papers not clearly out) of the messy middle.
+    """(papers clearly in, papers accepted, papers not clearly out) of the messy middle, with `papers` in all.
 
     >>> middle(100), middle(30), middle(2)
     ((10, 25, 40), (3, 8, 12), (0, 1, 1))

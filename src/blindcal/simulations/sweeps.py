@@ -83,9 +83,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Task:
-    """Chunk number `chunk` of a setting's conferences, through every method, ours by name or a function.
+    """Chunk number `chunk` of the conferences of a `setting`, through all `methods`, ours by name or
+    functions.
 
-    Its random numbers come from (seed, setting, chunk) alone: the same conferences whatever the methods.
+    Its random numbers come from (`seed`, `setting`, `chunk`) alone: the same conferences whatever the
+    methods.
     """
 
     setting: Setting
