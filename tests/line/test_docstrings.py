@@ -30,8 +30,11 @@ def is_function(found: object) -> bool:
 
 
 def named_by(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions and classes that a floor names; of a module that it names, those that are made there."""
+    """The functions and classes that a floor names; of a module that it names, or that is a floor by itself,
+    those that are made there."""
     place = module.__name__.removeprefix("blindcal.")
+    if not hasattr(module, "__all__"):
+        yield from made_in(module)
     for name in getattr(module, "__all__", ()):
         found = getattr(module, name)
         if isinstance(found, ModuleType):
@@ -52,10 +55,16 @@ NAMED = dict(pair for floor in blindcal._FLOORS for pair in named_by(import_modu
 
 
 def unexplained(found: Callable[..., Any]) -> list[str]:
-    """Arguments, or fields of a dataclass, that the docstring does not name in backticks before its example."""
+    """Arguments, or fields of a dataclass, that no backticks of the docstring name before its example."""
     code = " ".join(re.findall(r"`[^`]*`", (inspect.getdoc(found) or "").split(">>>")[0]))
-    given = [one.name for one in inspect.signature(found).parameters.values() if one.kind not in OPEN]
-    return [name for name in given if not re.search(rf"\b{name}\b", code)]
+    return [name for name in arguments(found) if not re.search(rf"\b{name}\b", code)]
+
+
+def arguments(found: Callable[..., Any]) -> list[str]:
+    """None of an error that takes a message, as every one does."""
+    if inspect.isclass(found) and issubclass(found, Exception) and "__init__" not in vars(found):
+        return []
+    return [one.name for one in inspect.signature(found).parameters.values() if one.kind not in OPEN]
 
 
 def test_an_argument_counts_as_explained_in_backticks_before_the_example() -> None:
