@@ -91,8 +91,7 @@ def guess(belief: Belief, policy: Policy) -> Integers:
 
 
 def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
-    """The chance that the truth is among the adversary's `k` best guesses after the decision, mean over
-    slots.
+    """The chance that the truth is among the `k` best guesses after the decision, mean over slots.
 
     `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
     leading axes are instances.

@@ -27,8 +27,7 @@ def offsets(reviews: Reviews, *, sweeps: int = SWEEPS) -> Calibration:
 
 
 def offsets_quality(batch: Batch, *, sweeps: int = SWEEPS) -> tuple[Array, Array]:
-    """Posterior mean and standard deviation of each quality, in N(0,1) units; arrays over the papers of
-    `batch`.
+    """Posterior mean and standard deviation of each quality of `batch`, in N(0,1) units.
 
     One chain for all conferences of the batch; `sweeps` is its length, the first third of which is dropped.
 

@@ -39,8 +39,8 @@ class Fit:
     `spreads`: draws of the hyperparameters.
     `disagreement[conference]`: the difference between chains as a share of the posterior standard deviation
     of qualities; 0 for one chain.
-    `draws`: thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer], offset[draw,
-    reviewer].
+    `draws`: thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
+    offset[draw, reviewer].
     """
 
     quality: Array

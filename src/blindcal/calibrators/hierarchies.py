@@ -28,8 +28,7 @@ def hierarchical(reviews: Reviews, *, sweeps: int = SWEEPS) -> Calibration:
 
 
 def hierarchical_quality(batch: Batch, *, sweeps: int = SWEEPS) -> tuple[Array, Array]:
-    """Posterior mean and standard deviation of each quality, in N(0,1) units; arrays over the papers of
-    `batch`.
+    """Posterior mean and standard deviation of each quality of `batch`, in N(0,1) units.
 
     One chain for all conferences of the batch; `sweeps` is its length, the first third of which is dropped.
 

@@ -56,8 +56,7 @@ def _unknown_errors(error: Array) -> tuple[str, ...]:
 
 
 def raw_quality(batch: Batch) -> tuple[Array, Array]:
-    """Each paper's mean score and its standard error, `s / sqrt(k)` for k reviews; arrays over papers of
-    `batch`.
+    """The mean score of each paper of `batch` and its standard error, `s / sqrt(k)` for k reviews.
 
     `s^2` is the variance of scores within papers, pooled over the conference (the paper's own two or three
     reviews say too little of it); nan where no paper of the conference has two reviews.

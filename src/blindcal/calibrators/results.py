@@ -35,11 +35,9 @@ class Calibration:
     `quality`, `standard_error`: of each paper; in units of the scores for `raw`, of each reviewer's
     standard deviation for `standardized`, else of quality, which has mean 0 and standard deviation 1.
     `notes`: what the data could not show, in words.
-    `fitted`: the reviewers known or estimated, in the order of `reviews.reviewers`; None where there are
-    none.
+    `fitted`: the reviewers known or estimated, in the order of `reviews.reviewers`; else None.
     `fit`: the whole posterior of the sampled methods; else None.
-    `predictor`: a function of numbers of papers and reviewers that returns expected scores; `predict` takes
-    ids.
+    `predictor`: expected scores from numbers of papers and reviewers; `predict` takes ids.
     """
 
     method: str

@@ -119,8 +119,7 @@ def prototype_population() -> Population:
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
-    """The point of `grid` nearest to each `score`; from the middle between two, the higher one. The points
-    increase.
+    """The point of an increasing `grid` nearest to each `score`; from the middle, the higher of the two.
 
     >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
     array([1., 2., 3.])

@@ -83,11 +83,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Task:
-    """Chunk number `chunk` of the conferences of a `setting`, through all `methods`, ours by name or
-    functions.
+    """Chunk number `chunk` of the conferences of a `setting`, through all `methods`: names or functions.
 
-    Its random numbers come from (`seed`, `setting`, `chunk`) alone: the same conferences whatever the
-    methods.
+    Its conferences come from (`seed`, `setting`, `chunk`) alone, whatever the methods.
     """
 
     setting: Setting
@@ -196,8 +194,8 @@ def sweep(
     `trials`: how many conferences of each setting; the first ones of a longer sweep are those of a shorter
     one.
     `seed`: with the setting, what a conference is drawn from; methods and other settings do not change it.
-    `workers`: how many processes share the work (None: one a core), or a cluster's pool; results are the
-    same.
+    `workers`: how many processes share the work (None: one per core), or a cluster's pool; results
+    are the same.
     `folder`: finished tasks of named methods are kept there and never computed again: the same call goes on
     where a killed one stopped. None: nothing is kept.
     `progress`: called with each number of tasks done, out of `tasks_in(settings, trials)`; silent by default.
