@@ -154,8 +154,8 @@ def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
     """The exact chance that this adversary guesses right, mean over the slots, one number per instance.
 
     `belief` is the truth, of which `adversary` may hold another one; `policy` is the accept probability of
-    each secret. None does better than the MAP adversary of the same belief, whose chance is `1 -
-    adversary_error`.
+    each secret. None does better than the MAP adversary of the same belief, whose chance is
+    `1 - adversary_error`.
 
     >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
     >>> stubborn = lambda belief, policy: np.ones((2, 1), int)

@@ -17,8 +17,8 @@ def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
     """Share of pairs of papers in the wrong order, `mean over pairs of (1 - sign(dt) sign(de)) / 2`.
 
     `truth` and `estimate` are qualities, papers on the last axis; other axes are broadcast. A pair tied in
-    either ranking counts one half, what breaking ties by a fair coin costs on average: the distance is `(1 -
-    tau_a) / 2`, and without ties (1 - tau)/2 for every tau.
+    either ranking counts one half, what breaking ties by a fair coin costs on average: the distance is
+    `(1 - tau_a) / 2`, and without ties (1 - tau)/2 for every tau.
 
     >>> kendall_tau_distance([1, 2, 3], [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 2, 2]])
     array([0.        , 0.33333333, 1.        , 0.16666667])
