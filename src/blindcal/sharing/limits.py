@@ -111,17 +111,16 @@ def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) 
     """At least this share of the variance of an offset stays unknown, whatever is released within `epsilon`.
 
     `epsilon`: the privacy loss of one review, pure.
-    `reviews`: how many the reviewer wrote; each differs from what its paper deserves by N(offset,
-    review_sd^2).
+    `reviews`: how many the reviewer wrote; the difference of each is N(offset, review_sd^2).
     `offset_sd`: offsets are N(0, offset_sd^2).
     `review_sd`: the standard deviation of one review.
 
     Without a limit, `review_sd^2 / (review_sd^2 + reviews offset_sd^2)` stays unknown. Within it, let the
     size b of an offset be known and its sign not. If p and q are the probabilities of what is seen under b
     and -b, the best estimate errs by `b^2 (1 - D)` with `D = sum (p - q)^2 / 2(p + q)`. To lead from one to
-    the other, K reviews are exchanged for others, two authors changed for each: then `|p - q| / (p + q) <=
-    tanh(K epsilon)` and `D <= tanh(K epsilon)^2`. K can be binomial, its chance the total variation of one
-    review, and D is convex in (p, q), so that D is at most the mean over K.
+    the other, K reviews are exchanged for others, two authors changed for each: then
+    `|p - q| / (p + q) <= tanh(K epsilon)` and `D <= tanh(K epsilon)^2`. K can be binomial, its chance the
+    total variation of one review, and D is convex in (p, q), so that D is at most the mean over K.
 
     >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
     [0.91, 0.61, 0.41, 0.41]
