@@ -17,7 +17,6 @@ import blindcal
 WITHOUT_EXAMPLE = {
     "audits.open_release": "needs a decided conference, which takes a dozen lines, as in `verify`",
     "mechanisms.results_frame": "needs pandas, which no floor needs otherwise",
-    "paper.figures.figure_3": "simulates hundreds of conferences",
     "reports.page": "needs Jinja2, and a report, which takes a dozen lines",
     "sharing.share": "needs OpenDP, an extra that takes seconds to load",
 }
