@@ -53,7 +53,8 @@ def audit(belief: Belief, policy: Policy) -> Claim:
 def posterior(belief: Belief, policy: Policy) -> Array:
     """`P(secret | scores, outcome)`, shape [..., 2, n]: after "accept", then after "reject".
 
-    After an outcome that cannot happen nothing is known: nan.
+    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
+    leading axes are instances. After an outcome that cannot happen nothing is known: nan.
 
     >>> posterior(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).round(3)
     array([[0.857, 0.143],
@@ -75,7 +76,9 @@ def outcome_mass(belief: Belief, policy: Policy) -> Array:
 def guess(belief: Belief, policy: Policy) -> Integers:
     """The MAP adversary's guess after each outcome, shape [..., 2, slot]: a label, or the secret's index.
 
-    Equally likely labels: the smallest; how ties are broken does not change the chance of being right.
+    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
+    leading axes are instances. Of equally likely labels it is the smallest; how ties are broken does not
+    change the chance of being right.
 
     >>> guess(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).tolist()
     [[0], [1]]
@@ -88,7 +91,10 @@ def guess(belief: Belief, policy: Policy) -> Integers:
 
 
 def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
-    """The chance that the truth is among the adversary's k best guesses after the decision, mean over slots.
+    """The chance that the truth is among the `k` best guesses after the decision, mean over slots.
+
+    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
+    leading axes are instances.
 
     >>> belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
     >>> [round(float(top_k_success(belief, Policy([1.0, 0.0, 1.0]), k)), 3) for k in (1, 2, 3)]
@@ -109,6 +115,8 @@ def bits(belief: Belief, policy: Policy) -> Array:
     """Mutual information of the decision and the adversary's question, in bits, mean over the slots.
 
     `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit where the decision names one of two equal secrets.
+    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
+    leading axes are instances.
 
     >>> float(bits(Belief([0.5, 0.5], [1.0, 0.0]), Policy([1.0, 0.0])))
     1.0
@@ -145,8 +153,9 @@ class Games:
 def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
     """The exact chance that this adversary guesses right, mean over the slots, one number per instance.
 
-    `belief` is the truth; the adversary may hold another one. None does better than the MAP adversary of the
-    same belief, whose chance is `1 - adversary_error`.
+    `belief` is the truth, of which `adversary` may hold another one; `policy` is the accept probability of
+    each secret. None does better than the MAP adversary of the same belief, whose chance is
+    `1 - adversary_error`.
 
     >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
     >>> stubborn = lambda belief, policy: np.ones((2, 1), int)
@@ -184,7 +193,13 @@ def play(
 ) -> Games:
     """Play the game: draw the secret, toss the decision, let the adversary guess; for each instance.
 
-    The MAP adversary, unless another one is given. A simulation: no real decision is ever drawn here.
+    A simulation: no real decision is ever drawn here.
+
+    `belief`: from which secrets are drawn; leading axes are instances.
+    `policy`: the accept probability of each secret.
+    `games`: how many are played for each instance.
+    `rng`: the generator that they are drawn with.
+    `adversary`: who guesses; by default `guess`, the MAP adversary.
 
     >>> rng = np.random.default_rng(1)
     >>> play(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0]), 1000, rng).success

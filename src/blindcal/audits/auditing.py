@@ -27,7 +27,11 @@ class Decided:
 
 
 def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Decided:
-    """The release in a folder that `decide` wrote, opened with the key it was made with."""
+    """The release in a folder that `decide` wrote, opened with the key it was made with. CONFIDENTIAL.
+
+    `published` is the folder, `key` the file of the key. Returns the sealed `record` and the `views` of its
+    papers, which know the true reviewers; `findings_of` says what they reveal.
+    """
     check_paths(published=published, key=key)
     seen = read_published(published)
     if seen is None:
@@ -39,7 +43,22 @@ def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str])
 
 
 def planned_views(plan: Plan) -> list[View]:
-    """The papers of a plan before any coin is tossed: nothing here knows who reviewed them."""
+    """The papers of a plan before any coin is tossed: nothing here knows who reviewed them.
+
+    `plan` is what `plans.plan` returns; the views are in the order of its papers.
+
+    >>> from blindcal.beliefs.conferences import Conference, PaperCase
+    >>> from blindcal.plans import Request, agreement, plan_conference
+    >>> from blindcal.policies.guarantees import UNLIMITED
+    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+    >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
+    >>> papers, price = plan_conference(conference, UNLIMITED)
+    >>> found = Plan(conference, request, tuple(papers), price, agreement([case]), ())
+    >>> planned_views(found)[0].mass("chosen")
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
     return [
         planned_view(case, paper, raw, plan.request.guarantee)
         for case, paper, raw in zip(

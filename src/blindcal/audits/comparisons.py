@@ -112,7 +112,13 @@ Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was derived again: how many items, how many did not agree, and what that means."""
+    """One thing that was derived again.
+
+    `name`: what was compared.
+    `items`: how many.
+    `failed`: how many of them did not agree.
+    `note`: what that means, in words; empty where there is nothing to add.
+    """
 
     name: str
     items: int

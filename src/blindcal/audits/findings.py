@@ -37,8 +37,13 @@ SCORES = "scores and decisions"
 class Finding:
     """How often an adversary is right about a question: without the decisions of a policy and with them.
 
-    `error` is the standard error of what they add; 0 where it is exact. `rise`, where it is worked out, is
-    the most by which one decision makes this adversary's best guess likelier.
+    `adversary`: what it knows, in words.
+    `question`: "author", "three guesses", "reviewed at all", "whole tuple" or "link".
+    `policy`: whose decisions it sees: "raw", "public", "chosen" or "full".
+    `baseline`, `success`: the chance of a correct answer from the scores alone, and with the decisions.
+    `error`: the standard error of what decisions add; 0 where it is exact.
+    `rise`: the most by which one decision makes this adversary's best guess likelier; None where that is not
+    worked out.
     """
 
     adversary: str
@@ -51,6 +56,7 @@ class Finding:
 
     @property
     def added(self) -> float:
+        """How much likelier a correct answer is with the decisions."""
         return self.success - self.baseline
 
 
@@ -72,10 +78,14 @@ class Exposure:
 class Findings:
     """What adversaries gain. CONFIDENTIAL: for the chair alone.
 
-    `bits` and `largest_rise` are those of each policy, about a review's author. `exposures` are all reviews
-    under the chosen policy, those first whose best guess is likeliest after the decision. `published`:
-    whether it is about decisions that were made, or an average over those that may be. `sampled` papers have
-    too many tuples to be listed: they are known from a sample of them.
+    `papers`, `reviews`: how many there are.
+    `published`: whether it is about decisions that were made, or an average over those that may be.
+    `sampled`: how many papers have too many tuples to be listed; they are known from a sample of them.
+    `findings`: one for each question and policy.
+    `bits`: by policy, the information of a decision about a review's author, mean over the reviews.
+    `largest_rise`: by policy, the most by which a decision makes the best guess about a review likelier.
+    `exposures`: all reviews under the chosen policy, those first whose best guess is likeliest after the
+    decision.
     """
 
     papers: int
@@ -96,7 +106,19 @@ class Findings:
 def findings_of(
     views: Sequence[View], policies: Sequence[str] = POLICIES, *, better: str = "high"
 ) -> Findings:
-    """What an adversary gains that knows what the certificate says it knows."""
+    """What is gained by an adversary who knows what the certificate says it knows.
+
+    `views` are the papers, as `planned_views` or `open_release` has them; `policies` whose decisions are
+    compared: the raw, public, chosen and fully calibrated ones by default. With `better="low"` the scores of
+    the views are negated ones, and are shown as they were given.
+
+    >>> accept = {"chosen": np.array([0.5, 0.5]), "full": np.array([1.0, 0.0])}
+    >>> rows, weight = np.array([[0], [1]]), np.array([0.75, 0.25])
+    >>> view = View("p", ("ada", "ben"), (5.0,), rows, weight, np.zeros(2), accept)
+    >>> found = findings_of([view], ["chosen", "full"])
+    >>> [(one.policy, one.baseline, one.success) for one in found.findings if one.question == AUTHOR]
+    [('chosen', 0.75, 0.75), ('full', 0.75, 1.0)]
+    """
     linked = _linked(views, [view.alone for view in views])
     found = list[Finding]()
     for policy in policies:

@@ -67,8 +67,12 @@ class Try:
 
 @dataclass(frozen=True)
 class Held:
-    """The guarantee to decide with, so that the measured gain stays within `limit`, and all that were tried:
-    first the requested one."""
+    """The guarantee to decide with, so that the measured gain stays within `limit`.
+
+    `limit`: the most that all decisions together may add to the chance of naming an author.
+    `chosen`: what keeps it, with what was measured.
+    `tries`: all that were tried, first the requested one.
+    """
 
     limit: float
     chosen: Try
@@ -102,7 +106,28 @@ def hold(
     progress: Progress = silent,
 ) -> Held:
     """The largest epsilon up to the requested one at which all decisions together are measured to add at most
-    `limit` to the chance of naming an author, for somebody who knows all loads."""
+    `limit` to the chance of naming an author, for somebody who knows all loads. A measurement, no guarantee.
+
+    `conference`: its public side, the first that `Inputs.prepared` returns.
+    `guarantee`: the requested one; without an epsilon, those up to 4 are tried after it.
+    `loads`: how many reviews each person wrote, by id; they shape the tables, so they must be public.
+    `limit`: between 0 and 1.
+    `draws`: assignments, with decisions, for which the adversary is played where not all can be listed.
+    `seed`: of those draws.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+
+    Here the scores alone favor one of two assignments by e^2 to 1, and full calibration names the true one:
+
+    >>> from blindcal.beliefs.cases import PaperCase
+    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> pool = ("ada", "ben"), (0.5, 0.5), rows
+    >>> cases = tuple(PaperCase(f"p{score}", (score,), *pool, bar=0.0) for score in (5.0, 7.0))
+    >>> conference, loads = Conference(cases, 0.0, None, (1.0, 1.0)), {"ada": 1, "ben": 1}
+    >>> found = hold(conference, Guarantee("none", epsilon=None), loads, limit=0.2)
+    >>> len(found.tries), round(found.chosen.measured.added, 3), round(float(1 / (1 + np.exp(2))), 3)
+    (1, 0.119, 0.119)
+    """
     strictly_within("`coupled`", limit, 0.0, 1.0)
     top = _TOP if guarantee.epsilon is None else guarantee.epsilon
     planned = _Planned(conference, loads, limit, draws, seed, workers)

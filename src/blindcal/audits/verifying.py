@@ -27,15 +27,20 @@ from blindcal.workers import Progress, Workers, silent
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """The latest release of a conference, and what was checked of it and of the ones before it."""
+    """The latest release of a conference, and what was checked of it and of the ones before it.
+
+    `record`: the sealed record of that release, CONFIDENTIAL.
+    `checks`: everything that was compared.
+    `earlier`: numbers of releases before the latest one whose input is the one given.
+    """
 
     record: Record
     checks: tuple[Check, ...]
-    # Releases before the latest one whose input is the one given.
     earlier: tuple[int, ...]
 
     @property
     def agrees(self) -> bool:
+        """Whether no check failed."""
         return not any(check.failed for check in self.checks)
 
     def to_frame(self) -> Any:
@@ -83,9 +88,15 @@ def verify(
 ) -> Verification:
     """Derive everything again with the key: input, commitment, coins, tables, claims and public files.
 
-    `inputs` are those that were decided; what was requested is in the sealed record. `out` is the folder of
-    the public files, if they are to be compared too. Returns a `Verification`: whether everything `agrees`,
-    and every check with what it counted.
+    Returns a `Verification`: whether everything `agrees`, and every check with what it counted. What was
+    requested is in the sealed record.
+
+    `inputs`: those that were decided.
+    `key`: the file of the key that they were decided with.
+    `out`: the folder of the public files; by default these are not compared.
+    `conference`: its name in the ledger, as in the request.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
 
     >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
     >>> from pathlib import Path

@@ -54,15 +54,22 @@ class Estimate:
 class Assessment:
     """What the reviews say about reviewers, and what calibrating them would change.
 
+    `verdict`: "worth it", "worth it with history", "not worth it" or "unclear".
     `shares`: of the variance of one score, due to `quality`, reviewers' `offset`, reviewers' `slope`, and
-    the `residual`. `wrong`: share of papers on the wrong side of the line, by method: `raw`; `hierarchical`,
-    which learns reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were
-    known, the best that any history can give. `gain_now` and `gain_known` are paired differences from `raw`,
-    over that many simulated `conferences`; a gain below `least_gain` is not worth it.
+    the `residual`.
+    `accept_rate`: where the line was drawn.
+    `wrong`: share of papers on the wrong side of the line, by method: `raw`; `hierarchical`, which learns
+    reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were known, the best
+    that any history can give.
+    `gain_now`, `gain_known`: paired differences of these two from `raw`.
+    `least_gain`: a gain below it is not worth it.
+    `conferences`: how many were simulated.
+    `predictions`: one score of each paper left out and predicted (see `predictions.prediction_changes`; {}
+    where no paper has three reviews).
+    `notes`: what the data could not show, in words.
 
-    These gains hold if reviewers are as the model has them. `predictions` asks the data: one score of each
-    paper left out and predicted (see `predictions.prediction_changes`; {} where no paper has three reviews).
-    A gain that the left-out scores do not bear out is not believed.
+    The gains hold if reviewers are as the model has them; `predictions` asks the data. A gain that the
+    left-out scores do not bear out is not believed.
     """
 
     verdict: Verdict
@@ -87,6 +94,10 @@ class Assessment:
 
 def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:
     """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one.
+
+    `reviews` are those of one conference. `accept_rate` is the share of papers above the line, between 0 and
+    1; `least_gain` the share of papers that must be decided rightly instead of wrongly for calibrating to be
+    worth it, by default one in a hundred.
 
     Strict jurors who score everything change no ranking, so there is nothing to gain:
 

@@ -15,9 +15,10 @@ from blindcal.errors import InputError
 class Batch:
     """Row r says: `reviewer[r]` gave `paper[r]` the score `score[r]`.
 
-    Papers and reviewers are numbered through all conferences; `paper_group` and `reviewer_group` say
-    which conference each belongs to (default: one conference). A reviewer of two conferences is two numbers.
-    Conferences share nothing: every calibrator estimates whatever it estimates for each group alone.
+    Papers and reviewers are numbered from 0 through all conferences; `paper_group` and `reviewer_group` say
+    which conference each belongs to (default: one conference), and `row_group`, which follows, that of each
+    row. A reviewer of two conferences is two numbers. Conferences share nothing: every calibrator estimates
+    whatever it estimates for each group alone.
 
     >>> two = Batch([0, 0, 1, 1], [0, 1, 2, 3], [1, 3, 7, 8], paper_group=[0, 1], reviewer_group=[0, 0, 1, 1])
     >>> two.per_paper(two.score), two.groups
@@ -56,14 +57,17 @@ class Batch:
 
     @property
     def papers(self) -> int:
+        """How many papers there are, in all conferences."""
         return int(self.paper_group.size)
 
     @property
     def reviewers(self) -> int:
+        """How many reviewers there are, in all conferences."""
         return int(self.reviewer_group.size)
 
     @property
     def groups(self) -> int:
+        """How many conferences there are."""
         return int(self.paper_group.max()) + 1
 
     def per_paper(self, value: Array | None = None) -> Array:

@@ -17,8 +17,9 @@ SEED = 20250101  # the chain's own coins: the same data always give the same num
 class Spreads:
     """Draws of the hyperparameters `[draw, conference]`, in units of the scores.
 
-    `quality`: standard deviation of `slope * quality` for the mean reviewer, that is the mean slope;
-    `offset`, `slope`: standard deviations over reviewers; `noise`: of one review.
+    `quality`: standard deviation of `slope * quality` for the mean reviewer, that is the mean slope.
+    `offset`, `slope`: standard deviations over reviewers.
+    `noise`: standard deviation of one review.
     """
 
     quality: Array
@@ -29,11 +30,17 @@ class Spreads:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Posterior means and spreads; arrays over the batch's papers, reviewers and conferences.
+    """The posterior of a batch, from one chain or several.
 
-    `covariance[reviewer, 2, 2]` is that of (slope, offset). `draws` holds thinned joint draws, one row each:
-    quality[draw, paper], slope[draw, reviewer], offset[draw, reviewer]. `disagreement[conference]` is the
-    difference between chains as a share of the posterior standard deviation of qualities (0 for one chain).
+    `quality[paper]`, `standard_error[paper]`: posterior mean and standard deviation, in N(0,1) units.
+    `slope[reviewer]`, `offset[reviewer]`: posterior means.
+    `covariance[reviewer, 2, 2]`: that of (slope, offset).
+    `noise[conference]`: standard deviation of one review, in units of the scores.
+    `spreads`: draws of the hyperparameters.
+    `disagreement[conference]`: the difference between chains as a share of the posterior standard deviation
+    of qualities; 0 for one chain.
+    `draws`: thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
+    offset[draw, reviewer].
     """
 
     quality: Array

@@ -17,7 +17,14 @@ TOLERANCE = 1e-9
 
 
 def isotonic(reviews: Reviews) -> Calibration:
-    """Qualities that need the least noise when every reviewer scores by some increasing function."""
+    """Qualities that need the least noise when every reviewer scores by some increasing function.
+
+    `reviews` are those of one conference; `isotonic_quality` says what is minimized.
+
+    >>> rows = {"paper": ["p", "q", "r"], "reviewer": ["ada"] * 3, "score": [1.0, 2.0, 3.0]}
+    >>> isotonic(Reviews.from_table(rows)).quality.round(3)
+    array([-1.225,  0.   ,  1.225])
+    """
     batch = batch_of(reviews)
     quality, error = isotonic_quality(batch)
     notes = ("no paper has two reviews: standard errors are unknown",) if np.isnan(error).any() else ()
@@ -25,13 +32,15 @@ def isotonic(reviews: Reviews) -> Calibration:
 
 
 def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]:
-    """Qualities x that need the least noise: minimize `sum (z_ij - x_i)^2` over x and perceived qualities z.
+    """Qualities x that need the least noise: minimize `sum (z_ij - x_i)^2` over x and perceived qualities z;
+    with their standard errors, arrays over the papers of `batch`.
 
     Reviewer j perceives `z_ij` and scores by an increasing function of it: of two papers with different
     scores the better scored was perceived better, by at least the gap of the scores (which fixes the scale;
-    equal scores put no order on the two). The program is convex; solved by accelerated steps in x, z being
-    an isotonic regression for each reviewer. Centered and scaled to variance 1 in each conference; where
-    nothing connects two sets of papers their relative place stays that of the start, the mean scores.
+    equal scores put no order on the two). The program is convex; solved by at most `steps` accelerated steps
+    in x, z being an isotonic regression for each reviewer. Centered and scaled to variance 1 in each
+    conference; where nothing connects two sets of papers their relative place stays that of the start, the
+    mean scores.
 
     The standard error is `s / sqrt(k)` for k reviews, `s` pooled over the conference from a jackknife: the
     whole calibration again with one review of each paper left out.

@@ -17,7 +17,15 @@ _POINTS, _RANGE, _NARROWEST = 301, 17.0, (0.5, 0.05, 0.005, 5e-4, 5e-5)
 
 
 def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
-    """The likeliest quality of each paper; `reviewers` ordered as `reviews.reviewers`, or one for all."""
+    """The likeliest quality of each paper, reviewers known.
+
+    `reviews` are those of one conference; `reviewers` are in the order of `reviews.reviewers`, or one for
+    all, without a covariance.
+
+    >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
+    >>> maximum_likelihood(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
+    array([2.2])
+    """
     _fits(reviews, reviewers)
     if reviewers.covariance is not None:
         raise InputError("maximum_likelihood takes slopes and offsets as exactly known: use posterior")
@@ -28,7 +36,15 @@ def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
 
 
 def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
-    """Posterior mean of each quality; `reviewers` in the order of `reviews.reviewers`, or one for all."""
+    """Posterior mean and standard deviation of each quality ~ N(0,1), reviewers known.
+
+    `reviews` are those of one conference; `reviewers` are in the order of `reviews.reviewers`, or one for
+    all; with a covariance, slopes and offsets are known only so far.
+
+    >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
+    >>> posterior(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
+    array([1.83333333])
+    """
     _fits(reviews, reviewers)
     quality, error = posterior_quality(
         batch_of(reviews), reviewers.slope, reviewers.offset, reviewers.noise, reviewers.covariance
@@ -41,8 +57,8 @@ def maximum_likelihood_quality(
 ) -> tuple[Array, Array]:
     """Maximum likelihood, `sum a (s-b)/sigma^2 / sum a^2/sigma^2`, and its error `1/sqrt(sum a^2/sigma^2)`.
 
-    Parameters: one for each reviewer, or scalars. With one noise for all, the estimate is the paper's
-    `sum a (s-b) / sum a^2`, also at noise 0.
+    `slope` (a), `offset` (b) and `noise` (sigma): one for each reviewer of `batch`, or scalars. With one
+    noise for all, the estimate is the paper's `sum a (s-b) / sum a^2`, also at noise 0.
 
     >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
     >>> maximum_likelihood_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
@@ -57,7 +73,8 @@ def posterior_quality(
 ) -> tuple[Array, Array]:
     """Posterior mean `sum a (s-b)/sigma^2 / (1 + sum a^2/sigma^2)` and standard deviation, quality ~ N(0,1).
 
-    With a covariance of (slope, offset) for each reviewer, by quadrature over quality.
+    `slope` (a), `offset` (b) and `noise` (sigma): one for each reviewer of `batch`, or scalars. With a
+    `covariance` of (slope, offset), `[2, 2]` or one for each reviewer, by quadrature over quality.
 
     >>> posterior_quality(Batch([0, 0], [0, 1], [5.0, 3.0]), slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
     (array([1.83333333]), array([0.40824829]))

@@ -11,7 +11,14 @@ from blindcal.reviews import Reviews
 
 
 def raw(reviews: Reviews) -> Calibration:
-    """No calibration: each paper's mean score, in units of the scores."""
+    """No calibration: each paper's mean score, in units of the scores.
+
+    `reviews` are those of one conference.
+
+    >>> rows = {"paper": list("ppqq"), "reviewer": ["ada", "ben"] * 2, "score": [1, 3, 6, 6]}
+    >>> raw(Reviews.from_table(rows)).quality
+    array([2., 6.])
+    """
     quality, error = raw_quality(batch_of(reviews))
     return Calibration(
         "raw", reviews, quality, error, _unknown_errors(error), predictor=lambda paper, _: quality[paper]
@@ -19,7 +26,15 @@ def raw(reviews: Reviews) -> Calibration:
 
 
 def standardized(reviews: Reviews) -> Calibration:
-    """Each reviewer's scores brought to mean 0 and standard deviation 1, then each paper's mean."""
+    """Each reviewer's scores brought to mean 0 and standard deviation 1, then each paper's mean.
+
+    `reviews` are those of one conference. Scores of a reviewer who gave only one, or equal ones,
+    count as 0.
+
+    >>> rows = {"paper": list("pqpq"), "reviewer": ["ada", "ada", "ben", "ben"], "score": [1, 3, 5, 9]}
+    >>> standardized(Reviews.from_table(rows)).quality
+    array([-1.,  1.])
+    """
     batch = batch_of(reviews)
     quality, error = standardized_quality(batch)
     mean, deviation = reviewer_moments(batch)
@@ -41,7 +56,7 @@ def _unknown_errors(error: Array) -> tuple[str, ...]:
 
 
 def raw_quality(batch: Batch) -> tuple[Array, Array]:
-    """Each paper's mean score and its standard error, `s / sqrt(k)` for k reviews.
+    """The mean score of each paper of `batch` and its standard error, `s / sqrt(k)` for k reviews.
 
     `s^2` is the variance of scores within papers, pooled over the conference (the paper's own two or three
     reviews say too little of it); nan where no paper of the conference has two reviews.
@@ -53,7 +68,8 @@ def raw_quality(batch: Batch) -> tuple[Array, Array]:
 
 
 def standardized_quality(batch: Batch) -> tuple[Array, Array]:
-    """Each paper's mean of `(score - mean_j) / sd_j`, mean and sd over reviewer j's scores, and its error.
+    """Each paper's mean of `(score - mean_j) / sd_j`, mean and sd over reviewer j's scores, and its error;
+    arrays over the papers of `batch`.
 
     The paper's within-conference calibration (Appendix A). A reviewer who gave one score, or equal ones, says
     nothing about order after standardizing: those scores become 0.

@@ -26,11 +26,18 @@ GRAY = (0.1, 0.9)
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """One quality and standard error a paper, in the order of `reviews.papers`; CONFIDENTIAL.
+    """One quality and standard error per paper, in the order of `reviews.papers`; CONFIDENTIAL.
 
-    Calibrated numbers depend on who reviewed what: published beside the scores they can reveal
-    assignments. `notes` says in words what the data could not show. `fitted` holds the reviewers known or
-    estimated, in the order of `reviews.reviewers`, and `fit` the whole posterior of the sampled methods.
+    Calibrated numbers depend on who reviewed what: published beside the scores they can reveal assignments.
+
+    `method`: the name of the calibrator.
+    `reviews`: what was calibrated.
+    `quality`, `standard_error`: of each paper; in units of the scores for `raw`, of each reviewer's
+    standard deviation for `standardized`, else of quality, which has mean 0 and standard deviation 1.
+    `notes`: what the data could not show, in words.
+    `fitted`: the reviewers known or estimated, in the order of `reviews.reviewers`; else None.
+    `fit`: the whole posterior of the sampled methods; else None.
+    `predictor`: expected scores from numbers of papers and reviewers; `predict` takes ids.
     """
 
     method: str

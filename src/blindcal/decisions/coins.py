@@ -28,7 +28,7 @@ _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class Key:
-    """32 secret bytes; they are never printed."""
+    """A chair's key: `secret` is 32 bytes, which are never printed."""
 
     secret: bytes = field(repr=False)
 
@@ -57,7 +57,7 @@ class Key:
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:
-    """A new key in a new file that only its owner can read; an existing file is refused.
+    """A new key in a new file at `path` that only its owner can read; an existing file is refused.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -73,7 +73,16 @@ def make_key(path: str | os.PathLike[str]) -> Key:
 
 
 def read_key(path: str | os.PathLike[str]) -> Key:
-    """The key in a file, or an `InputError` if others could have read it or it is no key."""
+    """The key in the file `path`, or an `InputError` if others could have read it or it is no key.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> path = Path(folder.name) / "key.bin"
+    >>> made = make_key(path)
+    >>> read_key(path) == made, read_key(path)
+    (True, Key())
+    >>> folder.cleanup()
+    """
     data = read_bytes(path)
     if len(data) != KEY_BYTES:
         size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
@@ -95,7 +104,9 @@ def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
     """Accept with probability exactly `accept`, by the coin that belongs to these facts.
 
     The coin is a uniform number in [0, 1) given by as many blocks of 256 bits as it takes; it is below
-    `accept` with that very probability, dyadic or not. One block decides except with chance 2^-256.
+    `accept` with that very probability, dyadic or not. One block decides except with chance 2^-256. `facts`
+    are everything that shaped the decision, in JSON's types: the same facts under the same `key` have the
+    same coin.
 
     >>> key = Key(bytes(32))
     >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
@@ -124,7 +135,9 @@ def uniform(stamp: bytes) -> float:
 
 
 def commitment(key: Key, content: object) -> str:
-    """A number to publish before the draw: it fixes key and content, and reveals nothing about either.
+    """A number to publish before the draw: it fixes `key` and `content`, and reveals nothing about either.
+
+    `content` is anything in JSON's types; the order of keys and the type of a number do not matter.
 
     >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
     True

@@ -53,16 +53,25 @@ def decide(
     progress: Progress = silent,
 ) -> Outcome:
     """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
-    sealed record beside the file `key`, which `make_key` makes.
+    sealed record beside the file `key`. Returns an `Outcome`: `certificate`, sealed `record`, `how` it came
+    about.
 
-    With `numbered` each release has a folder of its own in `out`: `release-1`, `release-2`.
+    The same input always returns the stored decisions.
 
-    The same input always returns the stored decisions. A changed one is refused unless `amend`, with a
-    `reason`: then only the papers that changed are decided again, knowing what was revealed. `published` is
-    a folder published earlier with this key, or several, to check key and ledger against. `yes_leak` is the
-    consent of a chair who lets decisions reveal half or more of what full calibration would.
-
-    Returns an `Outcome`: its `certificate`, the sealed `record`, and `how` it came about.
+    `inputs`: those of `read_inputs`.
+    `request`: the guarantee, and how many papers are to be accepted.
+    `key`: the file that `make_key` made; it and the sealed folder beside it must never be shared.
+    `out`: the folder to publish; it may hold this release already, but no other.
+    `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
+    `published`: a folder published earlier with this key, or several, to check key and ledger against.
+    `amend`: accept a changed input, which is refused otherwise: only the papers that changed are decided
+    again, knowing what was revealed.
+    `reason`: for the amendment, in words; it is sealed.
+    `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
+    `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
+    otherwise.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
 
     >>> from blindcal import Guarantee, make_key, read_inputs
     >>> from pathlib import Path

@@ -89,10 +89,19 @@ class PaperRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """Everything about one release: enough to return it, to amend it and to audit it.
+    """Everything about one release: enough to return it, to amend it and to audit it. CONFIDENTIAL.
 
-    `selection` is there where a number of papers was requested: `accept`, `wait_list`, the `cuts` of the
-    final list, and in which release it was `ranked`.
+    `conference`, `release`: the name, and the number of the release among those of that name, from 1.
+    `reason`: the chair's, for an amendment; else empty.
+    `made_with`: versions of what planned the tables.
+    `settings`: of the request, as they enter the coins.
+    `bar`: the quality from which accepting is right, or one for each track.
+    `price`: wrong decisions per added correct guess, where a budget is shared; else None.
+    `commitment`: the number that fixes key and input, as `commitment` makes it.
+    `papers`: for each what was public, who reviewed it and how it was decided.
+    `decisions`, `certificate`: the texts of the two public files.
+    `selection`: where a number of papers was requested, `accept`, `wait_list`, the `cuts` of the final list,
+    and in which release it was `ranked`; else None.
     """
 
     conference: str
@@ -116,7 +125,13 @@ class Record:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The releases made with one key, oldest first; `last` is the stamp of the latest one's head."""
+    """The releases made with one key.
+
+    `folder`: where their sealed files lie.
+    `key`: that they are sealed with.
+    `releases`: oldest first, over all conferences of the key.
+    `last`: the stamp of the latest one's head, to which the next will be chained; empty before the first.
+    """
 
     folder: Path
     key: Key
@@ -178,7 +193,20 @@ def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
-    """The ledger of a key, held by this process alone: a second run is refused at once."""
+    """The ledger of a key, held by this process alone: a second run is refused at once.
+
+    `key_path` is the file of the key, beside which the sealed files lie; `key` is what `read_key` found
+    there.
+
+    >>> from blindcal.decisions.coins import make_key
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> path = Path(folder.name) / "key.bin"
+    >>> with open_ledger(path, make_key(path)) as ledger:
+    ...     ledger.counter, ledger.of("icx2027")
+    (0, ())
+    >>> folder.cleanup()
+    """
     with held(sealed_folder(key_path)):
         yield read_ledger(key_path, key)
 
@@ -225,7 +253,17 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
 
 
 def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
-    """Write the public files of a sealed record; one that is there already must be the same byte by byte."""
+    """Write the public files of a sealed `record` into the folder `out`, which is made where it is missing;
+    one that is there already must be the same byte by byte. Returns the files that were written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> texts = {"decisions": "paper,decision\\np1,accept\\n", "certificate": "{}\\n"}
+    >>> record = Record("icx2027", 1, "", "", {}, 0.0, None, "", (), **texts)
+    >>> [path.name for path in publish(record, folder.name)], publish(record, folder.name)
+    (['decisions.csv', 'certificate.json'], [])
+    >>> folder.cleanup()
+    """
     check_vacant(out, record)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)

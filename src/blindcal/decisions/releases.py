@@ -25,8 +25,14 @@ MOST_SPENT_UNSAID = 0.5
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release and how it came about: `new`, `stored` (nothing was tossed), `amended`, or `selected`
-    (another number of papers accepted, nothing was tossed); `remarks` say what the chair should know."""
+    """A release and how it came about.
+
+    `record`: the sealed record, CONFIDENTIAL.
+    `how`: `new`, `stored` (nothing was tossed), `amended`, or `selected` (another number of papers accepted,
+    nothing was tossed).
+    `changes`: which papers differ from the release before, and how; empty for a first one.
+    `remarks`: what the chair should know, in words.
+    """
 
     record: Record
     how: str
@@ -40,6 +46,7 @@ class Outcome:
 
     @property
     def certificate(self) -> dict[str, Any]:
+        """The public certificate, as it was published."""
         content: dict[str, Any] = json.loads(self.record.certificate)
         return content
 

@@ -44,12 +44,18 @@ def select(
     *,
     numbered: bool = False,
 ) -> Outcome:
-    """Accept exactly `accept` papers of a conference that was decided with such a number, with `wait_list`
-    more that may follow them: one number each, or one for each track.
+    """Accept another number of papers of a conference that was decided with such a number.
 
-    `published` is the folder of an earlier release of the conference; the new list goes into the folder
-    `out`, with `numbered` into one of its own in there, as in `decide`. Papers are ranked anew by the private
-    decisions as they stand, amendments included. The same numbers return the stored list.
+    Papers are ranked anew by the private decisions as they stand, amendments included; no coin is tossed. The
+    same numbers return the stored list.
+
+    `published`: the folder of an earlier release of the conference.
+    `key`: the file of the key that the papers were decided with.
+    `out`: the folder for the new list.
+    `accept`: exactly this many are accepted: one number, or one for each track, as it was when they were
+    decided.
+    `wait_list`: how many more may follow them, in the same form; by default nobody waits.
+    `numbered`: the list gets a folder of its own in `out`, as in `decide`.
 
     >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
     >>> from pathlib import Path

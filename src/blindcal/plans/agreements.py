@@ -54,15 +54,22 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Agreement:
-    """Predicted and observed scores, all together, in the units of the scores.
+    """Predicted and observed scores, all papers together, in the units of the scores.
 
-    `shift`: observed less predicted mean, in predicted standard deviations of a score; `stretch`: observed
-    over predicted standard deviation; `shape`: the largest difference of the two distribution functions.
-    `following`: by how much the mean score of a paper grows with the mean offset of its pool, 1 if the
-    calibration is right (None where all pools are alike). `mirrored`: the log of how many times better the
-    scores are explained if strict and lenient are exchanged (None where that was not looked at).
-    `impossible`: scores that no candidate of their paper gives; `odd`: candidates who give no such scores as
-    are there. `notes` say in words what was found, `verdict` is "fits", "doubtful" or "does not fit".
+    `predicted_mean`, `predicted_sd`: mean and standard deviation of a score, as pools and calibration predict
+    it.
+    `observed_mean`, `observed_sd`: those of the scores that were given.
+    `shift`: observed less predicted mean, in predicted standard deviations of a score.
+    `stretch`: observed over predicted standard deviation.
+    `shape`: the largest difference of the two distribution functions, from 0 to 1.
+    `following`: by how much the mean score of a paper grows with the one that its pool predicts: 1 if the
+    calibration is right, None where all pools are alike.
+    `mirrored`: the log of how many times better the scores are explained if strict and lenient reviewers are
+    exchanged; None where all offsets are equal.
+    `impossible`: how many scores no candidate of their paper gives.
+    `odd`: how many candidates would hardly ever give scores like those that were given.
+    `verdict`: "fits", "doubtful" or "does not fit".
+    `notes`: what was found, in words.
     """
 
     predicted_mean: float
@@ -93,7 +100,8 @@ class Agreement:
 def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
     """How well the pools and the calibration of these papers predict their scores.
 
-    With `better="low"` scores and offsets of the cases are negated ones, and are shown as they were given.
+    `cases` are papers as `Conference.cases` has them. With `better="low"` their scores and offsets are
+    negated ones, and are shown as they were given.
 
     >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
     >>> found = agreement([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])

@@ -41,13 +41,21 @@ _TOLERANCE = 1e-9
 class Claim:
     """What one paper's table reveals; every number is exact or the next float toward revealing more.
 
-    `success_scores_only` (before any decision), `success` (after this one) and `added` (by this one) are
-    sums over the paper's reviews, multiples of 2^-80 rounded up. Where earlier decisions on the paper are
-    counted in, success, posterior, rise (over the scores alone) and epsilon are those of all decisions
-    together. `mixed` is the weight of the constant that repaired the table (0: none, 1: public decision).
-    A certificate states these numbers of its own table, `audits.audit` of any policy.
-    `largest_posterior_scores_only` is the largest posterior before any decision; records of older versions
-    have none.
+    `reviews`: how many the paper has.
+    `success_scores_only`, `success`: how many of their authors the best guesses name on average, before any
+    decision and after this one; multiples of 2^-80, rounded up.
+    `added`: how much of that is due to this decision, rounded likewise.
+    `largest_rise`: the most by which an outcome makes the best guess about a review likelier.
+    `epsilon`: no outcome changes the odds between two tuples of reviewers by more than a factor e^epsilon.
+    `multiplier`: whatever an adversary believed before, its chance of a correct guess grows by no more than
+    this factor, on average over the outcomes.
+    `largest_posterior`: the largest chance of a best guess about a review after any outcome.
+    `mixed`: the weight of the constant that repaired the table (0: none, 1: public decision).
+    `largest_posterior_scores_only`: the largest before any decision; None in records of older versions.
+
+    Where earlier decisions on the paper are counted in, `success`, `largest_posterior`, `largest_rise` (over
+    the scores alone) and `epsilon` are those of all decisions together. A certificate states these numbers of
+    its own table, `audits.audit` of any policy.
     """
 
     reviews: int
@@ -79,9 +87,14 @@ def certify(
 
     Every number is an expectation over the public belief. The table is first put on multiples of 2^-53. Where
     a limit is missed, it is mixed with the constant 1/2, by the smallest weight that the limits need and then
-    eight times more until all are kept; weight 1 is the public decision. `mixed` is the weight to begin with.
-    `factor` multiplies the weights exactly: the outcome of an earlier decision on the paper, with which the
-    promise must hold together.
+    eight times more until all are kept; weight 1 is the public decision.
+
+    `belief`: of one paper.
+    `accept`: the accept probability of each secret; where secrets share some, of each entry of the table.
+    `guarantee`: the limits to keep.
+    `factor`: integers that multiply the weights exactly, one for each secret: the outcome of an earlier
+    decision on the paper, with which the promise must hold together. None: there was no such decision.
+    `mixed`: the weight of the constant to begin with, from 0 to 1.
 
     >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
     >>> policy, claim = certify(belief, np.array([0.25, 0.0]), Guarantee("average", epsilon=None))
@@ -249,7 +262,15 @@ def _slacks(
 
 
 def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
-    """What a table promises, whatever was requested of it; exact numbers rounded outwards."""
+    """What a table promises, whatever was requested of it; exact numbers rounded outwards.
+
+    `belief` is that of one paper, `policy` its table. `factor` is what earlier decisions revealed, as in
+    `certify`; `mixed` is repeated in the claim and changes nothing else.
+
+    >>> found = claim(Belief([0.75, 0.25], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0])))
+    >>> found.success_scores_only, found.success, found.largest_rise
+    (Fraction(3, 4), Fraction(1, 1), 0.25)
+    """
     case = exact_case(belief, factor)
     return _claim(belief, case, policy, case.outcomes(policy), factor, mixed)
 

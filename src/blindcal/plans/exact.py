@@ -26,7 +26,8 @@ UNIT = 1 << BITS
 
 @dataclass(frozen=True, eq=False)
 class ExactPolicy(Policy):
-    """A policy of exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`.
+    """A policy of exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`, which are
+    pairs of a secret's number and its probability.
 
     `accept` has the same numbers as floats: the very same but for those few.
 

@@ -63,11 +63,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Menu:
-    """All choices beside the raw decision, and the papers where there is nothing to choose.
+    """What each guarantee would cost and keep, beside the raw decision, and the papers where there is nothing
+    to choose.
 
+    `choices`: one for each guarantee, in the order in which they were given.
+    `wrong_raw`: the expected share of wrong decisions by mean score.
+    `success_scores_only`: how often a review's author can be named from the scores alone.
     `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
-    `nothing_at_stake`: papers that any likely reviewers would lead to the same decision. Both are estimates
-    where fewer papers were `weighed` than there are.
+    `nothing_at_stake`: papers for which all likely reviewers lead to the same decision.
+    `papers`, `weighed`: how many there are, and how many were solved; if fewer, the other numbers are
+    estimates.
     `gap`: by how much the mean share of wrong decisions may exceed the least possible one, whichever the
     guarantee; proved, or from a sample of tuples where a pool is too large to list them.
     """
@@ -110,7 +115,20 @@ def menu(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
-    """Solve papers, at `most` this many of them, under every guarantee; `advance` is called once for each."""
+    """What each guarantee would cost and keep, from papers solved under every one of them.
+
+    `conference`: its public side, the first that `Inputs.prepared` returns.
+    `guarantees`: which to compare; by default eight, from public decisions to full calibration.
+    `most`: how many papers to solve; of more, this many are chosen by their ids.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `advance`: called with the number of steps done, one for each paper under each guarantee.
+
+    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+    >>> found = menu(Conference((case,), 0.0, None, (1.0,)), [MENU[0], MENU[-1]])
+    >>> [(one.guarantee.name, one.success, round(one.wrong, 2)) for one in found.choices]
+    [('public', 0.5, 0.5), ('none', 1.0, 0.24)]
+    """
     every = len(conference.cases)
     conference = some_papers(conference, most)
     shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]

@@ -28,8 +28,17 @@ _SMALLEST_MIX = Fraction(1, 1 << 48)
 
 @dataclass(frozen=True)
 class OutcomeClaim:
-    """What a table of chances promises, exactly; `success` and `success_scores_only` are means over the
-    slots, `mixed` is the weight of the row for all secrets that repaired it."""
+    """What a table of chances promises, exactly.
+
+    `success_scores_only`, `success`: the chance of a correct guess before the outcome is seen and after, mean
+    over the slots.
+    `multiplier`: whatever an adversary believed before, its chance of a correct guess grows by no more than
+    this factor, on average over the outcomes.
+    `largest_posterior`: the largest chance of a slot's best guess after any outcome.
+    `largest_rise`: the most by which an outcome makes a slot's best guess likelier.
+    `epsilon`: no outcome changes the odds between two secrets by more than a factor e^epsilon; rounded up.
+    `mixed`: the weight of the row for all secrets that repaired the table; 0 if none was needed.
+    """
 
     success_scores_only: Fraction
     success: Fraction
@@ -49,6 +58,11 @@ def certify_outcomes(
     weight: ArrayLike, chance: ArrayLike, guarantee: Guarantee, labels: ArrayLike | None = None
 ) -> tuple[Table, OutcomeClaim]:
     """Exact chances `[secret][outcome]` near `chance` that keep the guarantee, and their claim.
+
+    `weight`: of each secret; it is scaled to sum to 1.
+    `chance[secret, outcome]`: each row sums to 1.
+    `guarantee`: the limits to keep, `never_against` not among them; `CertificateError` if nothing keeps them.
+    `labels[slot, secret]`: what the adversary guesses in each slot, integers; by default the secret itself.
 
     >>> table, claim = certify_outcomes([0.5, 0.5], [[1, 0, 0], [0, 0, 1]], Guarantee("none", epsilon=None))
     >>> claim.success, claim.epsilon

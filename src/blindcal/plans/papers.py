@@ -32,14 +32,20 @@ _LEAST_MIX = 2.0**-40
 
 @dataclass(frozen=True, eq=False)
 class PaperPlan:
-    """The table that will be sampled for one paper, and what is claimed of it."""
+    """The table that will be sampled for one paper, and what is claimed of it.
+
+    `packed`: the table, compressed; `policy` has its numbers.
+    `claim`: what it reveals at most, exactly.
+    `figures`: what it does on average: chances of a wrong decision, beside those of the alternatives.
+    `weights`: a digest of the belief's weights, for which alone the claim is exact.
+    `layout`: which entry of this very table each tuple takes; None where tuples are listed.
+    """
 
     packed: Packed
     claim: Claim
     figures: Figures
     weights: str
     layout: Layout | None = None
-    """Which entry of this very table each tuple takes, where tuples are not listed."""
 
     @property
     def policy(self) -> ExactPolicy:
@@ -58,7 +64,24 @@ def plan_paper(
     sample: Sample | None = None,
     bound: float = inf,
 ) -> PaperPlan:
-    """Certify one paper's table and work out its figures; `factor` is what earlier decisions revealed."""
+    """Certify one paper's table and work out its figures.
+
+    `belief`: over the tuples of reviewers that may have written the paper's reviews.
+    `accept`: the accept probability of each tuple; where tuples share some, of each entry of the table.
+    `raw_accept`: 1 if the mean score accepts the paper, 0 if not, at a tie the share of the tied papers that
+    fits.
+    `guarantee`: the limits to keep.
+    `factor`: what earlier decisions on the paper revealed, as in `certify`.
+    `mixed`: the weight of the constant that the table is mixed with to begin with.
+    `sample`: tuples drawn from the belief, where there are too many to be listed.
+    `bound`: an error that no table can beat, from which the figures' `gap` follows; none is known by default.
+
+    >>> import numpy as np
+    >>> belief, none = Belief([0.75, 0.25], [0.5, 0.0]), Guarantee("none", epsilon=None)
+    >>> found = plan_paper(belief, np.array([1.0, 0.0]), 1.0, none)
+    >>> found.claim.success, found.figures.wrong, found.figures.wrong_raw
+    (Fraction(1, 1), 0.375, 0.625)
+    """
     policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
     numbers = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
     return PaperPlan(packed(policy), stated, numbers, weights_digest(belief))
@@ -72,9 +95,21 @@ def plan_conference(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[list[PaperPlan], float | None]:
-    """Solve and certify every paper; also the price of an average budget, to be frozen.
+    """Solve and certify every paper; also the price of an average budget, to be frozen (None: nothing is
+    shared).
 
-    `advance` is called twice for each paper: solved, certified.
+    `conference`: its public side, the first that `Inputs.prepared` returns.
+    `guarantee`: what every paper must keep.
+    `price`: that of an earlier release, wrong decisions per added correct guess; by default it is found.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `advance`: called with the number of steps done, two for each paper: solved, certified.
+
+    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+    >>> conference = Conference((case,), 0.0, None, (1.0,))
+    >>> plans, price = plan_conference(conference, Guarantee("none", epsilon=None))
+    >>> plans[0].policy.accept, plans[0].claim.success, price
+    (array([1., 0.]), Fraction(1, 1), None)
     """
     shares, spent = shares_of(conference, guarantee, price=price, workers=workers, advance=advance)
     step = stepping(advance, 1 if guarantee.spends else 2)

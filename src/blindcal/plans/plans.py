@@ -27,11 +27,15 @@ from blindcal.workers import Progress, Workers, silent
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a request leads to, before any coin is tossed: for each paper (in the order of `conference.cases`)
-    its exact policy, what that promises and what it costs.
+    """What a request leads to, before any coin is tossed: for each paper its exact policy, what that promises
+    and what it costs.
 
-    `price`: wrong decisions per added correct guess, where a budget is shared. `fit`: how well the
-    calibration predicts the scores. `remarks`: what the chair should know, in words.
+    `conference`: the public side of what was planned, with its bar.
+    `request`: what was requested.
+    `papers`: one `PaperPlan` each, in the order of `conference.cases`.
+    `price`: wrong decisions per added correct guess, where a budget is shared; else None.
+    `fit`: how well the calibration predicts the scores.
+    `remarks`: what the chair should know, in words.
     """
 
     conference: Conference
@@ -75,9 +79,15 @@ def plan(
 ) -> Plan:
     """Plan a conference. Nothing is written, and no coin is tossed.
 
-    `inputs` are those of `read_inputs`. Returns a `Plan`: its `summary` has the numbers that the certificate
-    would have, its `menu()` what every other guarantee would cost. A calibration that does not fit the scores
-    at all is refused unless `despite_misfit`.
+    Returns a `Plan`: its `summary` has the numbers that the certificate would have, its `menu()` what every
+    other guarantee would cost.
+
+    `inputs`: those of `read_inputs`.
+    `request`: the guarantee, and how many papers are to be accepted.
+    `despite_misfit`: plan even where the calibration does not fit the scores at all, which is refused
+    otherwise.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
 
     >>> from blindcal import Guarantee, read_inputs
     >>> from pathlib import Path

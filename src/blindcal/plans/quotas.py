@@ -24,6 +24,9 @@ WHOLE = ""
 class Quota:
     """How many papers are accepted, and how many are on the wait list: of the conference, or of each track.
 
+    `accept` is a number of at least 1, or one for each track by its name; `wait_list` likewise, of at least
+    0. By default nobody waits.
+
     >>> Quota(50, 10).of(WHOLE), Quota({"main": 40, "short": 10}, {"main": 5}).of("short")
     ((50, 10), (10, 0))
     """

@@ -32,11 +32,18 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Request:
-    """What the chair requested. It is frozen with the first release: later ones may only change data.
+    """What the chair requested, with one of `accept_rate`, `bar` and `accept`. It is frozen with the first
+    release: later ones may only change data, and `select` the numbers `accept` and `wait_list`.
 
-    `accept` papers are accepted, exactly, and `wait_list` more may follow them: one number each, or one for
-    each track. These two alone are not frozen: `select` changes them. `scale`, shift and stretch of the
-    calibration, is not requested but taken from it when it is used.
+    `guarantee`: what the decision on every paper must keep.
+    `conference`: its name in the ledger; releases of one name belong together.
+    `accept_rate`: a share of the papers, between 0 and 1; the bar is where full calibration accepts that
+    many.
+    `bar`: the quality from which accepting is right, where qualities have mean 0 and standard deviation 1.
+    `better`: which end of the scale of scores is the better one, "high" or "low".
+    `accept`: exactly this many papers are accepted: one number, or one for each track.
+    `wait_list`: how many more may follow them, in the same form.
+    `scale`: shift and stretch of the calibration; not requested but taken from it when it is used.
 
     >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
     True

@@ -51,7 +51,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """The releases made with one key, oldest first; `last` is the stamp of the latest one's head."""
+    """The releases of sums made with one key.
+
+    `folder`: where their sealed files lie.
+    `key`: that they are sealed with.
+    `entries`: one for each release, oldest first.
+    `last`: the stamp of the latest one's head, to which the next will be chained; empty before the first.
+    """
 
     folder: Path
     key: Key
@@ -88,7 +94,14 @@ def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account
 
 
 def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
-    """The account of a key as it stands; empty if nothing was shared."""
+    """The account of a key as it stands; empty if nothing was shared.
+
+    `key_path` is the file of the key, beside which the sealed files lie; `key` is what `read_key` found
+    there.
+
+    >>> read_account("nowhere/key.bin", Key(bytes(32))).entries
+    ()
+    """
     folder = shared_folder(key_path)
     chain = read_chain(folder, key)
     return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")

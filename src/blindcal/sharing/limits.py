@@ -27,7 +27,8 @@ _LEAST, _MOST = 0.01, 100.0
 
 @dataclass(frozen=True)
 class Limit:
-    """The privacy loss of one review: `epsilon` (pure), or `zcdp` (rho of zero-concentrated privacy).
+    """The privacy loss of one review, from 0.01 to 100: either `epsilon` (pure), or `zcdp` (rho of
+    zero-concentrated privacy).
 
     >>> Limit(epsilon=1.0).scale, Limit(zcdp=0.5).scale
     (200.0, 141.4213562373095)
@@ -45,6 +46,7 @@ class Limit:
 
     @property
     def pure(self) -> bool:
+        """Whether the limit is an epsilon."""
         return self.epsilon is not None
 
     @property
@@ -108,13 +110,17 @@ def total_of(limits: Iterable[Limit]) -> Total:
 def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) -> float:
     """At least this share of the variance of an offset stays unknown, whatever is released within `epsilon`.
 
-    Offsets are N(0, offset_sd^2), the differences of a reviewer's reviews N(offset, review_sd^2). Without a
-    limit, `review_sd^2 / (review_sd^2 + reviews offset_sd^2)` stays unknown. Within it, let the size b of an
-    offset be known and its sign not. If p and q are the probabilities of what is seen under b and -b, the
-    best estimate errs by `b^2 (1 - D)` with `D = sum (p - q)^2 / 2(p + q)`. To lead from one to the other, K
-    reviews are exchanged for others, two authors changed for each: then `|p - q| / (p + q) <= tanh(K
-    epsilon)` and `D <= tanh(K epsilon)^2`. K can be binomial, its chance the total variation of one review,
-    and D is convex in (p, q), so that D is at most the mean over K.
+    `epsilon`: the privacy loss of one review, pure.
+    `reviews`: how many the reviewer wrote; the difference of each is N(offset, review_sd^2).
+    `offset_sd`: offsets are N(0, offset_sd^2).
+    `review_sd`: the standard deviation of one review.
+
+    Without a limit, `review_sd^2 / (review_sd^2 + reviews offset_sd^2)` stays unknown. Within it, let the
+    size b of an offset be known and its sign not. If p and q are the probabilities of what is seen under b
+    and -b, the best estimate errs by `b^2 (1 - D)` with `D = sum (p - q)^2 / 2(p + q)`. To lead from one to
+    the other, K reviews are exchanged for others, two authors changed for each: then
+    `|p - q| / (p + q) <= tanh(K epsilon)` and `D <= tanh(K epsilon)^2`. K can be binomial, its chance the
+    total variation of one review, and D is convex in (p, q), so that D is at most the mean over K.
 
     >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
     [0.91, 0.61, 0.41, 0.41]

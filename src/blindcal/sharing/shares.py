@@ -33,10 +33,12 @@ _DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Share:
-    """What was released: `how` is `new`, or `stored` where this very input was released before.
+    """What was released.
 
-    `statement` and the table are public; `left_out`, the number of reviews by people who are not on the list,
-    is for the chair alone.
+    `how`: `new`, or `stored` where this very input was released before.
+    `statement`: what the table promises and how it is read; public, as the table is.
+    `total`: what all releases about the same reviews add up to, this one included.
+    `left_out`: the number of reviews by people who are not on the list; for the chair alone.
     """
 
     how: str
@@ -59,7 +61,17 @@ def share(
     """Release noisy sums of one past conference for each person of a public list.
 
     The same input and key return the same release. Another release about the same reviews adds to what is
-    spent of their privacy, and is refused without a `reason`.
+    spent of their privacy.
+
+    `reviews`: of that conference, with the true reviewers.
+    `committee`: the ids of the people to publish sums for, whether or not they reviewed.
+    `limit`: the privacy loss of one review, as `Limit(epsilon=1.0)`.
+    `key`: the file that `make_key` made; what is drawn is sealed beside it.
+    `out`: the table to write, a CSV; its statement is written beside it, as `out` with .share.json at the
+    end.
+    `conference`: its name, public.
+    `better`: which end of the scale of scores is the better one, "high" or "low".
+    `reason`: for a further release about the same reviews, in words; without one it is refused.
     """
     past = _one(reviews, conference, better)
     people = tuple(sorted(set(committee), key=natural))

@@ -80,8 +80,10 @@ class Population:
 
 
 def paper_population(noise: float, reading: str = "text") -> Population:
-    """Appendix A: slopes Exp(1). In the text `noise` is a variance and offsets have variance 0.5; the
-    published script takes both numbers as standard deviations.
+    """The reviewers of Appendix A: slopes Exp(1), with this `noise`.
+
+    With `reading` "text" it is a variance, and offsets have variance 0.5; with "script", as the published
+    script has it, both numbers are standard deviations.
 
     >>> round(paper_population(0.25).noise, 3), round(paper_population(0.25).offset, 3)
     (0.5, 0.707)
@@ -97,17 +99,27 @@ def paper_population(noise: float, reading: str = "text") -> Population:
 
 
 def nips_2014_population() -> Population:
-    """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1."""
+    """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1.
+
+    >>> found = nips_2014_population()
+    >>> round(found.offset**2, 2), round(found.noise**2, 2), found.slopes
+    (0.19, 0.99, 'equal')
+    """
     return Population(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
 
 
 def prototype_population() -> Population:
-    """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much."""
+    """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much.
+
+    >>> found = prototype_population()
+    >>> found.slopes, found.slope_spread, found.offset, found.noise
+    ('lognormal', 0.5, 0.7, 0.5)
+    """
     return Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
-    """Each score's nearest grid point; from the middle between two, the higher one.
+    """The point of an increasing `grid` nearest to each `score`; from the middle, the higher of the two.
 
     >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
     array([1., 2., 3.])
@@ -181,7 +193,15 @@ def simulate(
     population: Population,
     stacked: bool = False,
 ) -> Simulation:
-    """`count` independent conferences; assignments uniform under even loads, or `stacked` as in the script.
+    """Independent conferences of one size.
+
+    `rng`: the generator that everything is drawn with.
+    `count`: how many conferences.
+    `papers`, `reviewers`: how many each of them has.
+    `per_paper`: reviews that each paper gets.
+    `population`: how reviewers are drawn and how scores arise.
+    `stacked`: assignments as in the published script, with as many reviewers as papers; by default they are
+    uniform under even loads.
 
     >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
     >>> drawn.score.shape, drawn.batch.groups
@@ -254,9 +274,16 @@ def pooled_conference(
     population: Population,
     reviewers: int | None = None,
 ) -> PooledConference:
-    """Each paper has a uniform pool of `pool` out of `reviewers` (default: as many as papers).
+    """One conference in which each paper has a uniform pool of candidates.
 
     Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
+
+    `rng`: the generator that everything is drawn with.
+    `papers`: how many there are.
+    `pool`: candidates of each paper.
+    `per_paper`: reviews that each paper gets, at most `pool`.
+    `population`: how reviewers are drawn and how scores arise.
+    `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
 
     >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
     >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape

@@ -44,15 +44,19 @@ class Selection:
 
     @property
     def labels(self) -> Integers:
+        """`[paper, assignment]`: the reviewer, for an adversary that guesses who reviewed each paper."""
         return self.assignments.T
 
 
 def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -> Selection:
     """All assignments of m reviewers to m papers, equally likely before the scores, and all ways to accept.
 
+    `reviewers`: two to six, each `Affine` with known slope and offset: given a score, quality must be normal.
+    `scores`: one for each paper.
+    `accepted`: how many papers are accepted, from 1 to m-1.
+
     The loss is the expected share of the accepted papers that are not among the best: 1 minus their mean
-    P(paper is one of the `accepted` best | scores, assignment). Two papers and one place is the pair. Only
-    `Affine` reviewers of known slope and offset: given a score, quality must be normal.
+    P(paper is one of the `accepted` best | scores, assignment). Two papers and one place is the pair.
 
     >>> found = selection([Affine(1.0), Affine(1.0, 1.0)], [0.5, 0.0], accepted=1)
     >>> found.weight.round(6), found.loss.tolist()

@@ -60,7 +60,14 @@ MEASURES: Mapping[str, Callable[[Array, Array], Array]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """The size of a conference and the distribution of its reviewers."""
+    """The size of a conference and the distribution of its reviewers.
+
+    `population`: how reviewers are drawn and how scores arise.
+    `papers`, `reviewers`: how many there are.
+    `per_paper`: reviews that each paper gets.
+    `stacked`: assignments as in the published script, with as many reviewers as papers; by default they are
+    uniform under even loads.
+    """
 
     population: Population
     papers: int = 100
@@ -76,9 +83,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Task:
-    """Chunk number `chunk` of a setting's conferences, through every method, ours by name or a function.
+    """Chunk number `chunk` of the conferences of a `setting`, through all `methods`: names or functions.
 
-    Its random numbers come from (seed, setting, chunk) alone: the same conferences whatever the methods.
+    Its conferences come from (`seed`, `setting`, `chunk`) alone, whatever the methods.
     """
 
     setting: Setting
@@ -128,13 +135,20 @@ def _quality(method: str | Method, drawn: Simulation) -> Array:
 
 
 def method_name(method: str | Method) -> str:
-    """What a method is called in a `Sweep`: of a function, its own name."""
+    """What a `method` is called in a `Sweep`: a name as it is, a function by its own name.
+
+    >>> method_name("raw"), method_name(max)
+    ('raw', 'max')
+    """
     return method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """`errors[setting, method, measure, trial]`; trials of one setting are paired between methods."""
+    """`errors[setting, method, measure, trial]`; trials of one setting are paired between methods.
+
+    `settings` and `methods` are in the order of the first two axes, those of `MEASURES` in that of the third.
+    """
 
     settings: tuple[Setting, ...]
     methods: tuple[str, ...]
@@ -172,14 +186,19 @@ def sweep(
     folder: str | Path | None = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Sweep:
-    """`trials` conferences of every setting through every method: a name of `METHODS`, or a function.
+    """Many conferences of every setting through every method, and how far each method errs.
 
-    A function is sent to the workers: by its value to processes of this machine, by the name of its module to
-    a cluster, whose workers must have that module.
-    `workers` processes on this machine (joblib; `None`: one a core), or a Dask cluster (`clusters`). With a
-    `folder`, finished tasks are kept there and never computed again: the same call goes on where a killed one
-    stopped. The first trials of a longer sweep are those of a shorter one.
-    `progress` is called with each number of tasks done, out of `tasks_in(settings, trials)`.
+    `settings`: sizes and populations, each once.
+    `methods`: names of `METHODS`, or functions. A function is sent to the workers: by its value to processes
+    of this machine, by the name of its module to a cluster, whose workers must have that module.
+    `trials`: how many conferences of each setting; the first ones of a longer sweep are those of a shorter
+    one.
+    `seed`: with the setting, what a conference is drawn from; methods and other settings do not change it.
+    `workers`: how many processes share the work (None: one per core), or a cluster's pool; results
+    are the same.
+    `folder`: finished tasks of named methods are kept there and never computed again: the same call goes on
+    where a killed one stopped. None: nothing is kept.
+    `progress`: called with each number of tasks done, out of `tasks_in(settings, trials)`; silent by default.
 
     >>> one = sweep([Setting(Population(noise=0.1), papers=8, reviewers=8)], ["raw"], trials=2, seed=1)
     >>> one.errors.shape
@@ -208,7 +227,7 @@ def sweep(
 
 
 def tasks_in(settings: Sequence[Setting], trials: int) -> int:
-    """How many tasks a sweep over these settings has.
+    """How many tasks a sweep over these `settings` has, with this many `trials` each.
 
     >>> tasks_in([Setting(Population(), papers=100), Setting(Population(), papers=1000)], trials=60)
     33
