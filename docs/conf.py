@@ -26,7 +26,10 @@ myst_heading_anchors, myst_enable_extensions = 3, ["dollarmath"]
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
 default_role, autodoc_typehints, autodoc_member_order = "code", "signature", "bysource"
 add_module_names = False
-autodoc_type_aliases = {name: name for name in ("Array", "Exact", "Integers", "Level", "Workers")}
+autodoc_type_aliases = {
+    name: name for name in ("Array", "ArrayLike", "Exact", "Integers", "Level", "Progress", "Workers")
+}
+autodoc_preserve_defaults, python_maximum_signature_line_length = True, 100
 # From a file, without a server, a browser fetches no page to quote from.
 html_show_search_summary = False
 _PARAMETER = re.compile(r"`[\w*]+`(, `[\w*]+`)*: ")
@@ -74,8 +77,12 @@ def _prose(lines: list[str]) -> list[str]:
 
 
 def _docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
-    escaped = [line if line.lstrip().startswith(">>>") else line.replace("*", r"\*") for line in lines]
-    lines[:] = _listed([re.sub(r"\|", r"\\|", line) if ">>>" not in line else line for line in escaped])
+    """Outside examples, which end with an empty line, text stands for itself."""
+    found, example = [], False
+    for line in lines:
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        found.append(line if example else re.sub(r"([*|])", r"\\\1", line))
+    lines[:] = _listed(found)
 
 
 def _listed(lines: list[str]) -> list[str]:
@@ -91,6 +98,15 @@ def _listed(lines: list[str]) -> list[str]:
     return found
 
 
+def _signature(
+    app: Sphinx, what: str, name: str, obj: object, options: Any, given: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Names of types within unions, too, as they are written."""
+    plain = (part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in (given, returned))
+    return next(plain), next(plain)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-signature", _signature)
     app.add_directive("floors", Floors)
     app.connect("autodoc-process-docstring", _docstring)
