@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from blindcal import Affine, InputError, pair_belief
-from blindcal.reviewers import Logistic, Shaped, check_reviewer, posterior_tail, standardized
+from blindcal.reviewers import Logistic, Shaped, check_reviewer, posterior_tail, standard_quality
 from sizes import count
 
 DISTRIBUTIONS = {
@@ -72,7 +72,7 @@ def test_a_stretched_normal_is_a_stretched_reviewer() -> None:
     np.testing.assert_allclose(wide.score(z), plain.score(z), atol=1e-12)
     np.testing.assert_allclose(wide.derivative(z), 2.0, rtol=1e-9)
     np.testing.assert_allclose(wide.quality(plain.score(z)), z, atol=1e-9)
-    assert posterior_tail([wide], [1.4], standardized(stats.norm(0.2, 2.0), 1.0)) == pytest.approx(
+    assert posterior_tail([wide], [1.4], standard_quality(stats.norm(0.2, 2.0), 1.0)) == pytest.approx(
         float(posterior_tail([plain], [1.4], 0.4)), abs=1e-9
     )
 

@@ -9,7 +9,7 @@ rules, and `_KINDS` of `cli.arguments` gives it to the command line. Imports: fi
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.checking import check_reviewer
 from blindcal.reviewers.curves import Logistic, Monotone, PiecewiseLinear, Power
-from blindcal.reviewers.distributions import Shaped, standardized
+from blindcal.reviewers.distributions import Shaped, standard_quality
 from blindcal.reviewers.protocol import Reviewer
 from blindcal.reviewers.quality import chance_better, posterior_mean, posterior_tail, posterior_variance
 from blindcal.reviewers.rounded import Rounded
@@ -28,5 +28,5 @@ __all__ = [
     "posterior_mean",
     "posterior_tail",
     "posterior_variance",
-    "standardized",
+    "standard_quality",
 ]

@@ -3,7 +3,7 @@
 Only ranks of qualities matter to who is the better paper, and any continuous distribution is an increasing
 function T of N(0, 1). A reviewer who maps quality T(z) to a score is therefore a reviewer who maps z to it,
 with the curve `score(T(z))`: `Shaped` is that reviewer, and goes wherever a reviewer goes. A bar on quality
-becomes `standardized(distribution, bar)`. A whole conference has affine reviewers, so there qualities stay
+becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so there qualities stay
 N(0, 1).
 """
 
@@ -35,14 +35,14 @@ class Distribution(Protocol):
     def pdf(self, x: Any, /) -> Any: ...
 
 
-def standardized(distribution: Distribution, quality: ArrayLike) -> Array:
+def standard_quality(distribution: Distribution, quality: ArrayLike) -> Array:
     """The z of N(0, 1) that has the rank of `quality` in `distribution`.
 
     A bar on qualities of another distribution than N(0, 1) is given as this z. `distribution` is continuous,
     as those of `scipy.stats` are; `quality` is a number or an array.
 
     >>> from scipy.stats import expon
-    >>> float(standardized(expon, [0.1, 1.0]).round(4)[1])
+    >>> float(standard_quality(expon, [0.1, 1.0]).round(4)[1])
     0.3375
     """
     t = np.asarray(quality, dtype=np.float64)
@@ -90,7 +90,7 @@ class Shaped(Reviewer):
 
     def quality(self, score: ArrayLike) -> Array:
         """The rank, as a z of N(0, 1), of the quality behind `score`."""
-        return standardized(self.distribution, self.reviewer.quality(score))
+        return standard_quality(self.distribution, self.reviewer.quality(score))
 
     def derivative(self, quality: ArrayLike) -> Array:
         """d score / dz = score'(T(z)) phi(z) / f(T(z))."""
@@ -135,7 +135,7 @@ class Shaped(Reviewer):
     @property
     def knots(self) -> Array:
         """Where the curve is not smooth, by rank."""
-        return standardized(self.distribution, self.reviewer.knots)
+        return standard_quality(self.distribution, self.reviewer.knots)
 
     def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
         """Log density of `score` given the quality of this rank."""
@@ -148,7 +148,7 @@ class Shaped(Reviewer):
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         """The ranks outside which the score is more than that many deviations off."""
         low, high = self.reviewer.reach(score, deviations)
-        return standardized(self.distribution, low), standardized(self.distribution, high)
+        return standard_quality(self.distribution, low), standard_quality(self.distribution, high)
 
     def log_ceiling(self) -> Array:
         """No log likelihood is above this."""
