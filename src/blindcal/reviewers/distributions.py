@@ -3,8 +3,8 @@
 Only ranks of qualities matter to who is the better paper, and any continuous distribution is an increasing
 function T of N(0, 1). A reviewer who maps quality T(z) to a score is therefore a reviewer who maps z to it,
 with the curve `score(T(z))`: `Shaped` is that reviewer, and goes wherever a reviewer goes. A bar on quality
-becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so there qualities stay
-N(0, 1).
+becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so there qualities
+stay N(0, 1).
 """
 
 from __future__ import annotations
