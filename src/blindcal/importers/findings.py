@@ -35,9 +35,14 @@ class Row(NamedTuple):
 class Choices:
     """What the chair says about an export: nothing, where its content says it already.
 
-    `best_first` is the order of scores that are no numbers, or of numbers if the lowest is best. `people`
-    maps an id of the export to a person. `unit` is whose severity is calibrated where sub-reviewers write:
-    the one who wrote, or the member responsible.
+    `format`: the name of a system, one of `FORMATS`; None recognizes it from the content.
+    `score_field`: the field or column to take as the score; None takes the only one that can be it.
+    `columns`: for a table of your own, the name of the column that has the `paper`, `reviewer`, `score`,
+    `confidence`, `track`, `round`, `title` or `name`; any left out go by their usual names.
+    `best_first`: the order of scores that are not numbers, or of numbers if the lowest is best.
+    `people`: the person behind an id of the export, as `read_map` returns it; other ids stay as they are.
+    `unit`: whose severity is calibrated where sub-reviewers write: `reviewer` is the one who wrote, `member`
+    the one responsible.
     """
 
     format: str | None = None
@@ -50,7 +55,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something of the export that goes no further, and why."""
+    """`what` in the export goes no further, such as the names of some columns, and `why`."""
 
     what: str
     why: str

@@ -69,7 +69,13 @@ def spelled_alike(ids: Iterable[str]) -> int:
 
 
 def read_map(data: bytes, file: str) -> dict[str, str]:
-    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`)."""
+    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`).
+
+    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+
+    >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
+    {'Reviewer_x1': 'Ada'}
+    """
     table = parse_table(
         data,
         file,
@@ -83,7 +89,10 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
 
 
 def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
-    """The people behind the ids of several exports, as of several years: maps by name, joined.
+    """The people behind the ids of several exports, as of several years, joined into one map.
+
+    `files` holds the bytes of each map, as `read_map` takes them, by the name that messages use. An id that
+    stands for two people is refused.
 
     >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
     {'x': 'Ada', 'y': 'Bo'}
@@ -110,7 +119,13 @@ def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) ->
 
 
 def read_codes(data: bytes, file: str) -> dict[str, str]:
-    """The codes of an earlier import by reviewer: a table `code,reviewer[,name]`."""
+    """The codes of an earlier import by reviewer: a table `code,reviewer[,name]`.
+
+    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+
+    >>> read_codes(b"code,reviewer\\nR001,ada\\nR002,bo\\n", "codes.csv")
+    {'ada': 'R001', 'bo': 'R002'}
+    """
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
     table = parse_table(data, file, columns, extra=True)
     codes = _unique(zip(table.text("reviewer"), table.text("code"), strict=True), table.rows, file)

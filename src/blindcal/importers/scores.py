@@ -21,7 +21,12 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 
 @dataclass(frozen=True)
 class Scale:
-    """The distinct scores from worst to best, and the label or letter of each where it has one."""
+    """The distinct scores that were given.
+
+    `levels` are the numbers, from worst to best, and `labels` the label or letter of each, empty where it has
+    none. If they are `named`, reviewers gave letters or words, and a level is the place of its label in their
+    order, 1 being the worst.
+    """
 
     levels: tuple[float, ...]
     labels: tuple[str, ...]

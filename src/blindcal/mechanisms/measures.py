@@ -114,10 +114,6 @@ def results_frame(scores: Sequence[Score]) -> Any:
     """One row per mechanism and instance, as a pandas data frame; needs pandas.
 
     `scores` are those that `run` returns, at least one; the columns are their fields, `added` and `wasted`.
-
-    >>> from blindcal.policies.policy import public_policy
-    >>> results_frame(run({"public": public_policy}, ["pair with noise"])).shape
-    (1, 12)
     """
     rows = [asdict(one) | {"added": one.added, "wasted": one.wasted} for one in scores]
     return frame({name: [row[name] for row in rows] for name in rows[0]})
