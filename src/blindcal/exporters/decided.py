@@ -94,7 +94,14 @@ def read_decided(
 
 
 def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Titles by paper; `path` is a table with the columns `paper,title`."""
+    """Titles by paper; `path` is a table with the columns `paper,title`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "titles.csv").write_text("paper,title\\n17,On Widgets\\n")
+    ...     read_titles(Path(folder, "titles.csv"))
+    {'17': 'On Widgets'}
+    """
     table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
     return dict(zip(table.text("paper"), table.text("title"), strict=True))
 

@@ -210,7 +210,7 @@ def _listed_levels(text: str) -> list[float]:
 
 def meant(text: str, *, percent: bool = False) -> str:
     """The number that was probably meant by a `text`, with a colon before it: by a decimal comma or a percent
-    sign, or, where the option is a `percent`, by a number up to 100. Empty where nothing can be told.
+    sign, or, where the option is a `percent`, by a number up to 100. Empty where there is nothing to guess.
 
     >>> meant("0,25"), meant("25%"), meant("25", percent=True)
     (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')

@@ -46,7 +46,13 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_new(path: str | os.PathLike[str]) -> None:
-    """Refuse a `path` that is taken, or that has no folder to lie in."""
+    """Refuse a `path` that is taken, or that has no folder to lie in.
+
+    >>> check_new("..")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: .. must be the name of a new folder
+    """
     target = Path(path)
     if target.name in ("", ".", ".."):
         raise InputError(f"{target} must be the name of a new folder")

@@ -1,4 +1,4 @@
-"""What was found -> Imported: every cell checked, every problem told at once, order and ordinals gone."""
+"""What was found -> Imported: every cell checked, all problems listed at once, order and ordinals gone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,14 @@ class Imported:
 
 
 def gather(found: Found, choices: Choices) -> Imported:
-    """The checked and sorted reviews of an export, or an `InputError` with every problem in it."""
+    """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
+
+    `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
+
+    >>> rows = [Row(2, "1", " ada", "8: good"), Row(3, "2", "ada", "7")]
+    >>> gather(Found("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
+    [8.0, 7.0]
+    """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
     checked = _checked(scored, people, choices.best_first or _brought(found), found)

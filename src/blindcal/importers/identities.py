@@ -28,7 +28,12 @@ NUMBERED = (
 
 
 def check_people(pairs: Sequence[tuple[str, str]], file: str) -> None:
-    """Refuse ids (paper, reviewer) that cannot be people: they never repeat, or they number the reviews."""
+    """Refuse ids that cannot be people: they never repeat, or they only number the reviews of each paper.
+
+    `pairs` are paper and reviewer of each review; `file` is for messages.
+
+    >>> check_people([("1", "ada"), ("2", "ada"), ("2", "bo")], "x.csv")
+    """
     times = Counter(reviewer for _, reviewer in pairs)
     if max(times.values()) == 1:
         raise refuse([Problem(file, None, "reviewer", NEVER_REPEATED)])
@@ -135,7 +140,7 @@ def read_codes(data: bytes, file: str) -> dict[str, str]:
 
 
 def new_codes(people: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """A code for each person: the known one, else a fresh one in an order that nobody can foresee.
+    """A code for each of the `people`: the `known` one, else a new one in an order that nobody can foresee.
 
     >>> sorted(new_codes(["ada", "bo"], {}).values()), new_codes(["ada"], {"ada": "R007"})
     (['R001', 'R002'], {'ada': 'R007'})

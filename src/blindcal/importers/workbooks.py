@@ -104,7 +104,7 @@ class _Rows(_Walk):
 
 
 def spreadsheet_xml(data: bytes, file: str) -> tuple[Sheet, ...]:
-    """The worksheets of a SpreadsheetML 2003 text."""
+    """The worksheets of a SpreadsheetML 2003 text; `data` holds its bytes, and `file` is for messages."""
     walk = _Old(file)
     walk.run(data)
     return tuple(walk.sheets)
@@ -151,7 +151,8 @@ class _Old(_Rows):
 
 
 def xlsx_sheets(read: Callable[[str], bytes | None], file: str) -> tuple[Sheet, ...]:
-    """The sheets of an `.xlsx` file; `read` gives the bytes of a part of it by name."""
+    """The sheets of an `.xlsx` file; `read` gives the bytes of a part of it by name, or None if there is no
+    such part, and `file` is for messages."""
     book, links = _Book(file), _Links(file)
     book.run(_part(read, "xl/workbook.xml", file))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file))
