@@ -88,7 +88,8 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
 
 @contextmanager
 def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
-    """Listen, with `desk`, `port` and `limit` as for `listen`, and answer in a thread until the block ends."""
+    """Listen, with `desk`, `port` and `limit` as for `listen`, and answer in a thread, until the block
+    ends."""
     found = listen(desk, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)
     thread.start()

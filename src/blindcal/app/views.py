@@ -60,8 +60,8 @@ _ROW = re.compile(r"row [0-9]+'s\b.*")
 
 @dataclass(frozen=True)
 class Fault:
-    """One problem of a `file`: its `row` and `column`, empty where it has none, and the `rule` that is broken.
-    A value is shown only where it cannot be somebody's name."""
+    """One problem of a `file`: its `row` and `column`, empty where it has none, and the `rule` that is
+    broken. A value is shown only where it cannot be somebody's name."""
 
     file: str
     row: str
