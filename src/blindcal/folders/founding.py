@@ -38,7 +38,7 @@ class Given:
     `reviews`: this year's reviews, as exported.
     `committee`: a list of everyone who may have reviewed; `past` needs it.
     `past`: reviews of past conferences, as exported, oldest first; the reviewers are calibrated from them.
-    `conflicts`: who may not have reviewed what; or else `pools`, who may have.
+    `conflicts`, `pools`: who cannot have reviewed what, or who may have; one of them, or neither.
     `reviewers`: a calibration, in place of `past`.
     `same`: a table `old,new` of people whose id changed.
     `choices`: what the exports leave open, for this year's and for past ones.
@@ -105,7 +105,7 @@ def found_folder(
 
     `folder`: the new folder; its name is that of the conference.
     `given`: the files that it is made from. Where past reviews are among them, reviewers are calibrated.
-    `wishes`: what its settings say beside their names.
+    `wishes`: what its settings say beside the names of its files.
     `key`: where the key lies or will lie, outside the folder.
     `workers`: how many processes share the work; results are the same.
     `progress`: called as work goes on; silent by default.

@@ -31,7 +31,7 @@ _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts 
 def recognize(opened: Opened, choices: Choices) -> str | None:
     """What kind of CMT export this is, in words, or None.
 
-    `opened` is what `open_export` returns; it says enough, whatever the `choices`.
+    `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> from blindcal.importers.opening import open_export
     >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")

@@ -33,7 +33,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 def recognize(opened: Opened, choices: Choices) -> str | None:
     """What kind of EasyChair export this is, in words, or None.
 
-    `opened` is what `open_export` returns; it says enough, whatever the `choices`.
+    `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> from blindcal.importers.opening import open_export
     >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")

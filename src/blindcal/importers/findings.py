@@ -14,7 +14,7 @@ Unit = Literal["reviewer", "member"]
 
 
 class Row(NamedTuple):
-    """One review as it stands in the export, all as text; empty where the export does not say it.
+    """One review as it stands in the export, cells as text; empty where the export does not say it.
 
     `row`: its row or, in JSON, its number among the reviews.
     `paper`, `reviewer`: the ids that the export has.
@@ -59,7 +59,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Dropped:
-    """`what` in the export goes no further, such as the names of some columns, and `why`."""
+    """Something in the export that goes no further: `what` it is, such as some columns, and `why`."""
 
     what: str
     why: str

@@ -36,7 +36,7 @@ class Imported:
     """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
 
     `format`: the system that the export is from, one of `FORMATS`.
-    `reviews`: the scores, checked and sorted; those without a score are left out.
+    `reviews`: checked and sorted; those without a score are left out.
     `scale`: the distinct scores that were given, with their labels.
     `score_field`, `confidence_field`: the fields that scores and confidences were taken from, the second None
     where there is no confidence in numbers.

@@ -68,7 +68,7 @@ class _Review(NamedTuple):
 def recognize(opened: Opened, choices: Choices) -> str | None:
     """What kind of HotCRP export this is, in words, or None.
 
-    `opened` is what `open_export` returns; it says enough, whatever the `choices`.
+    `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> from blindcal.importers.opening import open_export
     >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")

@@ -49,7 +49,7 @@ class _Notes(NamedTuple):
 def recognize(opened: Opened, choices: Choices) -> str | None:
     """What kind of OpenReview export this is, in words, or None.
 
-    `opened` is what `open_export` returns; it says enough, whatever the `choices`.
+    `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
     >>> opened = Opened("notes.json", value=[note], is_json=True)

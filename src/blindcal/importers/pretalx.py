@@ -16,7 +16,7 @@ _TOTAL = "score"
 def recognize(opened: Opened, choices: Choices) -> str | None:
     """What kind of pretalx export this is, in words, or None.
 
-    `opened` is what `open_export` returns; it says enough, whatever the `choices`.
+    `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> opened = Opened("x.json", value=[{"submission": "ABC", "user": "ada", "score": 2.5}], is_json=True)
     >>> recognize(opened, Choices())

@@ -81,7 +81,7 @@ class Region:
 class Panel:
     """One pair of axes: their `title`, and what is drawn on them (`curves`, `corners`, `regions`).
 
-    `x_label`, `y_label`: what the axes measure. `reach`: where they end; both begin at 0.
+    `x_label`, `y_label`: what the axes measure. `reach`: how far they go, from 0.
     """
 
     title: str

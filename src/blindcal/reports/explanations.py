@@ -44,19 +44,20 @@ class Explained:
 def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
     """Every field of a certificate in plain language, in the order in which people ask.
 
-    `certificate` is what `read_certificate` returns, or the `certificate` of an `Outcome`.
+    `certificate` is what `read_certificate` returns.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+    >>> from blindcal.reports import read_certificate
     >>> folder = TemporaryDirectory()
     >>> place = Path(folder.name)
     >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
     >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
     >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
     >>> _ = make_key(place / "key")
-    >>> outcome = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-    >>> line = explained(outcome.certificate)[2].lines[2]
+    >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
+    >>> line = explained(read_certificate(place / "out"))[2].lines[2]
     >>> line.name, line.value, line.sentence
     ('added_success', '0 points', 'The decisions add nothing to that chance.')
     >>> folder.cleanup()

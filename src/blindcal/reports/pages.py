@@ -42,7 +42,7 @@ _LEAD = 5
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page is about. Neither kind of page knows who reviewed what.
+    """What a page is about, for everyone or for the chair. Neither says who reviewed what.
 
     `certificate`: what `read_certificate` returns; before the toss, the fields that it would have.
     `decided`: the papers as `read_decided` returns them; none before the toss.
@@ -63,7 +63,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Row:
-    """One paper as the page lists it, all as text: `decision`, `raw_decision`, `advice` and `title` as in
+    """One paper as the page lists it, numbers as text: `decision`, `raw_decision`, `advice` and `title` as in
     `Decided`, `mean`, `chance` and `gray` as in `Surveyed`; empty where they are not known or not shown."""
 
     paper: str

@@ -102,7 +102,7 @@ def survey(
     `conference`: its public side, as `prepare` returns it.
     `chosen`: the guarantee to compare with those of the menu.
     `better`: the better end of the scale, `high` or `low`; with `low`, mean scores are those that were given.
-    `only`: whether to leave out the menu, which takes most of the time.
+    `only`: whether to survey the papers alone, without the menu.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
 
@@ -139,7 +139,7 @@ def survey_release(
 
     `inputs`: what `read_inputs` returns for the files that were decided.
     `certificate`, `decided`: what `read_certificate` and `read_decided` return for the release.
-    `only`: whether to leave out the menu, which takes most of the time.
+    `only`: whether to survey the papers alone, without the menu.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
     """
