@@ -1,6 +1,6 @@
 """Long work in the background: how far it is, and an end to it when nobody wants it any more.
 
-Work tells its steps through the library's own hook for progress; that is also where a job that was canceled
+Work reports its steps through the library's own hook for progress; that is also where a job that was canceled
 stops, just as an interrupted command does.
 """
 

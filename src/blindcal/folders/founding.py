@@ -139,7 +139,16 @@ def found_folder(
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
-    """Everything that was `given`, read and checked file by file; and what to know of it, in words."""
+    """Everything that was `given`, read and checked file by file; and what to know of it, in words.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     export = Path(place, "panel.csv")
+    ...     _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
+    ...     contents, remarks = read_contents(Given(export))
+    >>> contents.imported.reviews, remarks
+    (Reviews(2 reviews of 2 papers by 1 reviewer), ())
+    """
     choices, past = given.choices, given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
     if len({path.stem for path in past}) < len(past):
@@ -159,7 +168,16 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
 
 
 def same_people(contents: Contents) -> dict[str, str]:
-    """The new id of everyone whose id changed, by the old one, where `contents` have a file that says so."""
+    """The new id of everyone whose id changed, by the old one, where `contents` have a file that says so.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+    >>> with TemporaryDirectory() as place:
+    ...     table = Path(place, "same.csv")
+    ...     _ = table.write_text("old,new\\nada@old.org,ada\\n")
+    ...     same_people(Contents(imported, files={"same": table}))
+    {'ada@old.org': 'ada'}
+    """
     return read_same(contents.files["same"]) if "same" in contents.files else {}
 
 

@@ -44,7 +44,13 @@ def refuse_lost(path: Path) -> None:
 
 
 def check_key(key: Path, folder: Path) -> None:
-    """Refuse a `key` in the `folder`, and one that could not be used, before anything is read."""
+    """Refuse a `key` in the `folder`, and one that could not be used, before anything is read.
+
+    >>> check_key(Path("icx2027/key"), Path("icx2027"))
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: `key` must not lie in the folder: whoever packs the folder would pack the key
+    """
     place, inside = Path(os.path.realpath(key)), Path(os.path.realpath(folder))
     if inside in place.parents:
         raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")

@@ -115,7 +115,7 @@ def _reviews(opened: Opened) -> Headed | None:
 
 
 def _headless(sheet: Sheet) -> Headed | None:
-    """The table of an export from the years without a header: its columns are told by what they hold."""
+    """The table of an export from the years without a header: columns are recognized by what they hold."""
     first = list(sheet.rows[0][1]) if sheet.rows else []
     if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
         return None

@@ -104,7 +104,13 @@ class _Rows(_Walk):
 
 
 def spreadsheet_xml(data: bytes, file: str) -> tuple[Sheet, ...]:
-    """The worksheets of a SpreadsheetML 2003 text; `data` holds its bytes, and `file` is for messages."""
+    """The worksheets of a SpreadsheetML 2003 text; `data` holds its bytes, and `file` is for messages.
+
+    >>> row = b"<Row><Cell><Data>7</Data></Cell><Cell><Data>2.5</Data></Cell></Row>"
+    >>> text = b"<Workbook><Worksheet><Table>" + row + b"</Table></Worksheet></Workbook>"
+    >>> spreadsheet_xml(text, "reviews.xls")[0].rows
+    [(1, ['7', '2.5'])]
+    """
     walk = _Old(file)
     walk.run(data)
     return tuple(walk.sheets)
