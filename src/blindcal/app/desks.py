@@ -50,7 +50,12 @@ EXAMPLE = "example"
 
 @dataclass(frozen=True)
 class Upload:
-    """A file on its way into a folder: what was recognized in it, or what is wrong with it."""
+    """A file on its way into a folder.
+
+    `role`: what it is, one of `ROLES`.
+    `name`: its own; `size`: in bytes.
+    `lines`: what was recognized in it, in words; `error`: what is wrong with it, None if nothing is.
+    """
 
     role: str
     name: str
@@ -60,7 +65,11 @@ class Upload:
 
 
 class Desk:
-    """One desk: a folder at most, one job at a time."""
+    """One desk: a folder at most, one job at a time.
+
+    `home` is where conferences' folders are and new ones are made; `folder` is opened at once, or if there is
+    none of that name yet, suggested for a new one. `workers` is how many processes share the work.
+    """
 
     def __init__(self, home: Path, folder: Path | None = None, *, workers: int = 1) -> None:
         self.home = home
@@ -93,12 +102,13 @@ class Desk:
         return [name for name in names if not name.startswith(".") and (self.home / name / FILE).is_file()]
 
     def open(self, path: Path) -> None:
-        """Open a conference's folder."""
+        """Open the conference's folder at `path`."""
         with self.lock:
             self.free()
             self.opened = open_folder(path, None)
 
     def open_named(self, name: str) -> None:
+        """Open the folder of this `name` at home."""
         self.open(self.home / checked_name(name))
 
     def open_example(self) -> None:

@@ -38,7 +38,11 @@ _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """A token that nobody can guess, of 256 random bits.
+
+    >>> len(new_token())
+    43
+    """
     return secrets.token_urlsafe(32)
 
 
@@ -53,7 +57,8 @@ def policy(page: str = "") -> str:
 
 
 class Guard:
-    """Lets pass who knows the token, comes by the right name and, to change something, from our own pages."""
+    """Lets requests through to `app` that know the `token`, come to this `port` under the right name and, to
+    change something, from our own pages."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app, self._token = app, token.encode()

@@ -1,6 +1,6 @@
 """Long work in the background: how far it is, and an end to it when nobody wants it any more.
 
-Work tells its steps through the library's own hook for progress; that is also where a job that was canceled
+Work reports its steps through the library's own hook for progress; that is also where a job that was canceled
 stops, just as an interrupted command does.
 """
 
@@ -24,8 +24,13 @@ class CanceledError(Exception):
 
 @dataclass(frozen=True)
 class State:
-    """How far a job is: what it does at the moment, and how many of its steps are done; `left` is about how
-    many seconds more these take, as far as one can tell."""
+    """How far a job is.
+
+    `name`: its own; `work`: what it does at the moment.
+    `done`, `steps`: how many steps of that are done, and how many there are.
+    `left`: about how many seconds the rest takes; None as long as nobody can know.
+    `running`: whether it goes on; `canceled`: whether it was asked to stop.
+    """
 
     name: str
     work: str
@@ -37,7 +42,10 @@ class State:
 
 
 class Job:
-    """Work that runs in a thread of its own; `finish` is called there with its result, or with its error."""
+    """Work that runs in a thread of its own, under a `name` that people read.
+
+    `work` is called with a hook for progress; `finish` is then called with its result, or with its error.
+    """
 
     def __init__(self, name: str, work: Work, finish: Callable[[Any, BaseException | None], None]) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Requests -> answers: pages, numbers, files. Each one parses, calls and tells, as a command does."""
+"""Requests -> answers: pages, numbers, files. Each one parses, calls and answers, as a command does."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ _DOWNLOADS = {
 
 
 def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
-    """The application behind the guard; a file that comes in has at most `limit` bytes."""
+    """The application behind the guard: its pages are about one `desk`, and every address begins with the
+    `token`. A file that comes in has at most `limit` bytes."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(_rooms(desk, token, limit), prefix=f"/{token}")
 

@@ -27,8 +27,8 @@ _PAUSE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Listening:
-    """A socket that listens, and the server that will answer there. The token is secret: it is all that one
-    needs to see what the server has."""
+    """A `socket` that listens, and the `server` that will answer there. The `token` is secret: it is all that
+    one needs to see what the server has."""
 
     socket: socket.socket
     server: uvicorn.Server
@@ -53,7 +53,8 @@ class Listening:
 
 
 def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
-    """Listen on a port of 127.0.0.1, any that is free where it is 0."""
+    """Listen on a `port` of 127.0.0.1, any that is free where it is 0; pages are about the `desk`, and a file
+    that comes in has at most `limit` bytes."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -87,7 +88,8 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
 
 @contextmanager
 def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
-    """The same in a thread, for as long as the block lasts."""
+    """Listen, with `desk`, `port` and `limit` as for `listen`, and answer in a thread, until the block
+    ends."""
     found = listen(desk, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)
     thread.start()
@@ -102,8 +104,14 @@ def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[L
 
 
 def write_redirect(address: str, place: Path) -> Path:
-    """A page for this user alone that leads to the address: a browser that is started with the address itself
-    would show it, token included, to everyone who lists this machine's processes."""
+    """A page in the folder `place`, for this user alone, that leads to the `address`: a browser started with
+    the address itself would show it, token included, to everyone who lists this machine's processes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     "url=http://127.0.0.1:80/t/" in write_redirect("http://127.0.0.1:80/t/", Path(place)).read_text()
+    True
+    """
     path = place / "open-blindcal.html"
     text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'
     write_bytes(path, text.encode(), confidential=True, replace=True)

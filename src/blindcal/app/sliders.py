@@ -30,7 +30,8 @@ BY = ("error", "epsilon")
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that can be moved: where it starts, how far it goes, by which steps, and its name."""
+    """A number that can be moved: it starts at `start`, goes from `low` to `high` by this `step`, and has a
+    `label` for people."""
 
     start: float
     low: float
@@ -55,8 +56,15 @@ SLIDERS: Mapping[str, Slider] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the sliders stand. `protection` is how far along the frontier the policy lies: 0 is full
-    calibration, 1 reveals no more than the scores; with `by` epsilon, that limits it instead."""
+    """Where the sliders stand.
+
+    `slope_1`, `offset_1`, `slope_2`, `offset_2`: how the two reviewers score; `noise` is that of both.
+    `score_1`, `score_2`: the scores of the two papers.
+    `prior`: the chance that reviewer 1 has paper 1, before any score is seen.
+    `protection`: how far along the frontier the policy lies: 0 is full calibration, 1 reveals no more than
+    the scores.
+    `epsilon`: what limits the policy in its place, if `by` says `epsilon` and not `error`.
+    """
 
     slope_1: float = SLIDERS["slope_1"].start
     offset_1: float = SLIDERS["offset_1"].start
@@ -81,7 +89,7 @@ class Settings:
 
 
 def read_settings(given: Mapping[str, str]) -> Settings:
-    """Settings from text, each number within its slider; what is not given stays where it starts.
+    """Settings from text, each number within its slider; what is not `given` stays where it starts.
 
     >>> read_settings({"noise": "0.3"}).noise
     0.3
@@ -108,7 +116,14 @@ def _number(name: str, text: str) -> float:
 
 
 def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy:
-    """The policy within the limit: on the frontier, or the best one at that epsilon."""
+    """The policy within the limit that the `settings` set: on the frontier, or the best one at that epsilon.
+
+    `belief` is that of the settings, and `front` its frontier.
+
+    >>> settings = Settings(protection=0.0)
+    >>> chosen_policy(settings, settings.belief, frontier(settings.belief)).accept
+    array([0., 1.])
+    """
     if settings.by == "epsilon":
         return epsilon_policy(belief, settings.epsilon)
     least, most = front.conference_error[0], front.conference_error[-1]
@@ -116,7 +131,12 @@ def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy
 
 
 def picture(settings: Settings) -> dict[str, Any]:
-    """Every number of the room, as JSON's types can have it."""
+    """Every number that the room shows for these `settings`, by name; arrays are of NumPy.
+
+    >>> found = picture(Settings(protection=1.0))
+    >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)
+    (True, 0.0)
+    """
     belief = settings.belief
     front = frontier(belief)
     across, up = front.relation()
@@ -136,9 +156,15 @@ def picture(settings: Settings) -> dict[str, Any]:
 
 
 def plane(settings: Settings) -> list[str]:
-    """For each cell of the score plane what the reviewers make of it, row by row from the lowest score of
-    paper 2 up: `1` or `2` where both assignments favor that paper, `x` where they favor different ones, `-`
-    where one of them favors neither."""
+    """What the two reviewers of the `settings` make of each cell of the score plane.
+
+    Rows go up from the lowest score of paper 2: `1` or `2` where both assignments favor that paper, `x` where
+    they favor different ones, `-` where one of them favors neither.
+
+    >>> alike = Settings(slope_1=1.0, offset_1=0.0, slope_2=1.0, offset_2=0.0)
+    >>> plane(alike)[0][:3], plane(alike)[1][:3]
+    ('-11', '2-1')
+    """
     steps = np.linspace(-REACH, REACH, CELLS)
     scores = np.stack(np.meshgrid(steps, steps, indexing="xy"), axis=-1)
     favor = pair_belief(settings.reviewers, scores, settings.prior).favor
@@ -170,8 +196,15 @@ def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
 
 
 def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str, Any]:
-    """This many draws of who reviewed what and of the decision, as the policy has them: counts by assignment
-    and accepted paper, and how often the adversary's best guess was right."""
+    """A `number` of draws of who reviewed what and of the decision, under the policy of the `settings`.
+
+    Returns `counts[assignment, accepted paper]`, how often the adversary's best guess was `right`, and how
+    many decisions were `wrong`; `rng` draws them.
+
+    >>> found = drawn(Settings(), 100, np.random.default_rng(1))
+    >>> int(found["counts"].sum()), found["drawn"]
+    (100, 100)
+    """
     if not 1 <= number <= MOST_DRAWS:
         raise InputError(f"the number of draws {between(0, MOST_DRAWS + 1)}")
     belief = settings.belief

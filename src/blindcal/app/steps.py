@@ -39,7 +39,8 @@ PUBLISHED = ("decisions.csv", "certificate.json")
 
 @dataclass(frozen=True)
 class Compared:
-    """What each guarantee would cost, whether the calibration fits, and what the chair should know."""
+    """What each guarantee would cost (`survey`), whether the calibration fits the scores (`fit`), and what
+    the chair should know (`remarks`)."""
 
     survey: Survey
     fit: Agreement
@@ -48,7 +49,8 @@ class Compared:
 
 @dataclass(frozen=True)
 class Release:
-    """The latest decisions of a folder, as they were published."""
+    """The latest decisions of a folder, as they were published: the `path` of the release, its `certificate`,
+    the papers as `decided`, and what the chair should know if it was just made (`remarks`)."""
 
     path: Path
     certificate: Mapping[str, Any]
@@ -58,7 +60,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Pages:
-    """The report for everyone, and the one for the chair."""
+    """The `public` report for everyone, and the one for the `chair`, both as HTML."""
 
     public: str
     chair: str
@@ -66,7 +68,16 @@ class Pages:
 
 @dataclass(frozen=True)
 class Opened:
-    """A conference's folder and all that was found out about it so far."""
+    """A conference's folder and all that was found out about it so far; None where nothing was.
+
+    `folder`: its settings; `reviews`: without those of withdrawn papers.
+    `remarks`: what the chair should know about them.
+    `calibrated`: how many rows the calibration has; `fit`: what the fit found out, if it was fitted here.
+    `founded`: what was made, if the folder is new.
+    `assessed`: whether calibration is worth it; `compared`: what each guarantee would cost.
+    `release`: what was published last; `pages`: the reports about it.
+    `wanted`: what the settings request, or else `unset`: what they leave open.
+    """
 
     folder: Folder
     reviews: Reviews
@@ -83,7 +94,7 @@ class Opened:
 
 
 def open_folder(path: Path, founded: Founded | None) -> Opened:
-    """All that a folder holds already; `founded` if it was just made."""
+    """All that the folder at `path` holds already; `founded` is what made it, if it was made just now."""
     folder = read_folder(path)
     file = folder.settings.get("reviews")
     if not isinstance(file, str):
@@ -115,7 +126,11 @@ def _fit(table: str) -> Mapping[str, Any] | None:
 
 
 def requested(folder: Folder) -> tuple[Asked | None, str | None]:
-    """What a folder requests; or what it leaves open."""
+    """What a `folder` requests, or else what it leaves open, in words.
+
+    >>> requested(Folder(Path("icx2027"), {}, {}, {}))
+    (None, 'give one of `accept_rate`, `accept` and `bar`')
+    """
     try:
         return asked(folder), None
     except InputError as error:
@@ -123,7 +138,11 @@ def requested(folder: Folder) -> tuple[Asked | None, str | None]:
 
 
 def published(folder: Folder) -> Release | None:
-    """The latest release of a folder, if there is one."""
+    """The latest release of a `folder`, if there is one.
+
+    >>> published(Folder(Path("icx2027"), {"out": "no-such-folder"}, {}, {})) is None
+    True
+    """
     out = Path(str(folder.settings.get("out", "")))
     place = (latest_release(out) if folder.settings.get("numbered") else None) or out
     if not all((place / name).is_file() for name in PUBLISHED):
@@ -132,7 +151,8 @@ def published(folder: Folder) -> Release | None:
 
 
 def listing_strangers(wanted: Asked, work: Work) -> Work:
-    """The same work; reviewers whom no pool turns out to hold are listed in a file beside the reviews."""
+    """The same `work` on what is `wanted`; reviewers whom no pool turns out to hold are listed in a file
+    beside the reviews."""
 
     def listed(progress: Progress) -> Any:
         with strangers_listed(Path(wanted.files[0]), wanted.out):
@@ -142,7 +162,11 @@ def listing_strangers(wanted: Asked, work: Work) -> Work:
 
 
 def compare_guarantees(wanted: Asked, workers: int, progress: Progress) -> Compared:
-    """The menu of guarantees for what the folder requests, and what the chair should know."""
+    """The menu of guarantees for what a folder requests (`wanted`), and what the chair should know.
+
+    `workers`: how many processes share the work; results are the same.
+    `progress`: called as work goes on.
+    """
     inputs = wanted.inputs()
     request = wanted.request.on_scale(inputs.scale)
     conference, _ = request.prepared(inputs, workers=workers, progress=progress)
@@ -152,7 +176,12 @@ def compare_guarantees(wanted: Asked, workers: int, progress: Progress) -> Compa
 
 
 def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progress) -> tuple[Release, Pages]:
-    """Decide with the folder's key, once; the decisions as published, and both reports."""
+    """Decide with the folder's key, once; the decisions as published, and both reports.
+
+    `wanted`: what the folder requests; `folder`: its settings.
+    `workers`: how many processes share the work; results are the same.
+    `progress`: called as work goes on.
+    """
     outcome = decide(
         wanted.inputs(),
         wanted.request,
@@ -170,7 +199,12 @@ def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progres
 
 
 def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, progress: Progress) -> Pages:
-    """Both reports about a release."""
+    """Both reports about a `release`.
+
+    `wanted`: what the folder requests; `folder`: its settings.
+    `workers`: how many processes share the work; results are the same.
+    `progress`: called as work goes on.
+    """
     content, decided = release.certificate, release.decided
     found = survey_release(wanted.inputs(), content, decided, workers=workers, progress=progress)
     titles = folder.settings.get("titles")
@@ -183,7 +217,12 @@ def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, 
 
 
 def guarantee_settings(chosen: Guarantee) -> dict[str, Value | None]:
-    """A guarantee as the folder's settings say it."""
+    """The `chosen` guarantee as a folder's settings say it; None where a line is to be left out.
+
+    >>> found = guarantee_settings(Guarantee("steady", epsilon=None))
+    >>> found["guarantee"], found["epsilon"], found["multiplier"]
+    ('steady', 'none', None)
+    """
     unlimited = None if chosen.name == "public" else "none"
     return {
         "guarantee": chosen.name,

@@ -46,14 +46,18 @@ def checked_name(name: str) -> str:
 
 
 def checked_role(role: str) -> str:
-    """What a file is, or an `InputError`."""
+    """The same `role` if it is one of `ROLES`, or an `InputError`.
+
+    >>> checked_role("past")
+    'past'
+    """
     if role not in ROLES:
         raise InputError("there is no such kind of file")
     return role
 
 
 class Staging:
-    """Files for one new folder, by what they are, in a place that only its owner can enter."""
+    """Files for one new folder, by what they are, in a `place` that only its owner can enter."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -81,7 +85,8 @@ class Staging:
 
 
 class Incoming:
-    """A file that is being filled under a hidden name; left early, nothing of it stays."""
+    """A file that is being filled under a hidden name, and then becomes `target`; left early, nothing of it
+    stays. If it is to be `alone`, all other files beside it go when it is there."""
 
     def __init__(self, target: Path, *, alone: bool) -> None:
         self.target, self._alone, self.size = target, alone, 0

@@ -1,4 +1,4 @@
-"""What the desk has -> what its page says. No reviewer is named here: problems are told by their rows."""
+"""What the desk has -> what its page says. No reviewer is named here: problems are located by their rows."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ _ROW = re.compile(r"row [0-9]+'s\b.*")
 
 @dataclass(frozen=True)
 class Fault:
-    """One problem of a file: where it is, and the rule that is broken. A value is shown only where it cannot
-    be somebody's name."""
+    """One problem of a `file`: its `row` and `column`, empty where it has none, and the `rule` that is
+    broken. A value is shown only where it cannot be somebody's name."""
 
     file: str
     row: str
@@ -71,7 +71,8 @@ class Fault:
 
 @dataclass(frozen=True)
 class Told:
-    """What went wrong: a sentence, or a list of faults of which `more` are not shown."""
+    """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown. It is
+    `mild` if nothing went wrong, as where someone canceled."""
 
     text: str
     faults: tuple[Fault, ...] = ()
@@ -81,7 +82,8 @@ class Told:
 
 @dataclass(frozen=True)
 class Found:
-    """An uploaded file as the page lists it."""
+    """An uploaded file as the page lists it: its `role` with the `label` of that, its `name` and `size`, the
+    `lines` that say what was recognized, and what is wrong with it (`told`), if anything is."""
 
     role: str
     label: str
@@ -92,7 +94,11 @@ class Found:
 
 
 def told(error: BaseException | None, private: Path) -> Told | None:
-    """What a page says of an error."""
+    """What a page says of an `error`; files below `private`, the desk's own place, go by their names alone.
+
+    >>> told(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
+    'give one of “Share”, “Number” and bar'
+    """
     if error is None:
         return None
     if isinstance(error, CanceledError):
@@ -109,7 +115,12 @@ def told(error: BaseException | None, private: Path) -> Told | None:
 
 
 def fault(problem: Problem, private: Path) -> Fault:
-    """A problem without the value that was found, unless that names a row or is none of a row's cells."""
+    """A `problem` without the value that was found, unless that names a row or is none of a row's cells;
+    files below `private` go by their names alone.
+
+    >>> fault(Problem("/x/reviews.csv", 7, "reviewer", "must not be empty", "ada"), Path("/x"))
+    Fault(file='reviews.csv', row='7', column='reviewer', rule='must not be empty')
+    """
     found, rule = problem.found, plain(problem.rule, private)
     told_value = found is not None and (
         _ROW.fullmatch(found) is not None or (problem.row is None and problem.column != "reviewer")
@@ -123,7 +134,8 @@ def fault(problem: Problem, private: Path) -> Fault:
 
 
 def plain(text: str, private: Path) -> str:
-    """A message with files and arguments as the page calls them.
+    """The `text` of a message with files and arguments as the page calls them: files below `private` by their
+    names alone.
 
     >>> plain("/x/uploads/past/2026.csv: say which with `score_field`", Path("/x"))
     '2026.csv: say which with “Score field”'
@@ -134,14 +146,19 @@ def plain(text: str, private: Path) -> str:
 
 
 def found_upload(upload: Upload, private: Path) -> Found:
-    """An uploaded file as the page lists it."""
+    """An `upload` as the page lists it; files below `private` go by their names alone.
+
+    >>> found = found_upload(Upload("past", "2026.csv", 2500, ("12 reviews",)), Path("/x"))
+    >>> found.label, found.size, found.lines
+    ('Past reviews', '2 kB', ('12 reviews',))
+    """
     lines = tuple(plain(line, private) for line in upload.lines)
     label, said = ROLES[upload.role], told(upload.error, private)
     return Found(upload.role, label, upload.name, _size(upload.size), lines, said)
 
 
 def conference_view(desk: Desk) -> dict[str, Any]:
-    """All that the page of the room *Conference* says."""
+    """All that the page of the room *Conference* says about a `desk`, by the names of its template."""
     opened, private = desk.opened, desk.private
     state = None if desk.job is None else desk.job.state
     return {
@@ -160,7 +177,11 @@ def conference_view(desk: Desk) -> dict[str, Any]:
 
 
 def job_view(state: State | None) -> dict[str, Any]:
-    """How far a job is, as its page asks again and again."""
+    """How far a job in this `state` is, as its page asks again and again.
+
+    >>> job_view(State("planning", "planning 9 papers", 3, 18, 2.4, True, False))["left"]
+    'about 2 s left'
+    """
     if state is None:
         return {"running": False}
     left = "" if state.left is None else f"about {max(1, round(state.left)):,} s left"
@@ -222,7 +243,7 @@ def _accept_words(request: Request) -> str:
 
 
 def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the fit found out about the reviewers together; those whom it names stay unnamed."""
+    """What a fit found out about the reviewers together; those whom its `content` names stay unnamed."""
     checks = content["checks"]
     shares = [(meaning, checks["shares"][name]) for name, meaning in SOURCES.items()]
     kept, foretold = checks["persistence"], checks["forecast"]
@@ -242,7 +263,7 @@ def _ends(found: Mapping[str, float]) -> str:
 
 
 def assessed_view(found: Assessment) -> dict[str, Any]:
-    """Whether calibration is worth it, in words."""
+    """Whether calibration is worth it by the assessment that was `found`, in words."""
     return {
         "verdict": found.verdict,
         "meaning": VERDICTS[found.verdict],
@@ -252,7 +273,8 @@ def assessed_view(found: Assessment) -> dict[str, Any]:
 
 
 def compared_view(found: Compared, private: Path) -> dict[str, Any]:
-    """The menu as a table: of each line its bar, and whether it can be chosen here."""
+    """The menu that was `found` as a table: of each line its bar, and whether it can be chosen here; files
+    below `private` go by their names alone."""
     menu = found.survey.menu
     bars: tuple[Bar, ...] = menu_bars(found.survey) or ()
     choices = () if menu is None else menu.choices
@@ -275,7 +297,7 @@ def compared_view(found: Compared, private: Path) -> dict[str, Any]:
 
 
 def release_view(release: Release, private: Path) -> dict[str, Any]:
-    """What was decided, in words and numbers."""
+    """What a `release` decided, in words and numbers; files below `private` go by their names alone."""
     content = release.certificate
     papers = content["papers"]
     wrong = {name: expected(content[f"expected_wrong{name}"] * papers) for name in ("", "_raw")}

@@ -21,8 +21,16 @@ _ADVICE = ("raise", "leave", "lower", *_FOUND)
 
 @dataclass(frozen=True)
 class Decided:
-    """One paper as it goes out; `overridden` if its decision is the chair's and not blindcal's; `wait_list`
-    is its place there, where it has one."""
+    """One paper as it goes out.
+
+    `paper`: its id, as in the reviews.
+    `decision`: `accept`, `reject` or `wait list`.
+    `raw_decision`: what its mean score alone says, `accept`, `reject` or `tie`.
+    `advice`: how to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision.
+    `title`, `track`: empty where they are not known.
+    `overridden`: whether the decision is the chair's and not blindcal's.
+    `wait_list`: its place there, as text; empty where it has none.
+    """
 
     paper: str
     decision: str
@@ -39,7 +47,20 @@ def read_decided(
     titles: str | os.PathLike[str] | None = None,
     overridden: Mapping[str, str] | None = None,
 ) -> tuple[Decided, ...]:
-    """The papers of a release's folder, in its order; `overridden` has decisions made by hand."""
+    """The papers of a release, in the order of its table.
+
+    `release` is a folder with a `decisions.csv`, or the table itself; `titles` a table `paper,title`, by
+    default none. `overridden` has decisions made by hand, by paper, as `overrides_of` returns them: they take
+    the place of blindcal's.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "decisions.csv")
+    ...     _ = table.write_text("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n")
+    ...     one = read_decided(folder, overridden={"17": "reject"})[0]
+    >>> one.paper, one.decision, one.overridden
+    ('17', 'reject', True)
+    """
     folder = Path(release)
     table = read_table(
         folder / "decisions.csv" if folder.is_dir() else folder,
@@ -73,13 +94,20 @@ def read_decided(
 
 
 def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Titles by paper: columns `paper,title`."""
+    """Titles by paper; `path` is a table with the columns `paper,title`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "titles.csv").write_text("paper,title\\n17,On Widgets\\n")
+    ...     read_titles(Path(folder, "titles.csv"))
+    {'17': 'On Widgets'}
+    """
     table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
     return dict(zip(table.text("paper"), table.text("title"), strict=True))
 
 
 def overrides_of(given: Iterable[str]) -> dict[str, str]:
-    """Decisions made by hand, from texts `paper=decision`.
+    """Decisions made by hand, by paper; `given` are texts `paper=decision`, each `accept` or `reject`.
 
     >>> overrides_of(["17=accept", "a=b=reject"])
     {'17': 'accept', 'a=b': 'reject'}

@@ -34,11 +34,14 @@ def export(
     rejected: str | None = None,
     waiting: str | None = None,
 ) -> bytes:
-    """The file for a system: `hotcrp`, `openreview`, `csv` or `xlsx`; of the `decisions` or the `advice`.
+    """The bytes of a file that another system imports, or that people read.
 
-    `accepted` and `rejected` are what the conference calls its decisions, where these are not the system's
-    usual words; `waiting` what it calls the wait list: without it, papers there are not in the file of a
-    system, as they are not decided.
+    `papers`: those of `read_decided`; HotCRP and OpenReview need ids that are numbers.
+    `to`: the system, `hotcrp` or `openreview`; or, for people, `csv` or `xlsx`.
+    `what`: the `decisions`, or the `advice` for area chairs, which OpenReview cannot import.
+    `accepted`, `rejected`: what the conference calls its decisions, by default the system's usual words.
+    `waiting`: what it calls the wait list; without it, papers there are left out of the file of a system, as
+    they are not decided.
 
     >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
     >>> export([paper], "hotcrp").decode().split()

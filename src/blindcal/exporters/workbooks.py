@@ -26,7 +26,11 @@ _ESCAPED = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 
 
 def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -> bytes:
-    """A workbook of one sheet: the header in bold, then the rows."""
+    """A workbook of one sheet, named `sheet`: the `header` in bold, then the `rows`, all cells as text.
+
+    >>> workbook(["paper", "decision"], [["17", "accept"]], "decisions")[:2]
+    b'PK'
+    """
     if len(rows) >= MOST_ROWS:
         raise InputError(f"a workbook must have at most {MOST_ROWS:,} rows, found {len(rows) + 1:,}")
     parts = {

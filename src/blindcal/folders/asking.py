@@ -25,8 +25,16 @@ _LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap
 
 @dataclass(frozen=True)
 class Asked:
-    """What a folder's settings add up to: what is requested, the scores that can be given, and where the
-    tables, the key and the results are."""
+    """What a folder's settings add up to.
+
+    `request`: the guarantee, how many papers, and which end of the scale is better.
+    `grid`: the scores that reviewers can give; None where any number can be one.
+    `files`: where reviews, calibration and pools are, in this order; the last may be `everyone`.
+    `withdrawn`: the papers that are left out.
+    `key`: the file of the key.
+    `out`: the public folder.
+    `numbered`: whether each release has a folder of its own there.
+    """
 
     request: Request
     grid: list[float] | None
@@ -42,7 +50,17 @@ class Asked:
 
 
 def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
-    """What the commands would do with this folder, or an `InputError` where its settings do not say it."""
+    """What the commands would do with this folder, or an `InputError` where its settings do not say it.
+
+    `folder` is what `read_folder` returns. `yes_leak` is the consent of a chair whose guarantee is `none`,
+    which is refused without it.
+
+    >>> names = ("reviews", "reviewers", "pools", "key", "out")
+    >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
+    >>> found = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
+    >>> found.request.guarantee.epsilon, found.request.accept_rate, found.grid, found.withdrawn
+    (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
+    """
     settings = folder.settings
 
     def number(name: str) -> float | None:
@@ -94,7 +112,16 @@ def guarantee_of(
     never_against: float | None,
     yes_leak: bool,
 ) -> Guarantee:
-    """The guarantee that these settings request; `epsilon` is text, a number or none."""
+    """The guarantee that these settings request.
+
+    `name`: `steady`, `public`, `average` or `none`.
+    `epsilon`: as text, a number or `none`; None sets 2 where the guarantee takes a limit.
+    `added_success`, `multiplier`, `posterior_cap`, `never_against`: the fields of `Guarantee`.
+    `yes_leak`: the consent that `none` needs.
+
+    >>> guarantee_of("steady", 0.0, None, None, None, None, False).epsilon
+    2.0
+    """
     if name == "none" and not yes_leak:
         raise InputError(
             "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
@@ -127,7 +154,7 @@ def _number(option: str, text: str) -> float:
 
 
 def papers(option: str, text: str | None) -> int | dict[str, int] | None:
-    """The number of papers that an option gives, or one for each track.
+    """The number of papers that the `text` of an `option` gives, or one for each track; None for no text.
 
     >>> papers("`accept`", "50"), papers("`accept`", "main=40, short=10")
     (50, {'main': 40, 'short': 10})
@@ -154,7 +181,7 @@ def _papers(option: str, number: str, text: str) -> int:
 
 
 def levels(text: str | None) -> list[float] | None:
-    """The grid that `grid` names: a range of whole numbers or a list.
+    """The scores that the `text` of `grid` names, a range of whole numbers or a list; None for no text.
 
     >>> levels("1..4"), levels("1,3,5.5")
     ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5])
@@ -182,8 +209,8 @@ def _listed_levels(text: str) -> list[float]:
 
 
 def meant(text: str, *, percent: bool = False) -> str:
-    """The number that was probably meant, with a colon before it: by a decimal comma or a percent sign, or,
-    where the option is a `percent`, by a number up to 100. Empty where nothing can be told.
+    """The number that was probably meant by a `text`, with a colon before it: by a decimal comma or a percent
+    sign, or, where the option is a `percent`, by a number up to 100. Empty where there is nothing to guess.
 
     >>> meant("0,25"), meant("25%"), meant("25", percent=True)
     (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')

@@ -28,8 +28,12 @@ _EACH_SCORE = 20
 class Contents:
     """What a new folder is made of. CONFIDENTIAL.
 
-    `past` are imported reviews by name, oldest first; `files` are taken over as they are: `pools`,
-    `reviewers` or `same`.
+    `imported`: this year's reviews.
+    `past`: those of past conferences by name, oldest first.
+    `committee`: the name of everyone who may have reviewed, by id.
+    `conflicts`: pairs of paper and reviewer.
+    `files`: those that are taken over as they are, `pools`, `reviewers` or `same`, and where they lie now.
+    `fitted`: the calibration that past reviews gave; None where there are none.
     """
 
     imported: Imported
@@ -76,7 +80,15 @@ def _file(name: str) -> str:
 
 
 def write_inputs(folder: Path, contents: Contents) -> None:
-    """Write all inputs into a folder, for its owner alone."""
+    """Write the tables and files of `contents` into `inputs` in a `folder`, for its owner alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+    >>> with TemporaryDirectory() as folder:
+    ...     write_inputs(Path(folder), Contents(imported, committee={"ada": "", "bo": ""}))
+    ...     sorted(path.name for path in Path(folder, "inputs").iterdir())
+    ['committee.csv', 'reviews.csv']
+    """
     for place in (INPUTS, *([f"{INPUTS}/past"] if contents.past else [])):
         make_folder(folder / place)
     for name, table in contents.tables.items():
@@ -94,6 +106,8 @@ def write_inputs(folder: Path, contents: Contents) -> None:
 def import_past(data: bytes, file: str, choices: Choices) -> Imported:
     """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices.
 
+    `data`, `file` and `choices` are as for `import_reviews`.
+
     >>> ours = b"paper,reviewer,score\\n1,a,3\\n2,a,2\\n"
     >>> import_past(ours, "2025.csv", Choices(score_field="OveMer")).reviews
     Reviews(2 reviews of 2 papers by 1 reviewer)
@@ -104,9 +118,10 @@ def import_past(data: bytes, file: str, choices: Choices) -> Imported:
 
 
 def grid_text(score: Array) -> str | None:
-    """The scores that reviewers could give, as far as whole ones show: from the lowest to the highest given.
+    """The scores that reviewers could give, as the text of `grid`: the whole numbers from the lowest to the
+    highest given, without those that nobody gave if there are enough reviews to see that.
 
-    Without those between that nobody gave, if there are enough reviews to see that.
+    `score` has the score of each review. None where some are not whole, or there would be too many.
 
     >>> grid_text(np.array([1.0, 4.0, 3.0])), grid_text(np.array([1.0, 2.5])), grid_text(np.array([0.0, 99]))
     ('1..4', None, None)

@@ -33,7 +33,16 @@ _PUBLIC = "public"
 
 @dataclass(frozen=True)
 class Given:
-    """The files that were given: this year's reviews and what goes with them; past ones oldest first."""
+    """The files that a chair gives; None where there is none.
+
+    `reviews`: this year's reviews, as exported.
+    `committee`: a list of everyone who may have reviewed; `past` needs it.
+    `past`: reviews of past conferences, as exported, oldest first; the reviewers are calibrated from them.
+    `conflicts`, `pools`: who cannot have reviewed what, or who may have; one of them, or neither.
+    `reviewers`: a calibration, in place of `past`.
+    `same`: a table `old,new` of people whose id changed.
+    `choices`: what the exports leave open, for this year's and for past ones.
+    """
 
     reviews: Path
     committee: Path | None = None
@@ -47,8 +56,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the settings of the new folder say beside the names of its files; `grid` is found in the scores
-    unless it is given."""
+    """What the settings of the new folder say beside the names of its files.
+
+    `accept_rate`: the share of papers to accept, about.
+    `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
+    `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
+    `better`: the better end of the scale, `high` or `low`.
+    """
 
     accept_rate: float | None = None
     accept: str | None = None
@@ -58,7 +72,13 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Founded:
-    """A folder as it was made: what is in it, its settings and its key. CONFIDENTIAL."""
+    """A folder as it was made. CONFIDENTIAL.
+
+    `contents`: its inputs.
+    `settings`: those of its `conference.toml`, by name.
+    `key`: where the key lies; `secret` is the key itself.
+    `remarks`: what the chair should know, a sentence each.
+    """
 
     contents: Contents
     settings: Mapping[str, Value]
@@ -83,7 +103,21 @@ def found_folder(
 ) -> Founded:
     """Make the folder, and its key where there is none: all of it is written, or nothing.
 
-    Reviewers are calibrated at once where past reviews are given.
+    `folder`: the new folder; its name is that of the conference.
+    `given`: the files that it is made from. Where past reviews are among them, reviewers are calibrated.
+    `wishes`: what its settings say beside the names of its files.
+    `key`: where the key lies or will lie, outside the folder.
+    `workers`: how many processes share the work; results are the same.
+    `progress`: called as work goes on; silent by default.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> place = TemporaryDirectory()
+    >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx2027", "icx2027.key"))
+    >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
+    >>> made = found_folder(folder, Given(export), Wishes(accept_rate=0.5), key)
+    >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
+    ('2..3', False, ['conference.toml', 'inputs'])
+    >>> place.cleanup()
     """
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
@@ -105,7 +139,16 @@ def found_folder(
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
-    """Everything that was given, read and checked file by file; and what to know of it."""
+    """Everything that was `given`, read and checked file by file; and what to know of it, in words.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     export = Path(place, "panel.csv")
+    ...     _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
+    ...     contents, remarks = read_contents(Given(export))
+    >>> contents.imported.reviews, remarks
+    (Reviews(2 reviews of 2 papers by 1 reviewer), ())
+    """
     choices, past = given.choices, given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
     if len({path.stem for path in past}) < len(past):
@@ -125,7 +168,16 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
 
 
 def same_people(contents: Contents) -> dict[str, str]:
-    """People whose id changed since, where a file says so."""
+    """The new id of everyone whose id changed, by the old one, where `contents` have a file that says so.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+    >>> with TemporaryDirectory() as place:
+    ...     table = Path(place, "same.csv")
+    ...     _ = table.write_text("old,new\\nada@old.org,ada\\n")
+    ...     same_people(Contents(imported, files={"same": table}))
+    {'ada@old.org': 'ada'}
+    """
     return read_same(contents.files["same"]) if "same" in contents.files else {}
 
 

@@ -12,7 +12,7 @@ from blindcal.sharing.accounts import shared_folder
 
 
 def key_beside(folder: Path) -> Path:
-    """Where a folder's key lies unless another place is given.
+    """Where the key of a `folder` lies unless another place is given.
 
     >>> key_beside(Path("conferences/icx2027")).as_posix()
     'conferences/icx2027.key'
@@ -21,13 +21,20 @@ def key_beside(folder: Path) -> Path:
 
 
 def new_key(path: Path) -> Key:
-    """A key where no key was, and none was lost."""
+    """A new key in the file `path`, where no key was, and none was lost.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "icx2027.key")
+    ...     new_key(path) == read_key(path)
+    True
+    """
     refuse_lost(path)
     return make_key(path)
 
 
 def refuse_lost(path: Path) -> None:
-    """A `RefusedError` if there is no key here but a folder of releases beside it: a key that was lost."""
+    """A `RefusedError` if there is no key at `path` but a folder of its releases beside it: it was lost."""
     for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
         if os.path.lexists(folder) and not os.path.lexists(path):
             raise RefusedError(
@@ -37,7 +44,13 @@ def refuse_lost(path: Path) -> None:
 
 
 def check_key(key: Path, folder: Path) -> None:
-    """Refuse a key in the folder, and one that could not be used, before anything is read."""
+    """Refuse a `key` in the `folder`, and one that could not be used, before anything is read.
+
+    >>> check_key(Path("icx2027/key"), Path("icx2027"))
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: `key` must not lie in the folder: whoever packs the folder would pack the key
+    """
     place, inside = Path(os.path.realpath(key)), Path(os.path.realpath(folder))
     if inside in place.parents:
         raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")

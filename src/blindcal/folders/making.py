@@ -20,7 +20,15 @@ _TEMPORARY = ".blindcal-new"
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to fill, under another name: it gets its own when the block ends, and is removed if it fails.
 
-    An existing folder is refused. What a killed run left is removed by the next one for the same name.
+    `path` is its own name, in a folder that exists; one that is taken is refused. What a killed run left is
+    removed by the next one for the same name.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     with new_folder(Path(place, "icx2027")) as filled:
+    ...         _ = Path(filled, "note.txt").write_text("to do")
+    ...     Path(place, "icx2027", "note.txt").read_text()
+    'to do'
     """
     target = Path(path)
     check_new(target)
@@ -38,7 +46,13 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_new(path: str | os.PathLike[str]) -> None:
-    """Refuse a name that is taken, or that has no folder to lie in."""
+    """Refuse a `path` that is taken, or that has no folder to lie in.
+
+    >>> check_new("..")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: .. must be the name of a new folder
+    """
     target = Path(path)
     if target.name in ("", ".", ".."):
         raise InputError(f"{target} must be the name of a new folder")

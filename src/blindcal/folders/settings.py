@@ -70,8 +70,14 @@ _DECISION = re.compile(r"(accept|reject)(?:$|: *\S)")
 
 @dataclass(frozen=True)
 class Folder:
-    """A conference's folder. `settings` are by the names of options, files as the caller can open them;
-    `withdrawn` has the reason and `overridden` the decision and its reason of each paper noted so."""
+    """A conference's folder.
+
+    `path`: where it is.
+    `settings`: the values of its `conference.toml` by the names of options, as they would be typed; files as
+    the caller can open them.
+    `withdrawn`: the reason, for each paper that was withdrawn.
+    `overridden`: the decision and its reason, for each paper that was decided by hand.
+    """
 
     path: Path
     settings: Mapping[str, Setting]
@@ -86,7 +92,15 @@ class Folder:
 
 
 def read_folder(path: str | os.PathLike[str]) -> Folder:
-    """The folder of a conference, or an `InputError` with every problem of its conference.toml."""
+    """The folder of a conference at `path`, or an `InputError` with every problem of its conference.toml.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     _ = Path(place, FILE).write_text('accept-rate = 0.25\\n[withdrawn]\\n"17" = "by its authors"\\n')
+    ...     folder = read_folder(place)
+    >>> folder.settings, folder.withdrawn
+    ({'accept-rate': '0.25'}, {'17': 'by its authors'})
+    """
     folder = Path(path)
     file = folder / FILE
     if not os.path.lexists(file):

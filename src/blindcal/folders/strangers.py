@@ -15,7 +15,8 @@ _COLUMNS = ("paper", "reviewer", "cause", "nearest")
 
 @contextmanager
 def strangers_listed(reviews: Path, out: Path | None) -> Iterator[None]:
-    """Reviewers whom no pool holds, if there are any, go into a file beside `reviews`, never into `out`."""
+    """Within the block, reviewers whom no pool holds are listed in a file beside `reviews`, for the chair
+    alone, and never in `out`, which is public; the error then says where."""
     try:
         yield
     except InputError as error:

@@ -15,7 +15,7 @@ Value = str | float | bool | Sequence[str]
 
 
 class Line(NamedTuple):
-    """One setting: its name, what it means, and how it looks where it is not set."""
+    """One setting: its `name`, its `meaning` as the file says it, and an `example` where it is not set."""
 
     name: str
     meaning: str
@@ -174,6 +174,8 @@ _NOTES = """
 def conference_text(settings: Mapping[str, Value]) -> str:
     """The text of a new conference.toml. What is not set stands there as an example behind a `#`.
 
+    `settings` are values by the names of options; `conference`, `key` and `out` must be among them.
+
     >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
     >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
     ['conference = "icx2027"', '# accept-rate = 0.25']
@@ -185,8 +187,9 @@ def conference_text(settings: Mapping[str, Value]) -> str:
 
 
 def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
-    """The text of a conference.toml with these lines set anew, and those of no value behind a `#`; all else
-    stays as it is. A line that is not there yet is added before the tables of papers.
+    """The `text` of a conference.toml with other `settings`: these lines are set anew, and those whose value
+    is None go behind a `#`; all else stays as it is. A line that is not there yet is added before the tables
+    of papers.
 
     >>> text = with_settings("better = 'high'\\nepsilon = 2\\n", {"epsilon": None, "bar": 0.5})
     >>> text.split("\\n")

@@ -29,7 +29,15 @@ _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts 
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of CMT export this is, or None."""
+    """What kind of CMT export this is, in words, or None.
+
+    `opened` is what `open_export` returns; the `choices` do not matter here.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
+    >>> recognize(opened, Choices())
+    'CMT reviews'
+    """
     tables = _tables(opened)
     if not tables:
         return None
@@ -37,7 +45,16 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The reviews of all worksheets; several worksheets are tracks."""
+    """The reviews of all worksheets; several worksheets are tracks.
+
+    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
+    >>> found = read(opened, Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('Rating', [('7', 'ada@x.org', '3')])
+    """
     tables = _tables(opened)
     if not tables:
         raise refusal(

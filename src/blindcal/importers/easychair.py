@@ -31,7 +31,15 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of EasyChair export this is, or None."""
+    """What kind of EasyChair export this is, in words, or None.
+
+    `opened` is what `open_export` returns; the `choices` do not matter here.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
+    >>> recognize(opened, Choices())
+    'EasyChair reviews'
+    """
     table = _reviews(opened)
     if table is None:
         return None
@@ -39,7 +47,16 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The latest version of every review."""
+    """The latest version of every review.
+
+    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
+    >>> found = read(opened, Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('Overall', [('7', 'Ada Byron', '2')])
+    """
     table = _reviews(opened)
     if table is None:
         raise refusal(
@@ -98,7 +115,7 @@ def _reviews(opened: Opened) -> Headed | None:
 
 
 def _headless(sheet: Sheet) -> Headed | None:
-    """The table of an export from the years without a header: its columns are told by what they hold."""
+    """The table of an export from the years without a header: columns are recognized by what they hold."""
     first = list(sheet.rows[0][1]) if sheet.rows else []
     if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
         return None

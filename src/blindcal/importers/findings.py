@@ -14,9 +14,13 @@ Unit = Literal["reviewer", "member"]
 
 
 class Row(NamedTuple):
-    """One review as it stands in the export; `row` is its row or, in JSON, its number among the reviews.
+    """One review as it stands in the export, cells as text; empty where the export does not say it.
 
-    `file` is the sheet it is from where a workbook has several.
+    `row`: its row or, in JSON, its number among the reviews.
+    `paper`, `reviewer`: the ids that the export has.
+    `score`, `confidence`: the cells as they are, labels included.
+    `track`, `round`, `title`: of the paper; `name`: of the reviewer.
+    `file`: the sheet it is from where a workbook has several.
     """
 
     row: int
@@ -35,9 +39,14 @@ class Row(NamedTuple):
 class Choices:
     """What the chair says about an export: nothing, where its content says it already.
 
-    `best_first` is the order of scores that are no numbers, or of numbers if the lowest is best. `people`
-    maps an id of the export to a person. `unit` is whose severity is calibrated where sub-reviewers write:
-    the one who wrote, or the member responsible.
+    `format`: the name of a system, one of `FORMATS`; None recognizes it from the content.
+    `score_field`: the field or column to take as the score; None takes the only one that can be it.
+    `columns`: for a table of your own, the name of the column that has the `paper`, `reviewer`, `score`,
+    `confidence`, `track`, `round`, `title` or `name`; any left out go by their usual names.
+    `best_first`: the order of scores that are not numbers, or of numbers if the lowest is best.
+    `people`: the person behind an id of the export, as `read_map` returns it; other ids stay as they are.
+    `unit`: whose severity is calibrated where sub-reviewers write: `reviewer` is the one who wrote, `member`
+    the one responsible.
     """
 
     format: str | None = None
@@ -50,7 +59,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something of the export that goes no further, and why."""
+    """Something in the export that goes no further: `what` it is, such as some columns, and `why`."""
 
     what: str
     why: str
@@ -61,10 +70,16 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Found:
-    """The reviews of an export as text, and whatever else it tells. CONFIDENTIAL.
+    """The reviews of an export as text, and whatever else it says. CONFIDENTIAL.
 
-    `best_first` is the order of the score's letters where the export has it. `titles` and `tracks` are by
-    paper, `committee` has names by id, `conflicts` are pairs of paper and reviewer.
+    `format`: the name of the system; `file`: that of the export, for messages.
+    `rows`: the reviews.
+    `score_field`, `confidence_field`: where their scores and confidences are from.
+    `best_first`: the order of the score's letters where the export has it.
+    `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
+    `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
+    the chair and name nobody.
+    `problems`: those of the form, such as a row with too few cells; they refuse the export.
     """
 
     format: str
@@ -99,7 +114,7 @@ _KINDS = (
 
 
 def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dropped, ...]:
-    """The columns that go no further, by reason.
+    """The columns that go no further, by reason: `names` of any kind, and `texts` that hold free text.
 
     >>> [str(item) for item in dropped_columns(["Created", "Reviewer Number", "country"], ["Comments"])]
     ['Created: times can reveal who wrote a review', 'Reviewer Number: numbers and letters of reviews can
@@ -137,7 +152,8 @@ def chosen_score(
 ) -> str:
     """The field to take as the score: the one given, the only one, or the only one that is called so.
 
-    `fields` are those that hold scores, each with the other names it goes by; `others` can only be given.
+    `fields` are those that hold scores, each with the other names it goes by; `others` can only be `given`.
+    `file` and `row`, that of the header, are for messages.
 
     >>> chosen_score({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
     'OveMer'
@@ -171,18 +187,27 @@ def _given(
 
 
 def chosen_confidence(fields: Iterable[str], score: str) -> str | None:
-    """The field that says how sure a reviewer is, if there is just one."""
+    """The one of these `fields` that says how sure a reviewer is, if there is just one beside the `score`.
+
+    >>> chosen_confidence(["OveMer", "RevExp"], "OveMer")
+    'RevExp'
+    """
     found = [name for name in fields if name != score and _CONFIDENCE.search(name)]
     return found[0] if len(found) == 1 else None
 
 
 def refusal(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
-    """The error for an export that cannot be used; the rule says what to do."""
+    """The error for an export that cannot be used: the `rule` says what to do, `found` what there is instead,
+    at a `row` of the `file` or, if that is None, in all of it.
+
+    >>> print(refusal("x.csv", "must hold reviews", "a list of people"))
+    x.csv: must hold reviews, found a list of people
+    """
     return refuse([Problem(file, row, None, rule, found)])
 
 
 def counted(number: int, what: str) -> str:
-    """A number and what it counts.
+    """A `number` and `what` it counts.
 
     >>> counted(1, "paper"), counted(1200, "paper")
     ('1 paper', '1,200 papers')

@@ -1,4 +1,4 @@
-"""What was found -> Imported: every cell checked, every problem told at once, order and ordinals gone."""
+"""What was found -> Imported: every cell checked, all problems listed at once, order and ordinals gone."""
 
 from __future__ import annotations
 
@@ -35,9 +35,17 @@ NO_ORDER = (
 class Imported:
     """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
 
-    `rounds` has one entry per review, in the order of `reviews`, or none at all. `titles` and `tracks` are by
-    paper, `committee` has each known person's name (empty where there is only the id), `conflicts` are pairs
-    of paper and reviewer. `recognized`, `dropped` and `warnings` are for the chair; they name nobody.
+    `format`: the system that the export is from, one of `FORMATS`.
+    `reviews`: checked and sorted; those without a score are left out.
+    `scale`: the distinct scores that were given, with their labels.
+    `score_field`, `confidence_field`: the fields that scores and confidences were taken from, the second None
+    where there is no confidence in numbers.
+    `rounds`: one entry per review, in the order of `reviews`, or none at all.
+    `titles`, `tracks`: by paper, for those papers that have one.
+    `committee`: the name of everyone known, by id; empty where there is only the id.
+    `conflicts`: pairs of paper and reviewer.
+    `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
+    and what to look at; they name nobody.
     """
 
     format: str
@@ -60,7 +68,14 @@ class Imported:
 
 
 def gather(found: Found, choices: Choices) -> Imported:
-    """The checked and sorted reviews of an export, or an `InputError` with every problem in it."""
+    """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
+
+    `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
+
+    >>> rows = [Row(2, "1", " ada", "8: good"), Row(3, "2", "ada", "7")]
+    >>> gather(Found("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
+    [8.0, 7.0]
+    """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
     checked = _checked(scored, people, choices.best_first or _brought(found), found)
@@ -124,7 +139,17 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
 
 
 def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:
-    """The same with codes in place of reviewers, and the code of each; names stay behind."""
+    """The same reviews with codes in place of reviewers, and the code of each; names stay behind.
+
+    `imported` is left as it is. `known` has the codes of an earlier import by reviewer, as `read_codes`
+    returns them: these people keep theirs, everyone else gets a new one in random order.
+
+    >>> from blindcal.importers import import_reviews
+    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+    >>> hidden, codes = coded(imported, {"bo": "R001"})
+    >>> hidden.reviews.reviewers, codes
+    (('R002',), {'ada': 'R002'})
+    """
     people = {*imported.committee, *imported.reviews.reviewers, *(who for _, who in imported.conflicts)}
     code = new_codes(people, known)
     columns = imported.reviews.columns()

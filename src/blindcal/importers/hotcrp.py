@@ -66,7 +66,15 @@ class _Review(NamedTuple):
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of HotCRP export this is, or None."""
+    """What kind of HotCRP export this is, in words, or None.
+
+    `opened` is what `open_export` returns; the `choices` do not matter here.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
+    >>> recognize(opened, Choices())
+    'HotCRP scores'
+    """
     if opened.is_json:
         return "HotCRP reviews as JSON" if _papers_and_reviews(opened.value) else None
     table = _table(opened)
@@ -78,7 +86,16 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The submitted reviews."""
+    """The submitted reviews.
+
+    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
+    >>> found = read(opened, Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('OveMer', [('7', 'ada@x.org', '4')])
+    """
     if opened.is_json:
         return _read_json(opened, choices)
     table = _table(opened)

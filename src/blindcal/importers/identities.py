@@ -28,7 +28,12 @@ NUMBERED = (
 
 
 def check_people(pairs: Sequence[tuple[str, str]], file: str) -> None:
-    """Refuse ids (paper, reviewer) that cannot be people: they never repeat, or they number the reviews."""
+    """Refuse ids that cannot be people: they never repeat, or they only number the reviews of each paper.
+
+    `pairs` are paper and reviewer of each review; `file` is for messages.
+
+    >>> check_people([("1", "ada"), ("2", "ada"), ("2", "bo")], "x.csv")
+    """
     times = Counter(reviewer for _, reviewer in pairs)
     if max(times.values()) == 1:
         raise refuse([Problem(file, None, "reviewer", NEVER_REPEATED)])
@@ -69,7 +74,13 @@ def spelled_alike(ids: Iterable[str]) -> int:
 
 
 def read_map(data: bytes, file: str) -> dict[str, str]:
-    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`)."""
+    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`).
+
+    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+
+    >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
+    {'Reviewer_x1': 'Ada'}
+    """
     table = parse_table(
         data,
         file,
@@ -83,7 +94,10 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
 
 
 def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
-    """The people behind the ids of several exports, as of several years: maps by name, joined.
+    """The people behind the ids of several exports, as of several years, joined into one map.
+
+    `files` holds the bytes of each map, as `read_map` takes them, by the name that messages use. An id that
+    stands for two people is refused.
 
     >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
     {'x': 'Ada', 'y': 'Bo'}
@@ -110,7 +124,13 @@ def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) ->
 
 
 def read_codes(data: bytes, file: str) -> dict[str, str]:
-    """The codes of an earlier import by reviewer: a table `code,reviewer[,name]`."""
+    """The codes of an earlier import by reviewer: a table `code,reviewer[,name]`.
+
+    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+
+    >>> read_codes(b"code,reviewer\\nR001,ada\\nR002,bo\\n", "codes.csv")
+    {'ada': 'R001', 'bo': 'R002'}
+    """
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
     table = parse_table(data, file, columns, extra=True)
     codes = _unique(zip(table.text("reviewer"), table.text("code"), strict=True), table.rows, file)
@@ -120,7 +140,7 @@ def read_codes(data: bytes, file: str) -> dict[str, str]:
 
 
 def new_codes(people: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """A code for each person: the known one, else a fresh one in an order that nobody can foresee.
+    """A code for each of the `people`: the `known` one, else a new one in an order that nobody can foresee.
 
     >>> sorted(new_codes(["ada", "bo"], {}).values()), new_codes(["ada"], {"ada": "R007"})
     (['R001', 'R002'], {'ada': 'R007'})

@@ -29,10 +29,11 @@ _CONFLICTS = (
 
 
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The name of everyone in a list of a committee, by id; empty where there is only the id.
+    """The name of everyone in the list of a committee, by id; empty where there is only the id.
 
-    Columns `reviewer[,name]`, or what HotCRP and EasyChair export of their committees, where ids are emails.
-    `people` maps an id to a person, as for reviews.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP and
+    EasyChair export of their committees, where ids are emails. `file` is its name in messages. `people` maps
+    an id to a person, as for reviews; by default ids stay as they are.
 
     >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
     {'ada@example.edu': 'Ada Byron'}
@@ -54,10 +55,12 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
 def read_conflicts(
     data: bytes, file: str, people: Mapping[str, str] | None = None
 ) -> tuple[tuple[tuple[str, str], ...], str]:
-    """The conflicts `(paper, reviewer)` of a list, and what it was taken for.
+    """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
-    Columns `paper,conflict`, or HotCRP's bulk assignment, of which only conflicts are taken: the later of
-    two rows on the same paper and person counts, as it does there.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `paper,conflict`, or HotCRP's bulk
+    assignment, of which only conflicts are taken: the later of two rows on the same paper and person counts,
+    as it does there. `file` is its name in messages. `people` maps an id to a person, as for reviews; by
+    default ids stay as they are.
 
     >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
     >>> read_conflicts(bulk, "assignments.csv")

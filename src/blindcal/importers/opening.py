@@ -28,7 +28,14 @@ _FOREIGN = (
 
 
 def open_export(data: bytes, file: str) -> Opened:
-    """What the bytes of an export hold, unpacked and decoded."""
+    """What the bytes of an export hold, unpacked and decoded.
+
+    `data` may be packed as gzip or zip; `file` is its name, for messages alone.
+
+    >>> opened = open_export(b"paper;score\\n7;2\\n", "x.csv")
+    >>> opened.sheets[0].rows, opened.said
+    ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
+    """
     if len(data) > MAX_EXPORT:
         raise _refused(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
     if data.startswith(b"\x1f\x8b"):
@@ -49,7 +56,14 @@ def _opened(data: bytes, file: str) -> Opened:
 
 
 def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
-    """What a gzip file holds, up to `limit` bytes; a file that goes on beyond that is refused."""
+    """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
+
+    `data` holds its bytes; `file` is its name, for messages.
+
+    >>> import gzip
+    >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
+    b'paper,score'
+    """
     parts, size = [], 0
     while data:
         engine = zlib.decompressobj(wbits=31)

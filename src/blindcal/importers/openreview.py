@@ -47,7 +47,15 @@ class _Notes(NamedTuple):
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of OpenReview export this is, or None."""
+    """What kind of OpenReview export this is, in words, or None.
+
+    `opened` is what `open_export` returns; the `choices` do not matter here.
+
+    >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
+    >>> opened = Opened("notes.json", value=[note], is_json=True)
+    >>> recognize(opened, Choices())
+    'OpenReview notes (API 2)'
+    """
     if not opened.is_json:
         return None
     notes = list(_walk(pages(opened.value)))
@@ -61,7 +69,17 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The official reviews among the notes."""
+    """The official reviews among the notes.
+
+    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
+
+    >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
+    >>> note["signatures"] = ["~Ada1"]
+    >>> opened = Opened("notes.json", value=[note], is_json=True)
+    >>> found = read(opened, Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('rating', [('f', '~Ada1', '8')])
+    """
     notes = _sorted(opened)
     if not notes.reviews:
         raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")

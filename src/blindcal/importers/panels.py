@@ -44,12 +44,29 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of table this is, or None."""
+    """What kind of table this is, in words, or None.
+
+    `opened` is what `open_export` returns; of `choices`, `columns` says what the columns are called.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> opened = open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv")
+    >>> recognize(opened, Choices())
+    'a table with a row for each review'
+    """
     return "a table with a row for each review" if _table(opened, choices.columns) is not None else None
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The reviews of the first sheet that has the columns."""
+    """The reviews of the only sheet that has the columns.
+
+    `opened` is what `open_export` returns; of `choices`, `columns` and `score_field` say what the columns are
+    called. Nothing is checked yet but the form.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> found = read(open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv"), Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('points', [('1', 'ada', '2')])
+    """
     table = _table(opened, choices.columns)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
@@ -111,7 +128,7 @@ def _places(table: Headed, choices: Choices) -> dict[str, str]:
 
 
 def columns_of(text: str) -> dict[str, str]:
-    """The columns that `columns` names.
+    """The columns that the `text` of `columns` names, by what they hold.
 
     >>> columns_of("paper=item_id,reviewer=rater_id,score=points")
     {'paper': 'item_id', 'reviewer': 'rater_id', 'score': 'points'}

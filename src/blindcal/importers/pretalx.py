@@ -14,12 +14,27 @@ _TOTAL = "score"
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
-    """What kind of pretalx export this is, or None."""
+    """What kind of pretalx export this is, in words, or None.
+
+    `opened` is what `open_export` returns; the `choices` do not matter here.
+
+    >>> opened = Opened("x.json", value=[{"submission": "ABC", "user": "ada", "score": 2.5}], is_json=True)
+    >>> recognize(opened, Choices())
+    'pretalx reviews'
+    """
     return "pretalx reviews" if opened.is_json and any(map(_is_review, _items(opened.value))) else None
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The reviews of all pages."""
+    """The reviews of all pages.
+
+    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
+
+    >>> opened = Opened("x.json", value=[{"submission": "ABC", "user": "ada", "score": 2.5}], is_json=True)
+    >>> found = read(opened, Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('score', [('ABC', 'ada', '2.5')])
+    """
     found = pages(opened.value)
     paged = any("results" in page for page in found)
     reviews = list(whole(found, "results", opened.file)) if paged else found

@@ -79,7 +79,11 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
 
 
 def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Imported:
-    """The reviews that the bytes of an export hold, and what else it tells; `file` is for messages.
+    """The reviews in an export, and what else it says; an `InputError` lists every problem in it.
+
+    `data`: the bytes of the export, packed or not: CSV, `.xlsx`, SpreadsheetML or JSON, up to `MAX_EXPORT`.
+    `file`: its name in messages; the format is recognized from the content alone.
+    `choices`: what the content leaves open, such as the order of letters; by default nothing.
 
     >>> csv = b"paper;reviewer;score\\n1;ada;2,5\\n2;ada;3\\n"
     >>> imported = import_reviews(csv, "panel.csv")

@@ -21,7 +21,12 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 
 @dataclass(frozen=True)
 class Scale:
-    """The distinct scores from worst to best, and the label or letter of each where it has one."""
+    """The distinct scores that were given.
+
+    `levels` are the numbers, from worst to best, and `labels` the label or letter of each, empty where it has
+    none. If they are `named`, reviewers gave letters or words, and a level is the place of its label in their
+    order, 1 being the worst.
+    """
 
     levels: tuple[float, ...]
     labels: tuple[str, ...]
@@ -69,7 +74,8 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
 
 
 def read_number(cell: str, commas: bool) -> tuple[float, str] | Broken:
-    """The number of a cell and its label; else the rule that the cell breaks.
+    """The number of a `cell` and its label; else the rule that the cell breaks, and what to show of it. With
+    `commas`, decimals are written with a comma.
 
     >>> read_number("8: Top 50% of papers", False), read_number("3 good", False), read_number("2,5", True)
     ((8.0, 'Top 50% of papers'), (3.0, 'good'), (2.5, ''))
@@ -96,7 +102,8 @@ def _number(text: str) -> re.Match[str] | None:
 
 
 def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
-    """The place of a letter, word or number in an order from best to worst: the best of four is 4.
+    """The place of a letter, word or number, the `cell`, in an `order` from best to worst: the best of four
+    is 4.
 
     >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")
     ((4.0, 'A'), (1.0, 'D'), ('must be one of A, B, C, D', None))
@@ -116,6 +123,11 @@ def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
 
 
 def scale_of(levels: Mapping[float, str], named: bool) -> Scale:
-    """The scale of the scores that were found, lowest first."""
+    """The scale of the scores that were found, lowest first: `levels` has the label of each, and they are
+    `named` if the labels are what reviewers gave.
+
+    >>> print(scale_of({2.0: "A", 1.0: "B"}, named=True))
+    B = 1, A = 2
+    """
     ordered = sorted(levels)
     return Scale(tuple(ordered), tuple(levels[level] for level in ordered), named)

@@ -15,7 +15,12 @@ Cells = Sequence[str]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows of cells under the numbers a spreadsheet shows. In a workbook empty last cells are not stored."""
+    """A sheet of cells, each row under the number that a spreadsheet shows.
+
+    `file`: what messages call it; `name`: the sheet's own.
+    `rows`: numbers and cells, as text.
+    `workbook`: whether it is from one, where empty last cells are not stored.
+    """
 
     file: str
     name: str
@@ -25,7 +30,10 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Opened:
-    """What a file holds once unpacked and decoded: sheets, or the value of a JSON text."""
+    """What a file holds once unpacked and decoded: `sheets`, or if it `is_json`, the `value` of its text.
+
+    `file` is its name, for messages; `said` is what was recognized on the way, such as the encoding.
+    """
 
     file: str
     sheets: tuple[Sheet, ...] = ()
@@ -36,7 +44,9 @@ class Opened:
 
 @dataclass(frozen=True)
 class Headed:
-    """A sheet's table: the names in its header row and the rows below, each as wide as the header.
+    """A sheet's table: the `names` in its header row and the rows below, each as wide as the header.
+
+    The header is at this `place` among the rows of the `sheet`, counted from 0, which shows it as its `row`.
 
     >>> rows = [["CONF 2026"], [""], ["Paper ID", "Score"], ["7", "2"]]
     >>> sheet = Sheet("x.csv", "x", list(enumerate(rows, start=1)))
@@ -104,7 +114,12 @@ class Headed:
 
 
 def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
-    """The table under the first of the top rows whose names (in lower case) are `wanted`, or None."""
+    """The table under the first of a `sheet`'s top rows whose names (in lower case) are `wanted`, or None.
+
+    >>> sheet = Sheet("x.csv", "x", [(1, ["ICX 2027"]), (2, ["Paper"]), (3, ["7"])])
+    >>> headed(sheet, lambda names: "paper" in names).row, headed(sheet, lambda names: "score" in names)
+    (2, None)
+    """
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
@@ -113,7 +128,13 @@ def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | N
 
 
 def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
-    """The only table whose names are `wanted`, or None; several are refused, as they could be anything."""
+    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None; several are
+    refused, as they could be anything.
+
+    >>> people, scores = (Sheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
+    >>> one_table([people, scores], lambda names: "score" in names).sheet.name
+    'score'
+    """
     tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
     if len(tables) > 1:
         rule = "must be the only table of its kind in the file: save the one to import alone"

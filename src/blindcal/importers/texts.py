@@ -25,6 +25,8 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 def decoded(data: bytes, file: str) -> tuple[str, str]:
     """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
 
+    `data` holds its bytes; `file` is its name, for messages.
+
     >>> decoded("Zoë".encode("cp1252"), "x.csv"), decoded("Zoë".encode("utf-16"), "x.csv")
     (('Zoë', 'Windows-1252'), ('Zoë', 'UTF-16'))
     """
@@ -68,7 +70,12 @@ def _bad(data: bytes, file: str, offset: int | None, rule: str, found: str) -> I
 
 
 def delimited(text: str, file: str, name: str) -> tuple[Sheet, str]:
-    """The sheet of a delimited text and the separator of its cells."""
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages.
+
+    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x")
+    >>> sheet.rows, separator
+    ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
+    """
     separator = _separator(text)
     log = Problems(file)
     rows = list(enumerate(records(text, log, separator=separator), start=1))

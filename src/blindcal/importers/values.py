@@ -16,7 +16,12 @@ class MixedListError(Exception):
 
 
 def objects(value: object) -> list[Item]:
-    """The objects of a list; nothing where it is no list. A list with anything else in it is refused."""
+    """The objects of a JSON list; none where the `value` is not a list. A list that also holds something else
+    is refused.
+
+    >>> objects([{"score": 2}, {"score": 3}]), objects("text")
+    ([{'score': 2}, {'score': 3}], [])
+    """
     items = value if isinstance(value, list) else []
     found = [item for item in items if isinstance(item, dict)]
     if found and len(found) < len(items):
@@ -25,7 +30,11 @@ def objects(value: object) -> list[Item]:
 
 
 def pages(value: object) -> list[Item]:
-    """The objects at the top of a file: one, or those of a list."""
+    """The objects at the top of a file whose JSON has this `value`: one, or those of a list.
+
+    >>> pages({"results": []}), pages([{"id": 1}])
+    ([{'results': []}], [{'id': 1}])
+    """
     return [value] if isinstance(value, dict) else objects(value)
 
 
@@ -47,7 +56,12 @@ def cell_of(value: object) -> str:
 
 
 def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
-    """The objects under `key` on all pages; refused where a page says that there are more than that."""
+    """The objects under `key` on all pages that were `found`; refused where a page says, as its `count`, that
+    there are more than that. `file` is for messages.
+
+    >>> list(whole([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
+    [{'id': 1}, {'id': 2}]
+    """
     said, items = 0, []
     for page in found:
         items += objects(page.get(key))

@@ -104,7 +104,13 @@ class _Rows(_Walk):
 
 
 def spreadsheet_xml(data: bytes, file: str) -> tuple[Sheet, ...]:
-    """The worksheets of a SpreadsheetML 2003 text."""
+    """The worksheets of a SpreadsheetML 2003 text; `data` holds its bytes, and `file` is for messages.
+
+    >>> row = b"<Row><Cell><Data>7</Data></Cell><Cell><Data>2.5</Data></Cell></Row>"
+    >>> text = b"<Workbook><Worksheet><Table>" + row + b"</Table></Worksheet></Workbook>"
+    >>> spreadsheet_xml(text, "reviews.xls")[0].rows
+    [(1, ['7', '2.5'])]
+    """
     walk = _Old(file)
     walk.run(data)
     return tuple(walk.sheets)
@@ -151,7 +157,8 @@ class _Old(_Rows):
 
 
 def xlsx_sheets(read: Callable[[str], bytes | None], file: str) -> tuple[Sheet, ...]:
-    """The sheets of an `.xlsx` file; `read` gives the bytes of a part of it by name."""
+    """The sheets of an `.xlsx` file; `read` gives the bytes of a part of it by name, or None if there is no
+    such part, and `file` is for messages."""
     book, links = _Book(file), _Links(file)
     book.run(_part(read, "xl/workbook.xml", file))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file))

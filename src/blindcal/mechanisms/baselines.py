@@ -23,17 +23,31 @@ Mechanism = Callable[[Belief], Policy]
 
 
 def half_and_half(belief: Belief) -> Policy:
-    """A fair coin between full calibration and the public decision."""
+    """A fair coin between full calibration and the public decision; `belief` is of one paper or pair.
+
+    >>> half_and_half(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([1. , 0.5])
+    """
     return unchecked_policy(0.5 * evidence_policy(belief).accept + 0.5 * public_policy(belief).accept)
 
 
 def three_in_four(belief: Belief) -> Policy:
-    """Follow the evidence with chance 3/4, whatever it is: randomized response of epsilon log 3."""
+    """Follow the evidence with chance 3/4, whatever it is: randomized response of epsilon log 3.
+
+    `belief` is of one paper or pair.
+
+    >>> three_in_four(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([0.75, 0.25])
+    """
     return unchecked_policy(0.25 + 0.5 * evidence_policy(belief).accept)
 
 
 def by_evidence(belief: Belief) -> Policy:
-    """Accept with the very chance that accepting is right."""
+    """Accept with the very chance that accepting is right; `belief` is of one paper or pair.
+
+    >>> by_evidence(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([0.9, 0.2])
+    """
     return unchecked_policy(belief.favor)
 
 
@@ -61,7 +75,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
 
 
 def load(place: str) -> Mechanism:
-    """The mechanism at `module:function`, the module found in this folder or where Python looks.
+    """The mechanism at `place`, written `module:function`.
+
+    The module is looked for in the current folder, then where Python looks; importing it runs its code.
 
     >>> load("blindcal.mechanisms.baselines:three_in_four")(Belief([0.6, 0.4], [0.9, 0.2])).accept
     array([0.75, 0.25])

@@ -33,7 +33,13 @@ _BAR = 0.6745
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Papers that are decided one by one; `assignments` and `chance` where a matching couples them."""
+    """Papers that are decided one by one; `assignments` and `chance` are given where a matching couples them.
+
+    `name`: one of `INSTANCES`.
+    `beliefs`: one per paper.
+    `assignments[matching, paper]`: who reviewed each paper in each matching, as the number of a secret.
+    `chance[matching]`: the probability of each matching given the scores.
+    """
 
     name: str
     beliefs: tuple[Belief, ...]
@@ -89,7 +95,7 @@ INSTANCES = tuple(_MAKERS)
 
 @cache
 def instance(name: str) -> Instance:
-    """An instance by its name.
+    """An instance by its `name`, one of `INSTANCES`; it is made once, and always the same.
 
     >>> found = instance("matching of 3")
     >>> len(found.beliefs), found.assignments.shape, round(float(found.chance.sum()), 12)

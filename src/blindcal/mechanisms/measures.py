@@ -26,12 +26,15 @@ HINT = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """One mechanism on one instance; all but the maxima are means over papers.
+    """One mechanism on one instance; all numbers but `rise` and `epsilon` are means over papers.
 
-    `error`: wrong decisions; `least`: the least possible at the same success. `scores_only` and `success`: of
-    naming an author before and after the decision; `rise`: the most that one outcome raised the best guess.
-    `hinted`: success added for an adversary with a hint of its own; `coupled`: success added for one who
-    knows the matching, nan where there is none. `epsilon`: the largest of any paper.
+    `mechanism`, `instance`: the names of the two.
+    `error`: the chance of a wrong decision; `least`: the least possible at the same success.
+    `scores_only`, `success`: the chance of naming an author, before and after the decision.
+    `rise`: the most that one outcome of any paper makes the best guess likelier.
+    `hinted`: the success that decisions add for an adversary with a hint of its own.
+    `coupled`: the success that they add for one who knows the matching, nan where there is none.
+    `epsilon`: the largest of any paper, which may be infinite.
     """
 
     mechanism: str
@@ -62,7 +65,10 @@ def _plain(difference: float) -> float:
 
 
 def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
-    """How the mechanism called `name` does on an instance.
+    """How a mechanism does on an instance.
+
+    `mechanism` takes the belief about one paper and returns its `Policy`; `name` is what its score is called.
+    `known` is the instance, as `instance` returns it.
 
     >>> from blindcal.policies.policy import evidence_policy
     >>> found = measure(evidence_policy, "full", instance("pair without noise"))
@@ -89,14 +95,26 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
 
 
 def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[Score]:
-    """Every mechanism on every instance named."""
+    """Every mechanism on every instance named: one `Score` each, instance by instance.
+
+    `mechanisms` are functions from a belief to a policy, by name, such as `MECHANISMS`; `names` are of
+    instances, by default all `INSTANCES`.
+
+    >>> from blindcal.policies.policy import evidence_policy, public_policy
+    >>> both = {"full": evidence_policy, "public": public_policy}
+    >>> [(one.mechanism, round(one.error, 3), round(one.added, 3)) for one in run(both, INSTANCES[:1])]
+    [('full', 0.0, 0.277), ('public', 0.277, 0.0)]
+    """
     return [
         measure(mechanism, name, instance(one)) for one in names for name, mechanism in mechanisms.items()
     ]
 
 
 def results_frame(scores: Sequence[Score]) -> Any:
-    """One row per mechanism and instance, as a pandas data frame; needs pandas."""
+    """One row per mechanism and instance, as a pandas data frame; needs pandas.
+
+    `scores` are those that `run` returns, at least one; the columns are their fields, `added` and `wasted`.
+    """
     rows = [asdict(one) | {"added": one.added, "wasted": one.wasted} for one in scores]
     return frame({name: [row[name] for row in rows] for name in rows[0]})
 

@@ -43,8 +43,12 @@ _LIMIT = (0.8, 0.5, 0.3, 0.15, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line through `(x, y)`; `kind` says how to draw it, `label` stands in the legend; half the width of a
-    95 % interval at each point if there is one."""
+    """A line through the points `(x, y)`.
+
+    `kind`: how to draw it, such as `frontier`, `relation` or `level`.
+    `label`: its text in the legend.
+    `bar`: half the width of the 95 % interval at each point; None where nothing was simulated.
+    """
 
     kind: str
     label: str
@@ -55,7 +59,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Corner:
-    """A point with a name, and what it is in the paper's letters."""
+    """A point at `(x, y)` with a `name`, such as 1, and its `meaning`: what it is in the paper's letters."""
 
     name: str
     meaning: str
@@ -65,7 +69,7 @@ class Corner:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A polygon, what holds in it, and where that is written."""
+    """A polygon with the vertices `(x, y)`; its `label` says what holds in it and is written at `place`."""
 
     label: str
     x: Array
@@ -75,7 +79,10 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One pair of axes; `reach` is where they end."""
+    """One pair of axes: their `title`, and what is drawn on them (`curves`, `corners`, `regions`).
+
+    `x_label`, `y_label`: what the axes measure. `reach`: how far they go, from 0.
+    """
 
     title: str
     x_label: str
@@ -88,7 +95,8 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the paper: `name` is its number, or `cases` or `limit`."""
+    """A figure of the paper: `name` is its number, or `cases` or `limit`; `title` says what it shows, and the
+    `caption` explains its corners. `panels` are its pairs of axes, as data."""
 
     name: str
     title: str
@@ -153,7 +161,12 @@ def _both_parts(
 
 
 def figure_2() -> Figure:
-    """Figure 2: a noisy frontier, part (1) and part (2) of Theorem 4.5, in the case that the paper draws."""
+    """Figure 2: a noisy frontier, part (1) and part (2) of Theorem 4.5, in the case that the paper draws.
+
+    >>> corner = figure_2().panels[1].corners[0]
+    >>> corner.meaning, round(float(corner.x), 3)
+    ('(u Phi_1 + v (1-Phi_2))/(u+v)', 0.217)
+    """
     point, line = (theorem_4_5(from_letters(*one)) for one in (AGREEING, NOISY))
     corners = (
         Corner("1", "(u Phi_1 + v (1-Phi_2))/(u+v)", *line.start),
@@ -171,7 +184,15 @@ def figure_2() -> Figure:
 
 
 def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
-    """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings."""
+    """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings.
+
+    `trials`: how many conferences are simulated for each point.
+    `seed`: of the simulations; the same seed gives the same figure.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+
+    >>> [curve.label for curve in figure_3(trials=1).panels[0].curves]
+    ['no calibration', 'within-conference calibration', 'known parameters']
+    """
     panels = [panel for reading in READINGS for panel in _simulated(reading, trials, seed, workers)]
     return Figure(
         "3",
@@ -184,7 +205,11 @@ def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
 
 
 def figure_4() -> Figure:
-    """Figure 4: the whole relation without noise, for u > v and for u < v."""
+    """Figure 4: the whole relation without noise, for u > v and for u < v.
+
+    >>> [round(corner.x, 2) for corner in figure_4().panels[0].corners]
+    [0.0, 0.35, 0.65, 1.0]
+    """
     return Figure(
         "4",
         "Greatest adversary error for each exact conference error, without noise",
@@ -243,7 +268,11 @@ def figure_5() -> Figure:
 
 
 def figure_6() -> Figure:
-    """Figure 6: the whole relation with noise, with the four coordinates that the paper's caption gives."""
+    """Figure 6: the whole relation with noise, with the four coordinates that the paper's caption gives.
+
+    >>> [round(corner.x, 3) for corner in figure_6().panels[0].corners]
+    [0.217, 0.371, 0.629, 0.783]
+    """
     return Figure(
         "6",
         "Greatest adversary error for each exact conference error, with noise",
@@ -258,7 +287,11 @@ def figure_6() -> Figure:
 
 def eight_cases() -> Figure:
     """The eight noisy cases side by side: which product is larger, which paper A1 favors, whose evidence is
-    weaker. The paper works out the second."""
+    weaker. The paper works out the second.
+
+    >>> [panel.title.split(",")[0] for panel in eight_cases().panels[3:5]]
+    ['u < v', 'u > v']
+    """
     panels = []
     sides = ("Phi_1 < 1/2 < Phi_2", "Phi_2 < 1/2 < Phi_1")
     for heavier, first, weaker in product(("u < v", "u > v"), sides, (1, 2)):
@@ -327,7 +360,11 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 
 
 def figure(name: str, trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
-    """A figure by its name; `trials`, `seed` and `workers` are for the simulations of Figure 3.
+    """A figure by its `name`: `1` to `6`, `cases` or `limit`. The other arguments are for Figure 3 alone.
+
+    `trials`: how many conferences are simulated for each of its points.
+    `seed`: of these simulations; the same seed gives the same figure.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
 
     >>> figure("5").title
     'The optimization in the square of (q1, q2), with noise'

@@ -20,7 +20,11 @@ from blindcal.reviewers.affine import Affine
 
 @dataclass(frozen=True, eq=False)
 class Letters:
-    """`u` and `v` divided by their sum, and `Phi_1`, `Phi_2`: the chance that paper 2 is the better one."""
+    """A belief in the paper's letters, one array each, of the shape of the instances.
+
+    `u`, `v`: the weights of A1 and A2, divided by their sum.
+    `Phi_1`, `Phi_2`: the chance that paper 2 is the better one, under A1 and under A2.
+    """
 
     u: Array
     v: Array
@@ -31,7 +35,12 @@ class Letters:
 def setting(
     S: ArrayLike, a_1: ArrayLike, b_1: ArrayLike, a_2: ArrayLike, b_2: ArrayLike, sigma: ArrayLike = 0.0
 ) -> Belief:
-    """Section 3: the belief about A1 and A2 after the scores `S[..., 2]`, both assignments equally likely.
+    """Section 3: the belief about A1 and A2 after the scores `S`, the two being equally likely before.
+
+    `S[..., 2]`: the scores of paper 1 and paper 2; the other arguments broadcast against its leading axes.
+    `a_1`, `a_2`: the slopes of reviewers 1 and 2, above 0.
+    `b_1`, `b_2`: their offsets, which is what each would give a paper of quality 0.
+    `sigma`: the standard deviation of the noise of both; 0 is the noiseless setting.
 
     >>> setting([0.9, 0.4], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5).favor.round(4)
     array([0.1475, 0.9886])
@@ -40,7 +49,7 @@ def setting(
 
 
 def to_letters(belief: Belief) -> Letters:
-    """A belief about two assignments in the paper's letters.
+    """A `belief` about two assignments in the paper's letters; leading axes are instances.
 
     >>> found = to_letters(Belief([0.6, 0.4], [0.9, 0.2]))
     >>> [round(float(one), 12) for one in (found.u, found.v, found.Phi_1, found.Phi_2)]
@@ -53,7 +62,10 @@ def to_letters(belief: Belief) -> Letters:
 
 
 def from_letters(u: ArrayLike, v: ArrayLike, Phi_1: ArrayLike, Phi_2: ArrayLike) -> Belief:
-    """The belief of which these are the letters; `u` and `v` need not sum to 1.
+    """The belief of which these are the letters; all four broadcast against each other.
+
+    `u` and `v`, the weights of A1 and A2, are at least 0 and need not sum to 1. `Phi_1` and `Phi_2`, from 0
+    to 1, are the chances that paper 2 is the better one, under A1 and under A2.
 
     >>> from_letters(u=3.0, v=1.0, Phi_1=0.25, Phi_2=1.0).favor
     array([0.75, 0.  ])

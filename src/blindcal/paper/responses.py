@@ -18,7 +18,10 @@ from blindcal.policies.policy import Policy, evidence_policy, unchecked_policy
 
 def definition_b_1(chance: ArrayLike) -> Array:
     """Definition B.1: the least epsilon for which a mechanism is differentially private, every two inputs
-    being neighbors. `chance[..., input, output]`, its rows summing to 1; 0/0 counts as 1.
+    being neighbors.
+
+    `chance[..., input, output]` is the probability of each output given each input, and sums to 1 over the
+    outputs; leading axes are mechanisms. 0/0 counts as 1.
 
     >>> round(float(definition_b_1([[0.75, 0.25], [0.25, 0.75]])), 6)
     1.098612
@@ -36,7 +39,7 @@ def definition_b_1(chance: ArrayLike) -> Array:
 
 def definition_b_2(gamma: ArrayLike) -> Array:
     """Definition B.2 as printed: `chance[..., x, output]` of binary randomized response, the true bit having
-    probability `1/(1+gamma)`.
+    probability `1/(1+gamma)`; `gamma` is above 0, and its axes come first.
 
     >>> definition_b_2(3.0)
     array([[0.25, 0.75],
@@ -51,6 +54,8 @@ def proposition_b_3(epsilon: ArrayLike) -> Array:
     """Proposition B.3: randomized response with parameter `e^epsilon` is epsilon-differentially private;
     here with its outputs swapped, so that the true bit has probability `e^epsilon/(1+e^epsilon)`.
 
+    Returns `chance[..., x, output]`; `epsilon` is at least 0, and its axes come first.
+
     >>> proposition_b_3(np.log(3.0)).round(12)
     array([[0.75, 0.25],
            [0.25, 0.75]])
@@ -61,6 +66,9 @@ def proposition_b_3(epsilon: ArrayLike) -> Array:
 def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
     """Appendix B: the assignment passes through randomized response, and the conference calibrates under what
     comes out: `h(S, A) = e^epsilon/(1+e^epsilon)` whatever the scores, which keeps epsilon for all of them.
+
+    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances, against
+    which `epsilon`, at least 0, broadcasts.
 
     >>> response_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(3.0)).accept.round(12)
     array([0.75, 0.25])
@@ -74,6 +82,8 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
 def strategy_epsilon(found: Calibration) -> Array:
     """The least epsilon of what an algorithm chose for these scores: `q` depends on them, so no limit holds
     for all scores, and at many it is infinite.
+
+    `found` is what `algorithm_1` or `algorithm_3` returned; there is one epsilon per instance.
 
     >>> from blindcal.paper.theorems import algorithm_1
     >>> belief = Belief([0.75, 0.25], [1.0, 0.0])

@@ -28,7 +28,12 @@ PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "sat
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What an algorithm chose: its branch, `q[..., 2]` (nan where the assignments agree), and the policy.
+    """What an algorithm chose, for each instance.
+
+    `branch[...]`: `PAPER_1` or `PAPER_2` where the assignments agree on a paper, `SATURATED` where more
+    conference error would hide no more, else `INTERIOR`.
+    `q[..., 2]`: the chances of calibrating under the true assignment, q1 and q2; nan where A1 and A2 agree.
+    `policy`: the chances of accepting paper 1 under A1 and A2.
 
     At a tie under one assignment q is 0 for that one and 1 for the other, as in the proof of Theorem 4.2.
     """
@@ -49,9 +54,10 @@ class Segment:
 def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
     """Proposition 4.1: `h[..., 2]` at least as good on both errors as the strategy `g[..., 2]`.
 
-    `g` is the chance of accepting paper 1 under A1 and A2; `h` the chance of calibrating under the true
-    assignment, 1 where both assignments favor the same paper or both are tied. Where one is tied h is 0 for
-    it, so that the other's evidence always decides.
+    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances. `g` is the
+    chance of accepting paper 1 under A1 and A2; `h` the chance of calibrating under the true assignment, 1
+    where both assignments favor the same paper or both are tied. Where one is tied, h is 0 for it, so that
+    the other's evidence always decides.
 
     >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.2]), [0.7, 0.1])
     array([0.7, 0.9])
@@ -68,6 +74,9 @@ def theorem_4_2(belief: Belief) -> Segment:
     """Theorem 4.2, noiseless: the point (0, min(u,v)/(u+v)), or the line of slope 1 from (0, 0) to
     (min(u,v)/(u+v), min(u,v)/(u+v)) where the assignments disagree.
 
+    `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
+    leading axes are instances.
+
     >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
     array([0.3, 0.3])
     """
@@ -77,7 +86,9 @@ def theorem_4_2(belief: Belief) -> Segment:
 def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibration:
     """Algorithm 1, noiseless: the branch, q1, q2 and the policy for an allowed conference error.
 
-    Of the optimal pairs (q1, q2) the one that randomizes under the lighter assignment.
+    `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
+    leading axes are instances. `conference_error`, from 0 to 1, broadcasts against them. Of the optimal
+    pairs (q1, q2), this is the one that randomizes under the assignment of smaller weight.
 
     >>> found = algorithm_1(Belief([0.75, 0.25], [1.0, 0.0]), 0.125)
     >>> str(found.branch), found.q
@@ -92,6 +103,8 @@ def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibration:
 def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
     """Theorem 4.3: the greatest adversary error within `conference_error`, reached by Algorithm 1.
 
+    `belief` and `conference_error` are as for `algorithm_1`.
+
     >>> float(theorem_4_3(Belief([0.7, 0.3], [1.0, 0.0]), 0.1))
     0.1
     """
@@ -101,8 +114,9 @@ def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
 def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
     """Algorithm 2, noiseless average case: with chance `E/zeta` Algorithm 1 at error 1, else calibrate fully.
 
-    `zeta` is the average conference error of Algorithm 1 at error 1: of a larger average budget E only zeta
-    is spent. At a tie both sides of the coin decide as Algorithm 1 does.
+    `belief` is as for `algorithm_1`. `conference_error` is E, the budget for the average over all instances,
+    at least 0. `zeta`, from 0 to 1, is the average conference error of Algorithm 1 at error 1: of a larger
+    budget only zeta is spent. At a tie both sides of the coin decide as Algorithm 1 does.
 
     >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
     array([1.  , 0.25])
@@ -118,7 +132,9 @@ def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
 def theorem_4_4(conference_error: ArrayLike, zeta: ArrayLike, eta: ArrayLike) -> Array:
     """Theorem 4.4: the greatest average adversary error, `eta + min(E, zeta)`.
 
-    `eta` is the average adversary error under full calibration.
+    `conference_error` is E, the average that is allowed, at least 0. `zeta` is the average conference error
+    of Algorithm 1 at error 1, and `eta` the average adversary error under full calibration, both from 0 to 1.
+    All three broadcast.
 
     >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
     (0.15000000000000002, 0.30000000000000004)
@@ -132,6 +148,7 @@ def theorem_4_5(belief: Belief) -> Segment:
     """Theorem 4.5, noisy: a point, or the line from (e0, 0) to (e0 + m*w, m) in all eight cases.
 
     `m = min(u,v)/(u+v)`, `w = min(|2 Phi_1 - 1|, |2 Phi_2 - 1|)`, `e0` the error of full calibration.
+    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances.
 
     >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
     array([0.38, 0.4 ])
@@ -142,9 +159,10 @@ def theorem_4_5(belief: Belief) -> Segment:
 def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibration:
     """Algorithm 3, noisy, corrected: the branch, q1, q2 and the policy for an allowed conference error.
 
-    The assignment of smaller |2 Phi - 1| is randomized, `q = 1 - x/weight`, until `x = min(u,v)/(u+v)`: there
-    q2 = 1 - u/v in the paper's case. An error below e0 cannot be achieved and is refused, also where the
-    assignments agree.
+    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances.
+    `conference_error` broadcasts against them: below e0, the error of full calibration, it cannot be achieved
+    and is refused, also where the assignments agree. The assignment of smaller |2 Phi - 1| is randomized,
+    `q = 1 - x/weight`, until `x = min(u,v)/(u+v)`: there q2 = 1 - u/v in the paper's case.
 
     >>> found = algorithm_3(Belief([0.4, 0.6], [0.9, 0.3]), 1.0)
     >>> str(found.branch), found.q.round(12)
@@ -156,6 +174,8 @@ def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibration:
 
 def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
     """Theorem 4.6: the greatest adversary error within `conference_error`, reached by Algorithm 3.
+
+    `belief` and `conference_error` are as for `algorithm_3`.
 
     >>> round(float(theorem_4_6(Belief([0.4, 0.6], [0.9, 0.3]), 0.26)), 12)
     0.1

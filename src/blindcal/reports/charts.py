@@ -17,7 +17,12 @@ _STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a bar chart: `width` is a share of the longest bar, `text` the value as it is written."""
+    """One row of a bar chart.
+
+    `label`: what it is about; `text`: its value as it is written.
+    `width`: from 0 to 1, the longest bar having 1.
+    `chosen`: whether it is the one to point out; `more`: further cells beside it.
+    """
 
     label: str
     text: str
@@ -28,7 +33,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a histogram: its range, how many of each kind, and where each part is drawn."""
+    """One column of a histogram.
+
+    `low`, `high`: the range that it counts.
+    `counts`: how many of each kind are in it.
+    `x`, `width`: where it is drawn, from the left.
+    `parts`: top and height of the part of each kind, from the top of the frame.
+    """
 
     low: float
     high: float
@@ -40,7 +51,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Columns from left to right in a frame `WIDTH` wide and `height` high, with ticks on both axes."""
+    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high; `across` and `up` are the
+    ticks of its axes, each with where it is and what it says."""
 
     columns: tuple[Column, ...]
     height: float
@@ -50,7 +62,8 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Span:
-    """A mean with one standard deviation to either side, on a common axis."""
+    """A mean with one standard deviation to either side: where its ends are on the common axis (`left`,
+    `right`) and its `middle`; the `label` says of what, and `text` has the numbers."""
 
     label: str
     text: str
@@ -60,7 +73,7 @@ class Span:
 
 
 def bars(rows: Iterable[tuple[str, float, str, bool, tuple[str, ...]]]) -> tuple[Bar, ...]:
-    """Rows of label, value, written value, whether it is the chosen one, and further cells.
+    """A bar for each of the `rows`: label, value, written value, whether it is the chosen one, further cells.
 
     >>> [bar.width for bar in bars([("a", 2.0, "2", False, ()), ("b", 1.0, "1", True, ())])]
     [1.0, 0.5]
@@ -76,7 +89,11 @@ def bars(rows: Iterable[tuple[str, float, str, bool, tuple[str, ...]]]) -> tuple
 def histogram(
     values: Sequence[tuple[float, int]], kinds: int, *, bins: int = 20, height: float = 180.0
 ) -> Histogram:
-    """Shares from 0 to 1, each with its kind (0, 1, ...), counted in equal bins; kinds are stacked.
+    """Shares from 0 to 1 counted in equal bins; kinds are stacked.
+
+    `values`: shares, each with its kind, which is 0 or more and below `kinds`.
+    `bins`: how many columns there are.
+    `height`: how high the frame is, in units in which it is `WIDTH` wide.
 
     >>> found = histogram([(0.1, 0), (0.15, 1), (1.0, 0)], 2, bins=2)
     >>> [column.counts for column in found.columns]
@@ -104,7 +121,8 @@ def histogram(
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
-    """Means and standard deviations, drawn to one scale with a margin at both ends.
+    """Means with their standard deviations, drawn to one scale with a margin at both ends; each of the `rows`
+    has a label, a mean and a standard deviation.
 
     >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
     [320, 320]
@@ -123,7 +141,7 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
 
 
 def round_up(value: float) -> float:
-    """The next round number, one that can be halved where it is above 1.
+    """The next round number from `value` up, an even one where it is above 1.
 
     >>> round_up(107), round_up(3), round_up(1)
     (120.0, 4.0, 1.0)

@@ -25,7 +25,8 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A field of a certificate, its value for people, and what that means."""
+    """A field of a certificate: its `name`, such as `calibration_fit.shift`, its `value` as people write it,
+    and a `sentence` that says what that means."""
 
     name: str
     value: str
@@ -34,14 +35,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Explained:
-    """A part of the certificate: what it is about, and its lines."""
+    """A part of the certificate: its `title` says what it is about, its `lines` have one field each."""
 
     title: str
     lines: tuple[Line, ...]
 
 
 def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
-    """Every field of a certificate, as `read_certificate` returns it, in the order in which people ask."""
+    """Every field of a certificate in plain language, in the order in which people ask.
+
+    `certificate` is what `read_certificate` returns.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+    >>> from blindcal.reports import read_certificate
+    >>> folder = TemporaryDirectory()
+    >>> place = Path(folder.name)
+    >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
+    >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
+    >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+    >>> _ = make_key(place / "key")
+    >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
+    >>> line = explained(read_certificate(place / "out"))[2].lines[2]
+    >>> line.name, line.value, line.sentence
+    ('added_success', '0 points', 'The decisions add nothing to that chance.')
+    >>> folder.cleanup()
+    """
     parts = (
         ("What was decided", _decided),
         ("What was promised", _promised),
@@ -263,7 +283,7 @@ def _largest(content: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def points(share: float) -> str:
-    """A difference of two shares.
+    """A difference of two shares, `share` being at least 0, in percentage points.
 
     >>> points(0.0), points(0.0123), points(1e-12)
     ('0 points', '1.23 points', 'less than 0.01 points')

@@ -42,10 +42,16 @@ _LEAD = 5
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page is about: a certificate (before the toss, the fields that it would have), the decisions
-    (none before the toss), and where the public side was at hand, a survey. One that is `confidential` is
-    for the chair: it also lists papers with titles, mean scores and chances, and is marked so everywhere;
-    `notes` are what the chair should know. Neither kind knows who reviewed what."""
+    """What a page is about, for everyone or for the chair. Neither says who reviewed what.
+
+    `certificate`: what `read_certificate` returns; before the toss, the fields that it would have.
+    `decided`: the papers as `read_decided` returns them; none before the toss.
+    `survey`: of the public side of the conference; without it the page has no menu and no gray zone.
+    `confidential`: whether the page is for the chair: it then also lists papers with titles, mean scores and
+    chances, and is marked so everywhere.
+    `titles`: by paper; only a confidential page shows them.
+    `notes`: what the chair should know, a sentence each; only a confidential page shows them.
+    """
 
     certificate: Mapping[str, Any]
     decided: tuple[Decided, ...] = ()
@@ -57,7 +63,8 @@ class Report:
 
 @dataclass(frozen=True)
 class Row:
-    """One paper as the page lists it."""
+    """One paper as the page lists it, numbers as text: `decision`, `raw_decision`, `advice` and `title` as in
+    `Decided`, `mean`, `chance` and `gray` as in `Surveyed`; empty where they are not known or not shown."""
 
     paper: str
     decision: str
@@ -70,7 +77,7 @@ class Row:
 
 
 def page(report: Report) -> str:
-    """The whole page."""
+    """The HTML of a page about this `report`, in one file that loads nothing; needs Jinja2."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -87,7 +94,7 @@ def page(report: Report) -> str:
 
 
 def facts(report: Report) -> dict[str, Any]:
-    """Everything that the page says, in words or as geometry."""
+    """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
     papers, tossed = content["papers"], bool(report.decided)
     wrong = {name: content[f"expected_wrong{name}"] * papers for name in ("", "_raw", "_fully_calibrated")}
@@ -196,13 +203,21 @@ def _odds(epsilon: float) -> list[tuple[str, str, str]]:
 
 
 def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
-    """The scores that the calibration predicts, and those that were given."""
+    """The scores that the calibration predicts, and those that were given, as two rows of a chart.
+
+    `fit` is the `calibration_fit` of a certificate.
+
+    >>> fit = {"predicted_mean": 5.0, "predicted_sd": 1.0, "observed_mean": 6.0, "observed_sd": 1.5}
+    >>> [span.text for span in score_spans(fit)]
+    ['5.00 ± 1.00', '6.00 ± 1.50']
+    """
     rows = [("predicted", fit["predicted_mean"], fit["predicted_sd"])]
     return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
 
 
 def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
-    """The menu: raw decisions, then each guarantee with what it costs and keeps."""
+    """The menu of a `survey` as bars: raw decisions, then each guarantee with what it costs and keeps; None
+    where it has no menu."""
     if survey.menu is None:
         return None
     found, papers = survey.menu, survey.menu.papers
@@ -226,7 +241,8 @@ def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
 
 
 def more_words(survey: Survey) -> str:
-    """What a little more would buy, or that nothing would."""
+    """What a promise slightly weaker than the chosen one of a `survey` would buy, or that none buys
+    anything, in a sentence; empty where the survey has no menu."""
     own, other, papers = survey.choice, survey.dearer, len(survey.papers)
     if own is None:
         return ""

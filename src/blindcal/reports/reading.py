@@ -94,9 +94,23 @@ _RULES = {
 
 
 def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The certificate in a file, or in a release's folder; an `InputError` lists all that is wrong with it.
+    """The certificate of a release; an `InputError` lists all that is wrong with it.
 
-    An epsilon without limit is written "inf", and is infinity here.
+    `path` is the file, or the folder of the release, which has it as `certificate.json`. An epsilon without
+    limit is written "inf", and is infinity here.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+    >>> folder = TemporaryDirectory()
+    >>> place = Path(folder.name)
+    >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
+    >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
+    >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+    >>> _ = make_key(place / "key")
+    >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
+    >>> read_certificate(place / "out")["papers"], read_certificate(place / "out")["added_success"]
+    (2, 0.0)
+    >>> folder.cleanup()
     """
     file = Path(path) / NAME if Path(path).is_dir() else Path(path)
     content = read_json(file)
@@ -113,7 +127,11 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def guarantee_of(certificate: Mapping[str, Any]) -> Guarantee:
-    """The guarantee that a certificate states."""
+    """The guarantee that a `certificate` states.
+
+    >>> guarantee_of({"guarantee": "steady", "limits": {"epsilon": 2.0}}).epsilon
+    2.0
+    """
     limits = {name: certificate["limits"].get(name) for name in _LIMITS}
     return Guarantee(certificate["guarantee"], **{**limits, "added_success": limits["added_success"] or 0.0})
 

@@ -73,7 +73,7 @@ def about(number: float) -> str:
 
 
 def factor(epsilon: float) -> str:
-    """By how many times odds may change.
+    """By how many times odds may change where they change by up to e^`epsilon`.
 
     >>> factor(2.0), factor(0.0), factor(float("inf"))
     ('7.4', '1', 'any number of')
@@ -84,6 +84,8 @@ def factor(epsilon: float) -> str:
 
 def after_odds(before: float, epsilon: float) -> float:
     """The most that a suspicion can become by one decision that changes odds by up to e^epsilon.
+
+    `before` is the suspicion, a probability; so is what is returned. `epsilon` may be infinite.
 
     >>> round(after_odds(0.5, 2.0), 3), after_odds(0.1, float("inf"))
     (0.881, 1.0)
@@ -174,7 +176,7 @@ def against(guarantee: Guarantee) -> str:
 
 
 def quota_line(quota: Quota) -> str:
-    """How many papers are accepted, exactly.
+    """How many papers are accepted, exactly, as a `quota` has it.
 
     >>> print(quota_line(Quota({"main": 40, "short": 10}, {"main": 5})))
     exactly 40 papers accepted in main and 5 on the wait list, 10 papers accepted in short

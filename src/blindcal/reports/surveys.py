@@ -32,9 +32,15 @@ _SAME_FIT = 2e-4
 
 @dataclass(frozen=True)
 class Surveyed:
-    """One paper before any decision: its mean score, the `chance` that it is above the bar given scores and
-    pools, and how many candidates its pool has. It is `gray` if its reviewers could turn the decision:
-    evidence for either side is at least as likely as 1 in 1,000."""
+    """One paper before any decision, as public information has it.
+
+    `paper`: its id.
+    `mean`: its mean score, on the scale of the reviews.
+    `chance`: the probability that it is above the bar given scores and pools.
+    `gray`: whether its reviewers could turn the decision, evidence for either side being at least as likely
+    as 1 in 1,000.
+    `pool`: how many candidates its pool has.
+    """
 
     paper: str
     mean: float
@@ -45,8 +51,8 @@ class Surveyed:
 
 @dataclass(frozen=True)
 class Survey:
-    """All papers, in the order of the conference, and the menu where it was requested; the guarantee that was
-    `chosen` is one of its choices."""
+    """Where a conference stands before any decision: all `papers`, in the order of the conference, and the
+    `menu`, None where it was not requested. The guarantee that was `chosen` is one of its choices."""
 
     papers: tuple[Surveyed, ...]
     chosen: Guarantee
@@ -91,7 +97,25 @@ def survey(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Survey:
-    """Where every paper stands, and the menu with the chosen guarantee in it, unless `only` the papers."""
+    """Where every paper stands, and the menu with the chosen guarantee in it.
+
+    `conference`: its public side, as `prepare` returns it.
+    `chosen`: the guarantee to compare with those of the menu.
+    `better`: the better end of the scale, `high` or `low`; with `low`, mean scores are those that were given.
+    `only`: whether to survey the papers alone, without the menu.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+
+    >>> from blindcal.assignments.pools import everyone
+    >>> from blindcal.beliefs.conferences import prepare
+    >>> from blindcal.reviews import Reviews
+    >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [9.0, 5.5]})
+    >>> people = {"ada": (1, 6, 1, 0, 0, 0, 0), "ben": (1, 5, 1, 0, 0, 0, 0)}  # slope, offset, noise
+    >>> conference = prepare(reviews, people, everyone(["p", "q"], ["ada", "ben"]), bar=0.0)
+    >>> found = survey(conference, Guarantee("steady"), only=True)
+    >>> [(one.paper, one.mean, round(one.chance, 2), one.gray) for one in found.papers]
+    [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
+    """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
     guarantees = with_chosen(chosen)
     steps = len(cases) + (0 if only else min(len(cases), MOST_WEIGHED) * len(guarantees))
@@ -111,7 +135,14 @@ def survey_release(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Survey:
-    """The survey of the files that were decided, or an error if they are others."""
+    """The survey of a conference that was decided, or an `InputError` if the inputs are others.
+
+    `inputs`: what `read_inputs` returns for the files that were decided.
+    `certificate`, `decided`: what `read_certificate` and `read_decided` return for the release.
+    `only`: whether to survey the papers alone, without the menu.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+    """
     bar, better = certificate["bar"], certificate["better"]
     conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
     if {case.paper for case in conference.cases} != {one.paper for one in decided}:
@@ -128,7 +159,7 @@ def survey_release(
 
 
 def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
-    """The menu with the chosen guarantee in it: after the last one of its name.
+    """The menu with the chosen guarantee in it: after the last one of its name; `guarantees` is the menu.
 
     >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
     [1.0, 2.0, None, 0.5]
