@@ -14,7 +14,7 @@ from blindcal.importers.identities import read_codes, read_map, read_maps
 from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.opening import MAX_EXPORT
 from blindcal.importers.recognizing import FORMATS, import_reviews
-from blindcal.importers.scores import Scale
+from blindcal.importers.scores import ScoreScale
 
 __all__ = [
     "FORMATS",
@@ -22,7 +22,7 @@ __all__ = [
     "Choices",
     "Dropped",
     "Imported",
-    "Scale",
+    "ScoreScale",
     "coded",
     "import_reviews",
     "read_codes",

@@ -14,7 +14,7 @@ from blindcal.files.tables import Problems
 from blindcal.importers.findings import Choices, Dropped, Found, Row, counted
 from blindcal.importers.identities import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
-    Scale,
+    ScoreScale,
     has_decimal_commas,
     is_worded,
     read_number,
@@ -50,7 +50,7 @@ class Imported:
 
     format: str
     reviews: Reviews
-    scale: Scale
+    scale: ScoreScale
     score_field: str
     confidence_field: str | None
     rounds: tuple[str, ...]

@@ -20,7 +20,7 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScoreScale:
     """The distinct scores that were given.
 
     `levels` are the numbers, from worst to best, and `labels` the label or letter of each, empty where it has
@@ -122,7 +122,7 @@ def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
     return f"must be one of {', '.join(order)}", None
 
 
-def scale_of(levels: Mapping[float, str], named: bool) -> Scale:
+def scale_of(levels: Mapping[float, str], named: bool) -> ScoreScale:
     """The scale of the scores that were found, lowest first: `levels` has the label of each, and they are
     `named` if the labels are what reviewers gave.
 
@@ -130,4 +130,4 @@ def scale_of(levels: Mapping[float, str], named: bool) -> Scale:
     B = 1, A = 2
     """
     ordered = sorted(levels)
-    return Scale(tuple(ordered), tuple(levels[level] for level in ordered), named)
+    return ScoreScale(tuple(ordered), tuple(levels[level] for level in ordered), named)

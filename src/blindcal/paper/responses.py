@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array, nonnegative, positive, within
 from blindcal.errors import InputError
-from blindcal.paper.theorems import Calibration
+from blindcal.paper.theorems import Calibrated
 from blindcal.policies.policy import Policy, evidence_policy, unchecked_policy
 
 
@@ -79,7 +79,7 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
     return unchecked_policy((response @ own[..., None])[..., 0])
 
 
-def strategy_epsilon(found: Calibration) -> Array:
+def strategy_epsilon(found: Calibrated) -> Array:
     """The least epsilon of what an algorithm chose for these scores: `q` depends on them, so no limit holds
     for all scores, and at many it is infinite.
 

@@ -27,7 +27,7 @@ PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "sat
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibrated:
     """What an algorithm chose, for each instance.
 
     `branch[...]`: `PAPER_1` or `PAPER_2` where the assignments agree on a paper, `SATURATED` where more
@@ -83,7 +83,7 @@ def theorem_4_2(belief: Belief) -> Segment:
     return _segment(frontier(_noiseless(belief)), _ties(belief))
 
 
-def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibration:
+def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibrated:
     """Algorithm 1, noiseless: the branch, q1, q2 and the policy for an allowed conference error.
 
     `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
@@ -156,7 +156,7 @@ def theorem_4_5(belief: Belief) -> Segment:
     return _segment(frontier(_pair(belief)), np.zeros(belief.weight.shape[:-1]))
 
 
-def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibration:
+def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
     """Algorithm 3, noisy, corrected: the branch, q1, q2 and the policy for an allowed conference error.
 
     `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances.
@@ -214,7 +214,7 @@ def _segment(front: Frontier, ties: Array) -> Segment:
     return Segment(ends[..., 0, :], ends[..., -1, :])
 
 
-def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibration:
+def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibrated:
     favor = front.belief.favor
     first = np.asarray((favor >= 0.5).all(axis=-1))
     second = np.asarray((favor <= 0.5).all(axis=-1))
@@ -222,4 +222,4 @@ def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibra
     branch = np.select([first, second, full], [PAPER_1, PAPER_2, SATURATED], INTERIOR)
     # Two ties at once: the algorithms test for paper 1 first.
     settled = unchecked_policy(np.where(first[..., None], 1.0, policy.accept))
-    return Calibration(branch, settled.calibrates(front.belief), settled)
+    return Calibrated(branch, settled.calibrates(front.belief), settled)
