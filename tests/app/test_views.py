@@ -10,7 +10,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.app.desks import Upload
 from blindcal.app.jobs import CanceledError, State
-from blindcal.app.views import MOST_LISTED, fault, fit_view, found_upload, job_view, plain, told
+from blindcal.app.views import MOST_LISTED, fault, fit_view, found_upload, job_view, notice, plain
 from blindcal.errors import InputError, Problem, RefusedError
 
 pytestmark = pytest.mark.edge
@@ -43,25 +43,25 @@ def test_rows_and_fields_are_shown() -> None:
 
 
 def test_errors_are_told_by_kind() -> None:
-    assert told(None, PRIVATE) is None
-    canceled = told(CanceledError(), PRIVATE)
+    assert notice(None, PRIVATE) is None
+    canceled = notice(CanceledError(), PRIVATE)
     assert canceled is not None
     assert canceled.mild
-    refused = told(RefusedError("/private/uploads/reviews/r.csv: `accept_rate` is frozen"), PRIVATE)
+    refused = notice(RefusedError("/private/uploads/reviews/r.csv: `accept_rate` is frozen"), PRIVATE)
     assert refused is not None
     assert refused.text == "r.csv: “Share” is frozen"
-    failed = told(ValueError(CANARY), PRIVATE)
+    failed = notice(ValueError(CANARY), PRIVATE)
     assert failed is not None
     assert "internal error (ValueError" in failed.text
     assert CANARY not in failed.text
-    full = told(OSError(28, "No space left on device", f"/x/{CANARY}"), PRIVATE)
+    full = notice(OSError(28, "No space left on device", f"/x/{CANARY}"), PRIVATE)
     assert full is not None
     assert full.text == "The system says: No space left on device."
 
 
 def test_many_problems_are_counted() -> None:
     many = [Problem("r.csv", row, "score", "must be a number") for row in range(MOST_LISTED + 5)]
-    found = told(InputError("many", many), PRIVATE)
+    found = notice(InputError("many", many), PRIVATE)
     assert found is not None
     assert (found.text, len(found.faults), found.more) == ("205 problems", MOST_LISTED, 5)
 
@@ -70,8 +70,8 @@ def test_an_upload_goes_by_its_own_name() -> None:
     bad = Upload("reviews", "r.csv", 1500, (), InputError("/private/uploads/reviews/r.csv must not be empty"))
     found = found_upload(bad, PRIVATE)
     assert (found.label, found.name, found.size) == ("This year's reviews", "r.csv", "2 kB")
-    assert found.told is not None
-    assert found.told.text == "r.csv must not be empty"
+    assert found.notice is not None
+    assert found.notice.text == "r.csv must not be empty"
 
 
 def test_progress_says_how_much_is_left() -> None:

@@ -88,7 +88,7 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
 
     @router.get("/pair/numbers")
     def numbers(request: Request) -> Response:
-        return _json_or_told(lambda: picture(read_settings(dict(request.query_params))))
+        return _json_or_refusal(lambda: picture(read_settings(dict(request.query_params))))
 
     @router.post("/pair/draws")
     def draws(fields: Fields) -> Response:
@@ -99,7 +99,7 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
                 raise InputError("the number of draws must be a whole number")
             return drawn(read_settings(fields), int(number), rng)
 
-        return _json_or_told(found)
+        return _json_or_refusal(found)
 
     @router.get("/conference")
     def conference() -> Response:
@@ -129,9 +129,9 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
                 async for chunk in request.stream():
                     incoming.write(chunk, limit)
         except TooLargeError as error:
-            return _told(error, 413)
+            return _refusal(error, 413)
         except InputError as error:
-            return _told(error, 400)
+            return _refusal(error, 400)
         await run_in_threadpool(desk.check_upload, role, incoming.target)
         return JSONResponse({"done": True})
 
@@ -162,14 +162,14 @@ def _environment() -> Environment:
     )
 
 
-def _json_or_told(found: Callable[[], Any]) -> Response:
+def _json_or_refusal(found: Callable[[], Any]) -> Response:
     try:
         return JSONResponse(jsonable(found()))
     except InputError as error:
-        return _told(error, 400)
+        return _refusal(error, 400)
 
 
-def _told(error: InputError, status: int) -> Response:
+def _refusal(error: InputError, status: int) -> Response:
     return PlainTextResponse(f"{error}\n", status_code=status)
 
 

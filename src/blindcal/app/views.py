@@ -70,7 +70,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Told:
+class Notice:
     """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown. It is
     `mild` if nothing went wrong, as where someone canceled."""
 
@@ -83,35 +83,35 @@ class Told:
 @dataclass(frozen=True)
 class Found:
     """An uploaded file as the page lists it: its `role` with the `label` of that, its `name` and `size`, the
-    `lines` that say what was recognized, and what is wrong with it (`told`), if anything is."""
+    `lines` that say what was recognized, and what is wrong with it (`notice`), if anything is."""
 
     role: str
     label: str
     name: str
     size: str
     lines: tuple[str, ...]
-    told: Told | None
+    notice: Notice | None
 
 
-def told(error: BaseException | None, private: Path) -> Told | None:
+def notice(error: BaseException | None, private: Path) -> Notice | None:
     """What a page says of an `error`; files below `private`, the desk's own place, go by their names alone.
 
-    >>> told(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
+    >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
     'give one of “Share”, “Number” and bar'
     """
     if error is None:
         return None
     if isinstance(error, CanceledError):
-        return Told("Canceled. Nothing was written.", mild=True)
+        return Notice("Canceled. Nothing was written.", mild=True)
     if isinstance(error, InputError) and error.problems:
         faults = tuple(fault(one, private) for one in error.problems[:MOST_LISTED])
         more = len(error.problems) - len(faults)
-        return Told(count(len(error.problems), "problem"), faults, more)
+        return Notice(count(len(error.problems), "problem"), faults, more)
     if isinstance(error, BlindcalError):
-        return Told(plain(str(error), private))
+        return Notice(plain(str(error), private))
     if isinstance(error, OSError):
-        return Told(f"The system says: {error.strerror or type(error).__name__}.")
-    return Told(unexpected(error))
+        return Notice(f"The system says: {error.strerror or type(error).__name__}.")
+    return Notice(unexpected(error))
 
 
 def fault(problem: Problem, private: Path) -> Fault:
@@ -122,14 +122,14 @@ def fault(problem: Problem, private: Path) -> Fault:
     Fault(file='reviews.csv', row='7', column='reviewer', rule='must not be empty')
     """
     found, rule = problem.found, plain(problem.rule, private)
-    told_value = found is not None and (
+    shows_value = found is not None and (
         _ROW.fullmatch(found) is not None or (problem.row is None and problem.column != "reviewer")
     )
     return Fault(
         plain(problem.file, private),
         "" if problem.row is None else f"{problem.row:,}",
         problem.column or "",
-        f"{rule}, found {found}" if told_value else rule,
+        f"{rule}, found {found}" if shows_value else rule,
     )
 
 
@@ -153,7 +153,7 @@ def found_upload(upload: Upload, private: Path) -> Found:
     ('Past reviews', '2 kB', ('12 reviews',))
     """
     lines = tuple(plain(line, private) for line in upload.lines)
-    label, said = ROLES[upload.role], told(upload.error, private)
+    label, said = ROLES[upload.role], notice(upload.error, private)
     return Found(upload.role, label, upload.name, _size(upload.size), lines, said)
 
 
@@ -163,7 +163,7 @@ def conference_view(desk: Desk) -> dict[str, Any]:
     state = None if desk.job is None else desk.job.state
     return {
         "job": state if state is not None and state.running else None,
-        "told": told(desk.error, private),
+        "notice": notice(desk.error, private),
         "home": str(desk.home),
         "suggested": desk.suggested,
         "folders": desk.folders if opened is None else [],
@@ -246,8 +246,8 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     """What a fit found out about the reviewers together; those whom its `content` names stay unnamed."""
     checks = content["checks"]
     shares = [(meaning, checks["shares"][name]) for name, meaning in SOURCES.items()]
-    kept, foretold = checks["persistence"], checks["forecast"]
-    forecast = None if foretold is None else Forecast(**foretold)
+    kept, forecasted = checks["persistence"], checks["forecast"]
+    forecast = None if forecasted is None else Forecast(**forecasted)
     return {
         "conferences": count(len(content.get("conferences", ())), "past conference"),
         "shares": [(meaning, percent(one["value"]), _ends(one)) for meaning, one in shares],

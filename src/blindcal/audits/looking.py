@@ -199,12 +199,12 @@ def coupled_findings(
         return [exact_finding(views, loads, policy) for policy in policies]
     if not all(view.outcome is not None for view in views):
         raise InputError("`coupled` needs decisions that were published: before the toss there are too many")
-    told = [policy for policy in policies if policy not in CONSTANT]
+    revealing = [policy for policy in policies if policy not in CONSTANT]
     if keep is not None:
         make_folder(keep)
     found: dict[str, Walked] = {}
-    with progress("walking over assignments", (1 + len(told)) * most) as advance:
-        for name in ("scores", *told):
+    with progress("walking over assignments", (1 + len(revealing)) * most) as advance:
+        for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]
             found[name] = walk(
                 views,

@@ -40,8 +40,8 @@ def check(
     if as_json:
         emit_json(facts)
     else:
-        told = {**facts, "grid": _grid(read), "better": _BETTER[better]}
-        table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in told.items()])
+        shown = {**facts, "grid": _grid(read), "better": _BETTER[better]}
+        table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in shown.items()])
 
 
 def _facts(reviews: Reviews) -> dict[str, object]:

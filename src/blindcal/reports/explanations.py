@@ -170,29 +170,29 @@ def _scale(scale: Mapping[str, Any]) -> Iterable[Line]:
     yield Line("scale.highest_score", ends[1], f"The highest score that a reviewer gave is {ends[1]}.")
     possible = scale["possible_scores"]
     if possible is None:
-        told = "Any number can be given as a score: none was taken as rounded."
-        yield Line("scale.possible_scores", "any", told)
+        said = "Any number can be given as a score: none was taken as rounded."
+        yield Line("scale.possible_scores", "any", said)
     else:
         listed = ", ".join(map(number_text, possible))
-        told = f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
-        yield Line("scale.possible_scores", listed, told)
+        said = f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
+        yield Line("scale.possible_scores", listed, said)
 
 
 def _pools(pools: Mapping[str, Any]) -> Iterable[Line]:
     people, per = pools["people"], pools["reviews_per_paper"]
     yield Line("pools.people", f"{people:,}", f"{people:,} people may have reviewed at least one paper.")
     for name, words in (("smallest", "fewest"), ("largest", "most")):
-        told = f"The paper with the {words} candidates has {count(pools[name], 'candidate')}."
-        yield Line(f"pools.{name}", f"{pools[name]:,}", told)
+        said = f"The paper with the {words} candidates has {count(pools[name], 'candidate')}."
+        yield Line(f"pools.{name}", f"{pools[name]:,}", said)
     middle = f"Half of the papers have at most {count(pools['median'], 'candidate')}."
     yield Line("pools.median", f"{pools['median']:,}", middle)
     others = pools["with_others"]
-    told = (
+    said = (
         f"For {count(others, 'paper')}, someone who is not listed by name may have reviewed too."
         if others
         else "Everyone who may have reviewed is listed by name."
     )
-    yield Line("pools.with_others", f"{others:,}", told)
+    yield Line("pools.with_others", f"{others:,}", said)
     shown_per = " to ".join(dict.fromkeys(map(number_text, per)))
     yield Line("pools.reviews_per_paper", shown_per, f"Each paper has {shown_per} reviews.")
 
@@ -236,8 +236,8 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
     )
     if content.get("added_share_of_full") is not None:
         share = content["added_share_of_full"]
-        told = f"The decisions reveal {percent(share)} of what decisions without protection would add."
-        yield Line("added_share_of_full", percent(share), told)
+        said = f"The decisions reveal {percent(share)} of what decisions without protection would add."
+        yield Line("added_share_of_full", percent(share), said)
     rise = content["largest_rise"]
     yield Line(
         "largest_rise",
@@ -346,12 +346,12 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
         else f"Large pools are approximated: the best possible decisions that keep the promise have up to "
         f"{expected(gap * papers)} fewer wrong ones.",
     )
-    for name, told in (
+    for name, said in (
         ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
         ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
     ):
         if content.get(name) is not None:
-            yield Line(name, f"{content[name]:,}", told.format(count(content[name], "paper")))
+            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
 
 
 def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
@@ -412,11 +412,11 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
 
 def _made(content: Mapping[str, Any]) -> Iterable[Line]:
     if content.get("version") is not None:
-        told = "The version of blindcal that decided the papers."
-        yield Line("version", content["version"], told)
+        said = "The version of blindcal that decided the papers."
+        yield Line("version", content["version"], said)
     if content.get("format") is not None:
-        told = "The format of the certificate: which fields it has, and what they mean."
-        yield Line("format", str(content["format"]), told)
+        said = "The format of the certificate: which fields it has, and what they mean."
+        yield Line("format", str(content["format"]), said)
     yield Line(
         "commitment",
         content["commitment"],

@@ -11,12 +11,12 @@ async function send(path, options) {
   }
 }
 
-function tell(text) {
-  const place = document.getElementById("told-now");
+function notify(text) {
+  const place = document.getElementById("notice-now");
   const line = document.createElement("p");
   const box = document.createElement("div");
   line.textContent = text;
-  box.className = "told";
+  box.className = "notice";
   box.setAttribute("role", "alert");
   box.append(line);
   place.replaceChildren(box);
@@ -26,11 +26,11 @@ function tell(text) {
 async function again(answer) {
   underway -= 1;
   if (answer === null) {
-    tell("The app does not answer. Is it still running?");
+    notify("The app does not answer. Is it still running?");
   } else if (answer.ok) {
     if (underway === 0) location.reload();
   } else {
-    tell((await answer.text()).trim());
+    notify((await answer.text()).trim());
   }
 }
 
@@ -51,7 +51,7 @@ async function chosen(input) {
   underway += 1;
   let answer = null;
   for (const file of input.files) {
-    tell(`Reading ${file.name} …`);
+    notify(`Reading ${file.name} …`);
     answer = await send(`/conference/files/${input.dataset.role}?name=${encodeURIComponent(file.name)}`, {
       method: "PUT",
       headers: { "Content-Type": "application/octet-stream" },
@@ -75,7 +75,7 @@ document.addEventListener("change", (event) => {
 async function watch() {
   const answer = await send("/conference/job", {});
   if (answer === null || !answer.ok) {
-    tell("The app does not answer. Is it still running?");
+    notify("The app does not answer. Is it still running?");
     return;
   }
   const job = await answer.json();
