@@ -199,8 +199,11 @@ def test_the_same_facts_are_the_same_bytes() -> None:
 def test_letters_round_only_as_far_as_there_is_still_a_difference() -> None:
     near = page(made(60, expected_wrong=8.6 / 60, expected_wrong_raw=9.0 / 60))
     assert re.search(r"we expect 8\.6 to be decided wrongly, [^.]* it would have been 9\.0, and", near)
-    far = page(made(60, expected_wrong=5.6 / 60, expected_wrong_raw=9.0 / 60))
+    wrong = {"expected_wrong": 5.6 / 60, "expected_wrong_raw": 9.0 / 60}
+    far = page(made(60, **wrong, expected_wrong_fully_calibrated=4.2 / 60))
     assert re.search(r"we expect about 6 to be decided wrongly, [^.]* it would have been about 9, and", far)
+    full = page(made(60, **wrong, expected_wrong_fully_calibrated=5.5 / 60))
+    assert re.search(r"we expect 5\.6 to be decided .* 9\.0, and with full .* reviewers, 5\.5", full)
 
 
 def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
@@ -210,6 +213,23 @@ def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
     first = replace(report.decided[0], advice="raise")
     assert said not in page(replace(report, decided=(first, *report.decided[1:])))
     assert said not in page(replace(report, decided=())), "nothing is drawn yet"
+
+
+def test_papers_that_tie_by_their_mean_score_are_counted_apart() -> None:
+    """Calibration decides these: they are no change, and not nothing."""
+    report = made()
+    tied = replace(report.decided[0], raw_decision="tie", advice=report.decided[0].decision)
+    text = page(replace(report, decided=(tied, *report.decided[1:])))
+    assert "For 1 more the mean score decides nothing, because it ties with those at the cut" in text
+    assert "no decision differs from that of the mean score, but for the 1 where that is a tie" in text
+    assert "A tie is a mean score that ties with those at the cut" in text
+    assert "A tie is" not in page(report)
+
+
+def test_a_calibration_moved_to_this_years_scale_is_said_to_agree_by_construction() -> None:
+    said = "by a shift of +0.17 and a factor of 0.89, so that mean and spread below agree by construction"
+    assert said in page(made(calibration_scale={"shift": 0.1712, "stretch": 0.89}))
+    assert "by construction" not in page(made())
 
 
 def test_it_says_to_whom_the_promise_is_made_and_against_whom_it_holds() -> None:

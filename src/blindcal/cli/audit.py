@@ -35,7 +35,7 @@ _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
 _QUESTIONS = {
     "author": "a review's author",
     "three guesses": "in three guesses",
-    "reviewed at all": "who reviewed it",
+    "reviewed at all": "yes or no, each candidate",
     "whole tuple": "all its reviewers",
     "link": "same person's reviews",
 }

@@ -182,11 +182,10 @@ def _promise(certificate: dict[str, Any]) -> str:
     if not twice["papers"]:
         return f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}"
     limit = certificate["limits"]["epsilon"]
-    each = "no limit" if limit is None else f"{_shown(limit)}"
-    return (
-        f"guarantee: {certificate['guarantee']}, epsilon {each} for each decision; "
-        f"{_shown(twice['epsilon'])} together for {count(twice['papers'], 'paper')} decided more than once"
-    )
+    each = "without a limit" if limit is None else f"at most {_shown(limit)}"
+    together = f"{_shown(twice['epsilon'])} for a paper's decisions together"
+    again = f"{count(twice['papers'], 'paper')} decided more than once"
+    return f"guarantee: {certificate['guarantee']}, epsilon {each} for each decision, {together} ({again})"
 
 
 _THEIRS = {True: "its decision", False: "their decisions"}

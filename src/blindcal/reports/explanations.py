@@ -104,7 +104,10 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
     if again["papers"]:
         sentence = f"{count(again['papers'], 'paper')} decided more than once. {again['note']}"
         yield Line("decided_again.papers", str(again["papers"]), sentence)
-        odds = f"All decisions about one of these shift odds up to {factor(again['epsilon'])} times together."
+        together = factor(again["epsilon"])
+        odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
+        if together == "1":
+            odds = "Not even together do the decisions about one of these shift anyone's odds."
         yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
     else:
         yield Line("decided_again.papers", "0", "No paper was decided twice.")

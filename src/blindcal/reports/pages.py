@@ -133,6 +133,8 @@ def facts(report: Report) -> dict[str, Any]:
         "listed": MOST_LISTED,
         "waiting": sum(one.decision == WAITING for one in report.decided),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
+        "tied": sum(one.raw_decision == "tie" for one in report.decided),
+        "scale": _scale(content),
         "explained": explained(content) if tossed else (),
         "assumptions": [_lead(one) for one in content["assumptions"]],
         "width": WIDTH,
@@ -161,9 +163,22 @@ def _tenths(number: float) -> float:
     return round(number, 1 if number < 1000 else 0)
 
 
+def _scale(content: Mapping[str, Any]) -> dict[str, str] | None:
+    """How far the calibration was moved to this year's scores; None where it was not.
+
+    >>> _scale({"calibration_scale": {"shift": 0.1712, "stretch": 0.89}}), _scale({})
+    ({'shift': '+0.17', 'stretch': '0.89'}, None)
+    """
+    if "calibration_scale" not in content:
+        return None
+    moved = content["calibration_scale"]
+    return {"shift": f"{moved['shift']:+.2f}", "stretch": f"{moved['stretch']:.2f}"}
+
+
 def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
     """Expected wrong decisions as letters say them: roughly, unless that hides what differs."""
-    words = about if about(wrong[""]) != about(wrong["_raw"]) else expected
+    rough, shown = ({words(value) for value in wrong.values()} for words in (about, expected))
+    words = about if len(rough) == len(shown) else expected
     return {name or "_now": words(value) for name, value in wrong.items()}
 
 
