@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+import blindcal as bc
 from blindcal.assignments.assigning import assign
 from blindcal.assignments.pools import SampledPool
 from blindcal.assignments.priors import inclusion
@@ -260,3 +262,35 @@ def test_true_reviewers_have_a_secret_of_positive_weight() -> None:
     who = true_reviewers(conference, reviews)["p"]
     assert case.belief.weight[secret_of(case, who)] > 0.0
     assert Counter(who) == Counter(("c", "d"))
+
+
+def drawn_pools(path: Path, teams: Sequence[str]) -> Path:
+    papers = ("p1", "p2")
+    rows = [f"{draw},{paper},{who}" for draw, team in enumerate(teams) for paper in papers for who in team]
+    path.write_text("\n".join(["draw,paper,reviewer", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_other_draws_with_the_same_shares_are_a_change(tmp_path: Path, turned: bool) -> None:
+    """Everyone reviewed half of the time in both files, but with other people: the prior is another one."""
+    (tmp_path / "reviewers.csv").write_text(
+        "reviewer,slope,offset,noise\na,1.3,4.5,.6\nb,.8,3,.6\nc,1.2,3.2,.6\nd,.9,4.6,.6\n"
+    )
+    reviews = tmp_path / "reviews.csv"
+    reviews.write_text("paper,reviewer,score\np1,a,4.3\np1,b,3.1\np2,c,3.9\np2,d,4.8\n")
+    everyone = drawn_pools(tmp_path / "v1.csv", ["ab", "cd", "ad", "bc", "ac", "bd"])
+    couples = drawn_pools(tmp_path / "v2.csv", ["ab", "cd"] * 3)
+    first, second = (couples, everyone) if turned else (everyone, couples)
+    then, now = (bc.read_inputs(reviews, tmp_path / "reviewers.csv", one) for one in (first, second))
+    request, key = bc.Request(bc.Guarantee(), "c", accept_rate=0.5), tmp_path / "key.bin"
+    bc.make_key(key)
+    bc.decide(then, request, key, tmp_path / "o1", despite_misfit=True)
+    again = bc.decide(now, request, key, tmp_path / "o2", despite_misfit=True, amend=True, reason="draws")
+    assert again.changes is not None
+    assert again.changes.pools == ("p1", "p2")
+    fresh = tmp_path / "fresh.bin"
+    bc.make_key(fresh)
+    alone = bc.decide(now, request, fresh, tmp_path / "o3", despite_misfit=True)
+    assert again.certificate["success_scores_only"] == alone.certificate["success_scores_only"]
+    assert again.certificate["success"] >= alone.certificate["success"] - 1e-9

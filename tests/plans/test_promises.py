@@ -80,12 +80,13 @@ def test_the_worst_of_several_claims_is_the_worst_in_every_number() -> None:
 
 @pytest.mark.parametrize("revealed", [0.0, 2.0**-10, 0.25, 0.5])
 def test_odds_that_moved_raise_what_can_be_known_by_their_factor(revealed: float) -> None:
-    """p -> p e^r at most, and the rise is what is above p; all rounded up, by no more than the last digit."""
+    """p -> p e^r at most, and the rise is what is above p, with the decision's own rise on top of it; all
+    rounded up, by no more than the last digit."""
     factor = Fraction(Context(prec=70).exp(Decimal(revealed)))
     found = at_most(ONE, revealed)
     top = Fraction(1, 2) * factor
     assert 0 <= found.success - Fraction(7, 8) * factor < Fraction(2, FINE)
-    exact = {"largest_posterior": top, "largest_rise": max(top - Fraction(1, 2), Fraction(1, 16))}
+    exact = {"largest_posterior": top, "largest_rise": top - Fraction(1, 2) + Fraction(1, 16)}
     for name, value in exact.items():
         stated = getattr(found, name)
         assert Fraction(nextafter(stated, 0.0)) < value <= Fraction(stated) or value == Fraction(stated)
@@ -97,8 +98,10 @@ def test_nothing_is_more_than_certain_however_far_odds_moved() -> None:
     far = at_most(ONE, 3.0)
     assert (far.success, far.largest_posterior) == (2, 1.0)
     factor = Fraction(Context(prec=70).exp(Decimal(3)))
-    assert far.largest_rise == pytest.approx(float(1 - 1 / factor), abs=1e-15)
-    assert Fraction(far.largest_rise) >= 1 - 1 / factor
+    assert far.largest_rise == 1.0, "1 - 1/e^3 and a sixteenth"
+    public = at_most(replace(ONE, largest_rise=0.0), 3.0)
+    assert public.largest_rise == pytest.approx(float(1 - 1 / factor), abs=1e-15)
+    assert Fraction(public.largest_rise) >= 1 - 1 / factor
     certain = at_most(ONE, inf)
     assert (certain.success, certain.largest_posterior, certain.largest_rise) == (2, 1.0, 1.0)
 

@@ -171,13 +171,24 @@ def _looked_up(
     return look_up(past, request.conference, decided, present, near, others=others)
 
 
+# What a paper's public data consist of, and what it is called where one of them changed. Pools whose
+# assignments were sampled are also the sets of people that were drawn: shares can agree where these do not.
+_FACTS = (
+    ("scores", "scores"),
+    ("pools", "pool"),
+    ("pools", "sets"),
+    ("grid", "grid"),
+    ("tracks", "track"),
+)
+
+
 def _kind_of_change(
     case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
 ) -> str | None:
     if old is None:
         return "new"
     public = plain(public_facts(case))
-    for kind, fact in (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track")):
+    for kind, fact in _FACTS:
         if public.get(fact) != old.public.get(fact):
             return "late" if kind == "scores" and _only_more(public[fact], old.public[fact]) else kind
     if reviewers != old.reviewers:

@@ -80,7 +80,8 @@ def at_most(stated: Claim, revealed: float) -> Claim:
         stated,
         success=Fraction(ceiling(success.numerator, success.denominator), FINE),
         largest_posterior=min(1.0, upward(posterior)),
-        largest_rise=max(upward(rise), stated.largest_rise),
+        # The decision itself moves nobody's odds unless `never_against` fixes it for some reviewers.
+        largest_rise=min(1.0, upward(rise + Fraction(stated.largest_rise))),
     )
 
 
