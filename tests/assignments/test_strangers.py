@@ -20,9 +20,9 @@ def test_addresses_of_one_place_are_not_near_by_what_they_share() -> None:
     directory = Directory(known)
     assert directory.nearest("bob.berg@example.edu", True) == ""
     assert directory.nearest("umar.usmani@example.edu", True) == "uma.usmani@example.edu"
-    found = strangers(
-        {"p": ["rob@university.edu"]}, {"p": {"bob@university.edu": 1.0}}, ["bob@university.edu"]
-    )
+    assert Directory(known[:1]).nearest("umar.usmani@example.edu", True) == ""
+    bob = "bob@university.edu"
+    found = strangers({"p": ["rob@university.edu"]}, {"p": {bob: 1.0}}, [bob])
     assert found[0].cause == "calibration", "two people, though most letters are the same"
 
 

@@ -107,7 +107,8 @@ def fit(
     reviewer, and a row * for anyone else. Someone with little history is drawn toward the population, and
     older reviews count less, as much as the past shows. Give the table to `plan` and `decide`. A second
     file, OUT.fit.json, has the checks and digests of what was used: keep it beside the table, so that
-    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either.
+    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either. In a
+    folder where nothing was decided yet, what an earlier fit wrote is replaced, unless you changed it.
 
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """

@@ -58,7 +58,9 @@ def new(
     ] = None,
     conflicts: Annotated[
         Path | None,
-        typer.Option(help="Who cannot have reviewed what: paper, conflict, or HotCRP's bulk assignment."),
+        typer.Option(
+            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's bulk assignment."
+        ),
     ] = None,
     pools: Annotated[
         Path | None,
