@@ -276,7 +276,7 @@ def test_what_to_do_with_a_folder_that_was_made_already(exports: Path) -> None:
     assert call("decide", "icx")[0] == 0
     code, _, err = call("new", "icx", *given)
     assert code == 3
-    assert err.endswith("edit icx/conference.toml or the files in icx/inputs, then decide with --amend\n")
+    assert err.endswith("or the files in icx/inputs, then `blindcal decide icx --amend`\n")
 
 
 def test_conflicts_that_exclude_nobody_are_said_at_once(exports: Path) -> None:

@@ -191,7 +191,7 @@ def _check_taken(folder: Path) -> None:
         return
     correct = f"to correct something, edit {folder / FILE} or the files in {folder / INPUTS}"
     again = (
-        ", then decide with `amend`"
+        f", then `blindcal decide {folder} --amend`"
         if (folder / _PUBLIC).exists()
         else f"; or, if nothing was decided with it, remove {folder} and make it again (`map` can give an id "
         "another spelling)"
