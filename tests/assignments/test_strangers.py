@@ -15,6 +15,17 @@ def test_close_ids_are_shown_and_not_taken_for_misspelled() -> None:
     ]
 
 
+def test_addresses_of_one_place_are_not_near_by_what_they_share() -> None:
+    known = ["yuki.yano@example.edu", "uma.usmani@example.edu"]
+    directory = Directory(known)
+    assert directory.nearest("bob.berg@example.edu", True) == ""
+    assert directory.nearest("umar.usmani@example.edu", True) == "uma.usmani@example.edu"
+    assert Directory(known[:1]).nearest("umar.usmani@example.edu", True) == ""
+    bob = "bob@university.edu"
+    found = strangers({"p": ["rob@university.edu"]}, {"p": {bob: 1.0}}, [bob])
+    assert found[0].cause == "calibration", "two people, though most letters are the same"
+
+
 def test_thousands_of_unknown_names_are_looked_up_in_time() -> None:
     """Where columns were swapped everyone is unknown: only the first few hundred are compared by letters."""
     known = [f"person number {i:05d}" for i in range(3000)]

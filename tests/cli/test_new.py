@@ -91,7 +91,8 @@ def test_three_commands_from_downloads_to_certified_decisions(
 def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
     table = Path("icx/inputs/reviewers.csv")
     first, checks = table.read_bytes(), Path(f"{table}.fit.json").read_bytes()
-    assert call("fit", "icx")[0] == 3, "a calibration is never overwritten"
+    assert call("fit", "icx")[0] == 0, "what a fit wrote is made again as long as nothing was decided"
+    assert (table.read_bytes(), Path(f"{table}.fit.json").read_bytes()) == (first, checks)
     table.unlink()
     Path(f"{table}.fit.json").unlink()
     code, _, err = call("plan", "icx")
@@ -101,6 +102,64 @@ def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
     )
     assert call("fit", "icx")[0] == 0
     assert (table.read_bytes(), Path(f"{table}.fit.json").read_bytes()) == (first, checks)
+
+
+def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tuple[int, str, str]) -> None:
+    table = Path("icx/inputs/reviewers.csv")
+    first = table.read_bytes()
+    table.write_bytes(first + b"mine,1,3,0.5,0,0,0,0,0\n")
+    code, _, err = call("fit", "icx")
+    assert code == 3
+    assert f"To fit again, move {table} and {table}.fit.json away" in err
+    assert table.read_bytes().endswith(b"mine,1,3,0.5,0,0,0,0,0\n")
+    table.write_bytes(first)
+    assert call("decide", "icx")[0] == 0
+    code, _, err = call("fit", "icx")
+    assert (code, table.read_bytes()) == (3, first)
+    assert "papers were decided with the key of icx" in err
+    shutil.rmtree("icx/public")
+    assert call("fit", "icx")[0] == 3, "the sealed record knows it"
+
+
+def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:
+    committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
+    whole, first = committee.read_text(), table.read_bytes()
+    committee.write_text(whole.replace(f"{PEOPLE[0]}\n", ""))
+    assert call("fit", "icx")[0] == 0
+    code, _, err = call("check", "icx")
+    assert code == 0
+    assert "has a reviewer who is not on the committee: `blindcal plan` says who" in err
+    code, _, err = call("plan", "icx", "--only")
+    assert code == 2
+    lines = err.splitlines()
+    assert lines[0] == (
+        f"blindcal: {committee}, column reviewer: must list everyone who may have reviewed, found 1 person "
+        "missing who reviewed"
+    )
+    assert "without looking at who reviewed" in lines[1]
+    assert lines[1].endswith("Then `blindcal fit icx`")
+    assert lines[2].startswith("blindcal: their names")
+    assert "--pools" not in err
+    committee.write_text(whole)
+    code, _, err = call("plan", "icx", "--only")
+    assert code == 2
+    assert f"{table}, column reviewer: must have a row for everyone in {committee}, found 1 person" in err
+    assert "the committee has changed since: `blindcal fit icx`" in err
+    assert not any(name in err for name in PEOPLE)
+    assert call("fit", "icx")[0] == 0
+    assert table.read_bytes() == first
+    assert call("plan", "icx", "--only")[0] == 0
+
+
+def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
+    _, said, remarks = made
+    code, out, err = call("fit", "icx")
+    assert code == 0
+    findings = out[out.index("part of a score's variance") : out.index("CONFIDENTIAL")]
+    assert "moved to this year's scale: shift" in findings
+    assert findings in said
+    for line in err.splitlines():
+        assert line in remarks or " took " in line
 
 
 def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
@@ -205,6 +264,29 @@ def test_an_existing_folder_is_refused(exports: Path) -> None:
     Path("icx").mkdir()
     code, _, err = call("new", "icx", *options(exports, "reviews"))
     assert (code, err) == (3, "blindcal: icx exists already and is never overwritten\n")
+
+
+def test_what_to_do_with_a_folder_that_was_made_already(exports: Path) -> None:
+    given = options(exports, "reviews", "reviewers")
+    assert call("new", "icx", *given, "--accept-rate", "0.3")[0] == 0
+    code, _, err = call("new", "icx", *given)
+    assert code == 3
+    assert "to correct something, edit icx/conference.toml or the files in icx/inputs; or, if nothing" in err
+    assert "remove icx and make it again (--map can give an id another spelling)" in err
+    assert call("decide", "icx")[0] == 0
+    code, _, err = call("new", "icx", *given)
+    assert code == 3
+    assert err.endswith("or the files in icx/inputs, then `blindcal decide icx --amend`\n")
+
+
+def test_conflicts_that_exclude_nobody_are_said_at_once(exports: Path) -> None:
+    Path("own.csv").write_text(f"paper,email\n1,idle@example.org\n99,{PEOPLE[0]}\n")
+    given = [*options(exports, "reviews", "reviewers"), "--conflicts", "own.csv"]
+    code, _, err = call("new", "icx", *given, "--accept-rate", "0.3")
+    assert code == 0
+    assert "icx/inputs/conflicts.csv has conflicts for 1 paper without any review" in err
+    assert "icx/inputs/conflicts.csv has conflicts of a person without calibration" in err
+    assert not any(name in err for name in (*PEOPLE, "idle@example.org"))
 
 
 def test_the_record_of_a_lost_key_is_not_taken_over(exports: Path, tmp_path: Path) -> None:

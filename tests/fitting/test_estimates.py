@@ -141,6 +141,20 @@ def test_the_table_is_what_plan_and_decide_read(fitted: bc.Fitted, tmp_path: Pat
     assert not path.exists()
 
 
+def test_only_what_a_fit_wrote_is_replaced(fitted: bc.Fitted, tmp_path: Path) -> None:
+    path = tmp_path / "reviewers.csv"
+    fitted.write(path, replace=True)
+    first = path.read_bytes()
+    fitted.write(path, replace=True)
+    path.unlink()
+    fitted.write(path, replace=True)
+    assert path.read_bytes() == first
+    path.write_text("mine")
+    with pytest.raises(RefusedError, match="it is not as `blindcal fit` wrote it"):
+        fitted.write(path, replace=True)
+    assert path.read_text() == "mine"
+
+
 def test_the_last_conference_decided_with_its_own_fit_is_refused(
     fitted: bc.Fitted, past: bc.Reviews, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from blindcal.fitting.footprints import (
     read_footprints,
     read_scale,
     refuse_own,
+    table_digest,
+    unchanged,
     written,
 )
 from blindcal.fitting.pasts import pasts_of
@@ -131,6 +133,25 @@ def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) ->
     write_json(beside(path), content)
     with pytest.raises(InputError, match="must be what `blindcal fit` wrote"):
         refuse_own(path, {}, Reviews.from_table(conference(1)))
+
+
+def test_a_table_is_unchanged_by_the_digest_beside_it_alone(tmp_path: Path) -> None:
+    path, table = tmp_path / "reviewers.csv", b"reviewer,slope\nada,1\n"
+    record = {**written([]), "table": table_digest(table)}
+    path.write_bytes(table)
+    assert not unchanged(path), "made by hand"
+    for content, expected in ((written([]), False), ({"table": table_digest(table)}, False), (record, True)):
+        write_json(beside(path), content, replace=True)
+        assert unchanged(path) is expected
+    path.write_bytes(table + b"\n")
+    assert not unchanged(path)
+    path.unlink()
+    assert unchanged(path), "what a killed fit left"
+    path.symlink_to(tmp_path / "elsewhere.csv")
+    assert not unchanged(path)
+    path.unlink()
+    Path(beside(path)).write_text("no record")
+    assert not unchanged(path)
 
 
 def test_offsets_that_are_this_years_means_are_noticed() -> None:

@@ -41,6 +41,14 @@ def test_without_names_there_are_ids_and_a_map_joins_them() -> None:
     assert read_people(b"reviewer\nada\nold@example.org\n", "pc.csv", people) == {"ada": ""}
 
 
+def test_conflicts_by_email_with_names_and_titles_but_no_reviews() -> None:
+    table = b"Paper,Title,First,Last,E-mail\n2,G,Bo,Chen,bo@example.org\n1,W,Ada,Byron,ada@example.edu\n"
+    expected = (("1", "ada@example.edu"), ("2", "bo@example.org"))
+    assert read_conflicts(table, "c.csv") == (expected, "a list of conflicts")
+    with pytest.raises(InputError, match=r"the columns paper and conflict \(or paper and email"):
+        read_conflicts(b"paper,email,OveMer\n1,ada@example.edu,3\n", "scores.csv")
+
+
 def test_conflicts_of_both_shapes() -> None:
     assert read_conflicts(b"paper;conflict\n2;bo\n1;ada\n1;ada\n", "c.csv")[0] == (("1", "ada"), ("2", "bo"))
     pairs, what = read_conflicts(BULK, "bulk.csv", {"ada@example.edu": "ada"})

@@ -271,8 +271,8 @@ class Desk:
     def compare(self) -> None:
         """The menu: what each guarantee would cost this conference."""
         with self.lock:
-            wanted = self._wanted()
-            work = listing_strangers(wanted, partial(compare_guarantees, wanted, self.workers))
+            wanted, folder = self._wanted(), self._there().folder
+            work = listing_strangers(wanted, folder, partial(compare_guarantees, wanted, self.workers))
             self._start("comparing guarantees", work, lambda found: self._keep(compared=found))
 
     def accept(self, wanted: Mapping[str, Value | None]) -> None:
@@ -310,7 +310,7 @@ class Desk:
         """Decide every paper, once, and make the report."""
         with self.lock:
             wanted, folder = self._wanted(), self._there().folder
-            work = listing_strangers(wanted, partial(decide_folder, wanted, folder, self.workers))
+            work = listing_strangers(wanted, folder, partial(decide_folder, wanted, folder, self.workers))
             self._start("deciding", work, lambda found: self._keep(release=found[0], pages=found[1]))
 
     def report(self) -> None:

@@ -150,12 +150,12 @@ def published(folder: Folder) -> Release | None:
     return Release(place, read_certificate(place), read_decided(place))
 
 
-def listing_strangers(wanted: Asked, work: Work) -> Work:
-    """The same `work` on what is `wanted`; reviewers whom no pool turns out to hold are listed in a file
-    beside the reviews."""
+def listing_strangers(wanted: Asked, folder: Folder, work: Work) -> Work:
+    """The same `work` on what is `wanted` of a `folder`; reviewers whom no pool turns out to hold are listed
+    in a file beside the reviews."""
 
     def listed(progress: Progress) -> Any:
-        with strangers_listed(Path(wanted.files[0]), wanted.out):
+        with strangers_listed(Path(wanted.files[0]), wanted.out, folder):
             return work(progress)
 
     return listed

@@ -50,7 +50,7 @@ _HINTS: Mapping[str, str] = {
     "reviews": "an export of HotCRP, OpenReview, CMT, EasyChair or pretalx; or paper, reviewer, score",
     "committee": "everyone who may have reviewed, also those who did not; needed with past reviews",
     "past": "reviews of earlier conferences, from which reviewers' habits are learned",
-    "conflicts": "who cannot have reviewed what: paper, conflict",
+    "conflicts": "who cannot have reviewed what: paper, conflict (or email)",
     "pools": "or who may have reviewed each paper: paper, reviewer, optionally probability",
     "reviewers": "a calibration that you have already, in place of past reviews",
     "same": "people whose id changed since: old, new",

@@ -75,8 +75,9 @@ class Directory:
         """
         if plain(name) in self.by_spelling:
             return self.by_spelling[plain(name)]
-        found = get_close_matches(plain(name), self.by_spelling, 1, _CLOSE) if close else []
-        return self.by_spelling[found[0]] if found else ""
+        found = get_close_matches(plain(name), self.by_spelling, 1 + len(self.names), _CLOSE) if close else []
+        known = (self.by_spelling[one] for one in found)
+        return next((one for one in known if _alike(name, one, _CLOSE)), "")
 
 
 def plain(name: str) -> str:
@@ -145,4 +146,15 @@ def _same(name: str, other: str) -> bool:
     (True, False, True, False)
     """
     digits = [re.findall(r"\d+", word) for word in (name, other)]
-    return digits[0] == digits[1] and bool(get_close_matches(plain(name), [plain(other)], 1, _SURE))
+    whole = bool(get_close_matches(plain(name), [plain(other)], 1, _SURE))
+    return digits[0] == digits[1] and whole and _alike(name, other, _SURE)
+
+
+def _alike(name: str, other: str, least: float) -> bool:
+    """Whether two names are alike before the @ of a mail address: many people share what comes after it.
+
+    >>> [_alike("umar@example.edu", f"{other}@example.edu", 0.6) for other in ("yuki", "omar")]
+    [False, True]
+    """
+    one, two = (plain(word.partition("@")[0]) for word in (name, other))
+    return bool(get_close_matches(one, [two], 1, least))

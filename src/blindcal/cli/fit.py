@@ -12,6 +12,7 @@ from blindcal.cells import count
 from blindcal.cli.arguments import probability
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
+from blindcal.cli.folders import current_folder, fits_again
 from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.errors import InputError, RefusedError
@@ -106,11 +107,13 @@ def fit(
     reviewer, and a row * for anyone else. Someone with little history is drawn toward the population, and
     older reviews count less, as much as the past shows. Give the table to `plan` and `decide`. A second
     file, OUT.fit.json, has the checks and digests of what was used: keep it beside the table, so that
-    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either.
+    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either. In a
+    folder where nothing was decided yet, what an earlier fit wrote is replaced, unless you changed it.
 
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
-    refuse_existing(out)
+    again = fits_again(current_folder(), out)
+    refuse_existing(out, replace=again)
     if picture is not None:
         check_picture(picture)
         if picture.exists():
@@ -130,7 +133,7 @@ def fit(
         workers=cores(),
         progress=progress,
     )
-    fitted.write(out)
+    fitted.write(out, replace=again)
     if picture is not None:
         draw_fit(fitted, picture)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
@@ -219,6 +222,16 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     if fitted.shared:
         say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()
+    say_fitted(fitted, facts["out"], facts["scale"] is not None)
+    if "what_if" in facts:
+        _print_prospects(facts["what_if"])
+    say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
+
+
+def say_fitted(fitted: Fitted, out: Path, scaled: bool) -> None:
+    """What the past has shown, and how reviewers in `out` were moved to this year's scale if they were
+    (`scaled`). It names nobody."""
+    checks = fitted.checks
     rows = [(meaning, *_percent(checks, name)) for name, meaning in SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
@@ -233,17 +246,14 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     say("scores are a straight line in quality" if straight else "scores are not a straight line in quality")
     if checks.forecast is not None:
         _print_forecast(checks.forecast)
-    if facts["scale"] is not None:
+    if scaled:
         scale = fitted.scale
         say(
             f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
             f"deviations), stretch {scale.stretch:.2f}"
         )
-    if "what_if" in facts:
-        _print_prospects(facts["what_if"])
     if checks.outliers:
-        say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {facts['checks']}")
-    say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
+        say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {beside(out)}")
 
 
 def _percent(checks: Checks, name: str) -> tuple[str, str]:

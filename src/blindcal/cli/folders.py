@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,8 +13,8 @@ import typer
 from typer.core import TyperArgument, TyperOption
 
 from blindcal.cli.console import Once, say
-from blindcal.decisions.records import latest_release
-from blindcal.errors import InputError
+from blindcal.decisions.records import latest_release, sealed_folder
+from blindcal.errors import InputError, RefusedError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 
 # Of these only one can be meant: whichever is on the command line.
@@ -32,6 +33,13 @@ _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
 }
 # Where a command keeps the folder that it was given.
 _FOLDER = "blindcal.folder"
+# The folder of the command that is running.
+_current: ContextVar[Folder | None] = ContextVar("folder", default=None)
+
+
+def current_folder() -> Folder | None:
+    """The folder that the running command was given; None where it was given files."""
+    return _current.get()
 
 
 class InFolder(Once):
@@ -60,8 +68,12 @@ class InFolder(Once):
         return rest
 
     def invoke(self, ctx: Any) -> Any:
-        result = super().invoke(ctx)
         folder: Folder | None = ctx.meta.get(_FOLDER)
+        token = _current.set(folder)
+        try:
+            result = super().invoke(ctx)
+        finally:
+            _current.reset(token)
         if folder is not None and not ctx.params.get("as_json"):
             say_next(self.name or "", folder, ctx.params)
         return result
@@ -161,6 +173,23 @@ def _calibrated(folder: Folder) -> bool:
 def _released(folder: Folder) -> bool:
     out = str(folder.settings.get("out", ""))
     return latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
+
+
+def fits_again(folder: Folder | None, out: Path) -> bool:
+    """Whether a calibration `out` may replace an earlier one: it is that of a `folder` where nothing was
+    decided."""
+    if folder is None or out != Path(str(folder.settings.get("reviewers", ""))):
+        return False
+    if os.path.lexists(out) and (_released(folder) or _sealed(folder)):
+        raise RefusedError(
+            f"{out} exists already and is never overwritten: papers were decided with the key of "
+            f"{folder.path}. For a correction give another --out, and name it in {folder.path / FILE}"
+        )
+    return True
+
+
+def _sealed(folder: Folder) -> bool:
+    return "key" in folder.settings and sealed_folder(str(folder.settings["key"])).exists()
 
 
 def _argument(name: str | None, folder: Folder) -> object:

@@ -12,6 +12,8 @@ import typer
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.arguments import decimal, evidence, probability, share
 from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.folders import current_folder
+from blindcal.folders.settings import Folder
 from blindcal.folders.strangers import strangers_listed
 from blindcal.orientations import BETTER
 from blindcal.policies.guarantees import NAMES
@@ -161,5 +163,12 @@ def loaded(
 ) -> Iterator[Inputs]:
     """The conference in these files, without papers withdrawn; reviewers whom no pool turns out to hold are
     listed beside `reviews`, never in `out`."""
-    with strangers_listed(reviews, out):
+    with strangers_listed(reviews, out, _folder_of(reviewers, pools)):
         yield read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=withdrawn or ())
+
+
+def _folder_of(reviewers: Path, pools: Path) -> Folder | None:
+    """The folder that a command was given, where calibration and pools are its own."""
+    folder, used = current_folder(), {"reviewers": reviewers, "pools": pools}
+    own = folder is not None and all(Path(str(folder.settings.get(name))) == used[name] for name in used)
+    return folder if own else None

@@ -10,7 +10,7 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
-from blindcal.cli.fit import similar_listed
+from blindcal.cli.fit import say_fitted, similar_listed
 from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
     BestFirst,
@@ -58,7 +58,9 @@ def new(
     ] = None,
     conflicts: Annotated[
         Path | None,
-        typer.Option(help="Who cannot have reviewed what: paper, conflict, or HotCRP's bulk assignment."),
+        typer.Option(
+            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's bulk assignment."
+        ),
     ] = None,
     pools: Annotated[
         Path | None,
@@ -171,6 +173,9 @@ def _print(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
     if facts["calibrated"] is not None:
         say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
     say()
+    if contents.fitted is not None:
+        say_fitted(contents.fitted, facts["folder"] / INPUTS / "reviewers.csv", scaled=True)
+        say()
     _print_open(made, facts, guessed)
     folder = facts["folder"]
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")

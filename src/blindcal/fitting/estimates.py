@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ import numpy as np
 from blindcal.cells import count, natural
 from blindcal.checks import Array, of_type
 from blindcal.errors import InputError, RefusedError
-from blindcal.files.disk import write_json, write_table
+from blindcal.files.disk import write_bytes, write_json
+from blindcal.files.tables import format_table
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
-from blindcal.fitting.footprints import Footprint, beside, footprint, written
+from blindcal.fitting.footprints import Footprint, beside, footprint, table_digest, unchanged, written
 from blindcal.fitting.moments import Moments, chain, parameters, pooled
 from blindcal.fitting.pasts import Dated, History, Past, history_of, pasts_of
 from blindcal.fitting.prospects import Prospects, prospects
@@ -93,21 +95,31 @@ class Fitted:
         """The table as a pandas data frame; needs pandas."""
         return import_module("pandas").DataFrame(self.columns())
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table and, beside it, what it was made from; both readable by their owner only."""
-        refuse_existing(path)
-        names = {"conferences": self.conferences, "shared": self.shared}
+    def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the table and, beside it, what it was made from; both readable by their owner only.
+
+        `path`: the table; a file that is there is never overwritten.
+        `replace`: whether what an earlier fit wrote there is replaced all the same, if nobody changed it.
+        """
+        refuse_existing(path, replace=replace)
+        table = format_table(self.columns())
+        names = {"conferences": self.conferences, "shared": self.shared, "table": table_digest(table)}
         record = {**names, "scale": self.scale, "checks": self.checks}
         # A table must never be there without what it was made from.
-        write_json(beside(path), {**written(self.footprints), **record}, confidential=True)
-        write_table(path, self.columns(), confidential=True)
+        if replace:
+            Path(path).unlink(missing_ok=True)
+        write_json(beside(path), {**written(self.footprints), **record}, confidential=True, replace=replace)
+        write_bytes(path, table, confidential=True)
 
 
-def refuse_existing(path: str | os.PathLike[str]) -> None:
-    """A `RefusedError` if a fit cannot be written to `path` without overwriting something."""
-    for name in (os.fspath(path), beside(path)):
-        if os.path.lexists(name):
-            raise RefusedError(f"{name} exists already and is never overwritten")
+def refuse_existing(path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    """A `RefusedError` if a fit cannot be written to `path` without overwriting something; with `replace`,
+    something else than what a fit wrote there and nobody changed since."""
+    there = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
+    if not there or (replace and unchanged(path)):
+        return
+    again = f": it is not as `blindcal fit` wrote it. To fit again, move {' and '.join(there)} away"
+    raise RefusedError(f"{there[0]} exists already and is never overwritten{again if replace else ''}")
 
 
 def fit(

@@ -16,7 +16,7 @@ from scipy.special import gammainc
 
 from blindcal.cells import count
 from blindcal.errors import InputError, Problem
-from blindcal.files.disk import digest, read_json
+from blindcal.files.disk import digest, read_bytes, read_json
 from blindcal.files.tables import refuse
 from blindcal.fitting.pasts import Past
 from blindcal.fitting.scales import Scale
@@ -130,6 +130,27 @@ def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
             rule = "must state shift and stretch as `blindcal fit` wrote them"
             raise refuse([Problem(path, None, "scale", rule)])
     return None
+
+
+def table_digest(table: bytes) -> str:
+    """The digest of a table of reviewers as it was written: by it a table that nobody changed is known."""
+    return digest(table.hex())
+
+
+def unchanged(reviewers: str | os.PathLike[str]) -> bool:
+    """Whether a table of reviewers is as a fit wrote it, by the digest beside it; also where it is gone, and
+    only what the fit wrote beside it is left."""
+    path = beside(reviewers)
+    if os.path.islink(reviewers) or os.path.islink(path) or not os.path.isfile(path):
+        return False
+    try:
+        content = read_json(path)
+    except InputError:
+        return False
+    match content:
+        case {"format": 1, "used": [*_], "table": str(found)}:
+            return not os.path.lexists(reviewers) or found == table_digest(read_bytes(reviewers))
+    return False
 
 
 def refuse_own(

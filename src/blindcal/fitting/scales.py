@@ -104,6 +104,6 @@ def _check(scale: Scale) -> None:
         raise InputError(
             f"this year's scores are on another scale than the last past conference's: they would need a "
             f"shift of {scale.shift_in_sds:.2f} standard deviations and a stretch of {scale.stretch:.2f}, "
-            f"and at most {MOST_SHIFT:g} and {MOST_STRETCH:g} are healed; check `better`, or write the past "
-            "scores on this year's scale"
+            f"and at most {MOST_SHIFT:g} and {MOST_STRETCH:g} are corrected; check `better`, or write the "
+            "past scores on this year's scale"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from blindcal.assignments.pools import pools_of
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes, write_bytes
 from blindcal.fitting.estimates import Fitted, fit
 from blindcal.fitting.footprints import footprint_of, overlap
@@ -23,9 +23,11 @@ from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, w
 from blindcal.folders.keys import check_key, new_key
 from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
+from blindcal.folders.strangers import unlisted_remarks
 from blindcal.folders.templates import Value, conference_text
 from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
 from blindcal.orientations import known_end
+from blindcal.plans.remarks import stray_remarks
 from blindcal.workers import Progress, silent
 
 _PUBLIC = "public"
@@ -119,6 +121,7 @@ def found_folder(
     ('2..3', False, ['conference.toml', 'inputs'])
     >>> place.cleanup()
     """
+    _check_taken(folder)
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
@@ -135,7 +138,8 @@ def found_folder(
         write_inputs(filled, contents)
         write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
-    return Founded(contents, settings, key, secret, (*remarks, *_unlisted(contents, given.reviews)))
+    remarks += (*_remarks(contents, folder, given), *(() if fitted is None else fitted.checks.notes))
+    return Founded(contents, settings, key, secret, remarks)
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
@@ -179,6 +183,20 @@ def same_people(contents: Contents) -> dict[str, str]:
     {'ada@old.org': 'ada'}
     """
     return read_same(contents.files["same"]) if "same" in contents.files else {}
+
+
+def _check_taken(folder: Path) -> None:
+    """Refuse a folder that was made already, and say what to do instead."""
+    if not (folder / FILE).is_file():
+        return
+    correct = f"to correct something, edit {folder / FILE} or the files in {folder / INPUTS}"
+    again = (
+        f", then `blindcal decide {folder} --amend`"
+        if (folder / _PUBLIC).exists()
+        else f"; or, if nothing was decided with it, remove {folder} and make it again (`map` can give an id "
+        "another spelling)"
+    )
+    raise RefusedError(f"{folder} exists already and is never overwritten: {correct}{again}")
 
 
 def _check_files(given: Given) -> None:
@@ -250,13 +268,19 @@ def _settings(
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _unlisted(contents: Contents, reviews: Path) -> list[str]:
-    """How many reviewers are not on the committee: their papers could not be decided."""
-    missing = len({*contents.imported.reviews.reviewers} - {*contents.committee})
-    if not contents.committee or not missing:
-        return []
-    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
+def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:
+    """Reviewers who are not on the committee, and rows of a file that are about nobody or nothing known."""
+    reviews, inputs = contents.imported.reviews, folder / INPUTS
+    found = unlisted_remarks(reviews, contents.committee, str(given.reviews), inputs)
+    if given.conflicts is None and given.pools is None:
+        return found
+    # Without a calibration nobody is known yet whose name could be spelled differently.
+    known: Collection[str] = {who for _, who in contents.conflicts}
+    if contents.fitted is not None:
+        known = contents.fitted.roster
+    elif "reviewers" in contents.files:
+        known = read_reviewers(contents.files["reviewers"])
     return [
-        f"{reviews} has {whom} not on the committee: is an id spelled differently, or is the list not "
-        "complete? `blindcal plan` says who, in a file for you alone"
+        *found,
+        *stray_remarks(folder / str(contents.settings["pools"]), reviews.papers, known, given.reviews),
     ]

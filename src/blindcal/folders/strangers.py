@@ -2,28 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blindcal.errors import InputError
+from blindcal.assignments.pools import EVERYONE, conflicts_in
+from blindcal.assignments.strangers import CAUSES
+from blindcal.beliefs.conferences import read_reviewers
+from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_bytes, write_table
+from blindcal.files.tables import refuse
+from blindcal.fitting.rosters import read_committee
+from blindcal.folders.settings import Folder
+from blindcal.reviews import Reviews
 
 NAME = "CONFIDENTIAL-unknown-reviewers.csv"
 _COLUMNS = ("paper", "reviewer", "cause", "nearest")
+_COMPLETE = (
+    "complete the list in full, from who was invited and without looking at who reviewed: adding only those "
+    "who are missing would reveal who they are"
+)
 
 
 @contextmanager
-def strangers_listed(reviews: Path, out: Path | None) -> Iterator[None]:
+def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
     """Within the block, reviewers whom no pool holds are listed in a file beside `reviews`, for the chair
-    alone, and never in `out`, which is public; the error then says where."""
+    alone, and never in `out`, which is public; the error then says where.
+
+    Where the files are those of a conference's `folder`, it also says what to do there."""
     try:
         yield
     except InputError as error:
         if not error.confidential:
             raise
-        told = InputError(f"{error}\n{_listed(error, reviews.parent / NAME, out)}", error.problems)
+        said = error if folder is None else _in_folder(error, folder)
+        told = InputError(f"{said}\n{_listed(error, reviews.parent / NAME, out)}", said.problems)
         raise told from None
+
+
+def _in_folder(error: InputError, folder: Folder) -> InputError:
+    """The same error in words of the folder, where everyone without a conflict is a candidate: who is not on
+    the committee, or has joined it since the calibration was made. It names nobody."""
+    committee, pools, reviewers = (
+        str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
+    )
+    missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
+    if not missing or not committee or not (pools == EVERYONE or conflicts_in(pools)):
+        return error
+    others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
+    past = bool(folder.settings.get("past"))
+    fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
+    members = {*read_committee(committee)}
+    if unlisted := len(missing - members):
+        rule, found = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
+        file, advice = committee, f"{_COMPLETE}. Then {fit}"
+    else:
+        without = len(members - {*read_reviewers(reviewers)})
+        rule, found = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
+        file, advice = reviewers, f"the committee has changed since: {fit}"
+    said = refuse([*others, Problem(file, None, "reviewer", rule, found)])
+    return InputError(f"{said}\n{advice}", said.problems)
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, inputs: Path) -> list[str]:
+    """How many reviewers in `file` are not on a `committee`, which has members, and what to do in the folder
+    `inputs`: their papers could not be decided. It names nobody."""
+    missing = len({*reviews.reviewers} - {*committee})
+    if not committee or not missing:
+        return []
+    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
+    return [
+        f"{file} has {whom} not on the committee: `blindcal plan` says who, in a file for you alone. If an "
+        f"id is spelled differently, correct it in {inputs}; if the list is not complete, complete "
+        f"{inputs / 'committee.csv'} without looking at who reviewed"
+    ]
 
 
 def _listed(error: InputError, path: Path, out: Path | None) -> str:

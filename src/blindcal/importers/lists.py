@@ -11,9 +11,12 @@ from blindcal.importers.findings import counted, refusal
 from blindcal.importers.opening import open_export
 from blindcal.importers.sheets import Headed, one_table
 
-_IDS = ("reviewer", "email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
+_MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
+_IDS = ("reviewer", *_MAILS)
 _NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
 _PAPERS = ("paper", "paper id", "pid", "submission #", "submission")
+# What may stand in a table of papers and emails that is a list of conflicts, and no list of reviews.
+_PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group), "title", "affiliation"}
 _PEOPLE = (
     "must be a list of people: a table with a column reviewer or email, in which everyone has the id that "
     "the reviews have"
@@ -23,8 +26,8 @@ _REVIEWS = (
     "have reviewed must be listed, without looking at the reviews"
 )
 _CONFLICTS = (
-    "must be a list of conflicts: a table with the columns paper and conflict, or HotCRP's bulk assignment "
-    "(paper, action, email)"
+    "must be a list of conflicts: a table with the columns paper and conflict (or paper and email, with at "
+    "most titles and names besides), or HotCRP's bulk assignment (paper, action, email)"
 )
 
 
@@ -57,24 +60,35 @@ def read_conflicts(
 ) -> tuple[tuple[tuple[str, str], ...], str]:
     """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `paper,conflict`, or HotCRP's bulk
-    assignment, of which only conflicts are taken: the later of two rows on the same paper and person counts,
-    as it does there. `file` is its name in messages. `people` maps an id to a person, as for reviews; by
-    default ids stay as they are.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `paper,conflict` or `paper,email`, or
+    HotCRP's bulk assignment, of which only conflicts are taken: the later of two rows on the same paper and
+    person counts, as it does there. `file` is its name in messages. `people` maps an id to a person, as for
+    reviews; by default ids stay as they are.
 
     >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
     >>> read_conflicts(bulk, "assignments.csv")
     ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
     """
     sheets = open_export(data, file).sheets
-    table = one_table(sheets, lambda names: bool(names & {*_PAPERS}) and "conflict" in names)
+    table = one_table(sheets, _of_conflicts)
     if table is not None:
-        pairs = zip(_ids(table, table.first(*_PAPERS)), _ids(table, "conflict", people), strict=True)
+        person = table.first("conflict", *_MAILS)
+        pairs = zip(_ids(table, table.first(*_PAPERS)), _ids(table, person, people), strict=True)
         return tuple(sorted(set(pairs))), "a list of conflicts"
     table = one_table(sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"}))
     if table is None:
         raise refusal(file, _CONFLICTS)
     return _bulk(table, people)
+
+
+def _of_conflicts(names: frozenset[str]) -> bool:
+    """Whether a table with columns of these names is a plain list of conflicts.
+
+    >>> [_of_conflicts(frozenset(names.split())) for names in ("paper email", "paper email score")]
+    [True, False]
+    """
+    listed = "conflict" in names or (not names.isdisjoint(_MAILS) and names <= _PLAIN)
+    return listed and not names.isdisjoint(_PAPERS)
 
 
 def _bulk(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
