@@ -167,3 +167,46 @@ def test_offsets_that_are_this_years_means_are_noticed() -> None:
     last_year = {name: (1.0, row[1] + 0.1, 1.0) for name, row in own.items()}
     assert not own_means(last_year, reviews)
     assert not own_means({"*": (1.0, 3.0, 1.0)}, reviews)
+
+
+def test_a_score_changed_or_a_review_missing_in_every_paper_does_not_hide_it() -> None:
+    """What was downloaded before a rebuttal, or before the last reviews came in; and 007 for 7."""
+    table = conference(1)
+    before = {**table, "score": [7.0 - one if i % 3 == 0 else one for i, one in enumerate(table["score"])]}
+    assert "with the same paper, reviewer and score" in shared(before, table)
+    early = {name: [one for i, one in enumerate(values) if i % 3] for name, values in table.items()}
+    assert "80 reviews of '2025' with the same paper, reviewer and score" in shared(early, table)
+    padded = {**table, "paper": [f"{one:03}" for one in table["paper"]]}
+    assert "with the same reviewers and scores" in shared(padded, table)
+
+
+def test_the_same_people_on_the_same_ids_of_another_year_are_no_alarm() -> None:
+    """Panels whose members score the same numbers every year, each person with habits of their own: the pairs
+    all agree, and scores no more than chance makes them. False alarms: one in a million."""
+    rng = np.random.default_rng(7)
+    for _ in range(count(20, 200)):
+        habit = rng.normal(0.0, 1.0, 30)
+
+        def year(habit: np.ndarray = habit) -> Columns:
+            paper = np.repeat(np.arange(60), 3)
+            person = 3 * (paper % 10) + np.tile(np.arange(3), 60)
+            score = np.clip(np.round(3.5 + habit[person] + rng.normal(0.0, 0.8, 180)), 1.0, 6.0)
+            return {
+                "paper": [f"p{one}" for one in paper],
+                "reviewer": [f"r{one}" for one in person],
+                "score": score.tolist(),
+            }
+
+        assert not shared(year(), year())
+
+
+def test_a_link_to_a_fit_is_the_fit(tmp_path: Path) -> None:
+    table = conference(1)
+    (tmp_path / "fits").mkdir()
+    real, link = tmp_path / "fits" / "reviewers.csv", tmp_path / "reviewers.csv"
+    real.write_text("reviewer,slope,offset,noise\n")
+    write_json(beside(real), written([past(table)]), confidential=True)
+    link.symlink_to(real)
+    assert beside(link) == beside(real.resolve())
+    with pytest.raises(InputError, match="was fitted on these reviews"):
+        refuse_own(link, {}, Reviews.from_table(table))

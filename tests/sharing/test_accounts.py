@@ -86,3 +86,26 @@ def test_two_runs_at_once_are_refused(key: Path) -> None:
         open_account(key, read_key(key)),
     ):
         pass
+
+
+def reviewed(score: np.ndarray, papers: int = 60) -> Footprint:
+    """Three reviews a paper by 20 people, of the first papers."""
+    paper = np.repeat(np.arange(60), 3)
+    who = np.random.default_rng(1).permuted(np.tile(np.arange(20), (60, 1)), axis=1)[:, :3].ravel()
+    kept = paper < papers
+    names = [f"r{one}" for one in who[kept]]
+    ids = [str(one) for one in paper[kept]]
+    return footprint(Past("x", "x", ids, names, score[kept], np.full(kept.sum(), np.nan), None, "high"))
+
+
+def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key: Path) -> None:
+    score = np.random.default_rng(2).integers(1, 6, 180).astype(float)
+    changed = np.where(np.arange(180) % 3 == 0, 6.0 - score, score)
+    with open_account(key, read_key(key)) as account:
+        parts = {"footprint": reviewed(score), "table": b"t", "statement": b"s"}
+        enter(account, "A", Limit(epsilon=1.0), "x", "", parts)
+    account = read_account(key, read_key(key))
+    for again in (reviewed(score, papers=6), reviewed(changed)):
+        assert [entry.conference for entry in account.about("B", again)] == ["A"]
+    other = reviewed(np.random.default_rng(3).integers(1, 6, 180).astype(float))
+    assert account.about("B", other) == ()

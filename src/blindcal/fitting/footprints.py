@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import gammainc
 
-from blindcal.cells import count
+from blindcal.cells import count, loose
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import digest, read_bytes, read_json
 from blindcal.files.tables import refuse
@@ -26,6 +26,10 @@ from blindcal.reviews import Reviews
 FALSE_ALARM = 1e-6
 _CENT = 0.005  # means given to two decimals
 _FORMAT = 1
+# Digests of single reviews are cut to so many digits: 64 bits tell them apart.
+_SHORT = 16
+# So many of everybody's scores count beside one's own where chance is taken.
+_FEW = 2.0
 _WHY = (
     "a calibration fitted on the reviews being decided gives their authors away: in a simulated conference "
     "it names 40.0 % of the authors without seeing any decision, against 12.5 % from the pools; fit on other "
@@ -33,20 +37,27 @@ _WHY = (
 )
 
 
+Written = Mapping[str, tuple[str, str]]
+"""For each review, by a digest of paper and reviewer: digests of the reviewer and of the score."""
+
+
 @dataclass(frozen=True)
 class Footprint:
     """Digests of one past conference's papers: `whole` of id, reviewers and scores; `scored` of id and
-    scores; `patterns` of the scores alone, one for each paper."""
+    scores; `patterns` of the scores alone, one for each paper; and its single reviews, which are found again
+    where others of the paper changed, came in or are missing. Ids as `loose` has them: 007 is 7."""
 
     conference: str
     whole: frozenset[str]
     scored: frozenset[str]
     patterns: tuple[str, ...]
+    reviews: Written = field(default_factory=dict, repr=False)
 
 
 def beside(reviewers: str | os.PathLike[str]) -> str:
-    """The file that a fit writes beside its table of reviewers."""
-    return f"{os.fspath(reviewers)}.fit.json"
+    """The file that a fit writes beside its table of reviewers: beside the table itself, not a link to it."""
+    name = os.fspath(reviewers)
+    return f"{os.path.realpath(name) if os.path.islink(name) else name}.fit.json"
 
 
 def footprint(past: Past) -> Footprint:
@@ -62,15 +73,22 @@ def footprint_of(reviews: Reviews) -> Footprint:
 
 
 def _footprint(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Footprint:
+    known = {one: loose(one) for one in {*paper, *reviewer}}
     written = defaultdict[str, list[tuple[str, float]]](list)
     for one, who, given in zip(paper, reviewer, score, strict=True):
-        written[one].append((who, given))
+        written[known[one]].append((known[who], given))
     scores = {one: sorted(given for _, given in rows) for one, rows in written.items()}
+    short = {one: digest(one)[:_SHORT] for one in {*(known[who] for who in reviewer), *score}}
     return Footprint(
         name,
         frozenset(digest([one, sorted(rows)]) for one, rows in written.items()),
         frozenset(digest([one, given]) for one, given in scores.items()),
         tuple(sorted(digest(given) for given in scores.values())),
+        {
+            digest([one, who])[:_SHORT]: (short[who], short[given])
+            for one, rows in written.items()
+            for who, given in rows
+        },
     )
 
 
@@ -82,6 +100,7 @@ def written(footprints: Sequence[Footprint]) -> dict[str, object]:
             "whole": sorted(one.whole),
             "scored": sorted(one.scored),
             "patterns": list(one.patterns),
+            "reviews": {pair: list(rest) for pair, rest in sorted(one.reviews.items())},
         }
         for one in footprints
     ]
@@ -104,9 +123,23 @@ def _one_read(content: object) -> Footprint | None:
             "whole": [*whole],
             "scored": [*scored],
             "patterns": [_, *_] as patterns,
+            **rest,
         } if all(isinstance(one, str) for one in (*whole, *scored, *patterns)):
-            return Footprint(name, frozenset(whole), frozenset(scored), tuple(patterns))
+            reviews = read_written(rest.get("reviews", {}))
+            if reviews is not None:
+                return Footprint(name, frozenset(whole), frozenset(scored), tuple(patterns), reviews)
     return None
+
+
+def read_written(content: object) -> Written | None:
+    """The digests of single reviews, as they stand in a file; None if it holds anything else."""
+    if not isinstance(content, dict) or not all(map(_is_pair, content.values())):
+        return None
+    return {pair: (who, given) for pair, (who, given) in content.items()}
+
+
+def _is_pair(content: object) -> bool:
+    return isinstance(content, list) and len(content) == 2 and all(isinstance(one, str) for one in content)
 
 
 def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
@@ -159,8 +192,8 @@ def refuse_own(
     """An `InputError` if the calibration was fitted on these very reviews, as far as that can be seen.
 
     A fit is known by the digests beside it: half of the papers with reviewers and scores, or more equal
-    (paper, scores) than chance gives once in a million. One made by hand is known by offsets that are the
-    reviewers' own means.
+    (paper, scores) or (paper, reviewer, score) than chance gives once in a million. One made by hand is known
+    by offsets that are the reviewers' own means.
     """
     name = os.fspath(reviewers)
     if os.path.exists(beside(name)):
@@ -172,20 +205,42 @@ def refuse_own(
         raise InputError(f"{name} has the reviewers' own mean scores of this year for offsets: {_WHY}")
 
 
-def overlap(past: Footprint, now: Footprint) -> str:
+def overlap(past: Footprint, now: Footprint, alarm: float = FALSE_ALARM) -> str:
     """What the two conferences share beyond chance, in words; empty where nothing is.
 
     Chance is taken as if paper ids had been dealt out anew: a paper's scores are then found under its id as
-    often as they are among all past papers.
+    often as they are among all past papers. Where the same person reviewed the same id both times, as if this
+    person's past scores had been dealt out anew. `alarm` is how rarely chance may do as much.
     """
     papers = len(now.patterns)
     if 2 * len(past.whole & now.whole) >= max(papers, 2):
         return f"the papers of {past.conference!r} with the same reviewers and scores"
     same, known = len(past.scored & now.scored), Counter(past.patterns)
     expected = sum(known[pattern] for pattern in now.patterns) / len(past.patterns)
-    if _at_least(same, expected) >= FALSE_ALARM:
-        return ""
-    return f"{count(same, 'paper')} of {past.conference!r} with the same scores, {expected:.1f} by chance"
+    if _at_least(same, expected) < alarm:
+        return f"{count(same, 'paper')} of {past.conference!r} with the same scores, {expected:.1f} by chance"
+    same, expected = _same_reviews(past.reviews, now.reviews)
+    if _at_least(same, expected) < alarm:
+        where = f"{past.conference!r} with the same paper, reviewer and score"
+        return f"{count(same, 'review')} of {where}, {expected:.1f} by chance"
+    return ""
+
+
+def _same_reviews(past: Written, now: Written) -> tuple[int, float]:
+    """How many reviews have the same paper, reviewer and score, and how many would by chance.
+
+    What somebody's score for an id is expected to be: as often this or that as in the other past reviews of
+    this person, with a few of everybody's added.
+    """
+    common = [(past[pair], now[pair]) for pair in past.keys() & now.keys()]
+    people, everybody = Counter(who for who, _ in past.values()), Counter(given for _, given in past.values())
+    own = Counter(past.values())
+    expected = 0.0
+    for then, (who, given) in common:
+        others = own[who, given] - (then == (who, given))
+        usual = everybody[given] / len(past)
+        expected += (others + _FEW * usual) / (people[who] - 1 + _FEW)
+    return sum(then == later for then, later in common), expected
 
 
 def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:

@@ -29,10 +29,13 @@ from blindcal.decisions.seals import (
     sealed_name,
 )
 from blindcal.files.disk import make_folder, write_bytes
-from blindcal.fitting.footprints import Footprint, overlap
+from blindcal.fitting.footprints import Footprint, overlap, read_written
 from blindcal.sharing.limits import Limit
 
 _KIND = "shared sums"
+# Reviews that are as alike as chance makes them once in a hundred times count as the same: a total that is
+# too high does no harm.
+_ALIKE = 0.01
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Account:
         return tuple(
             entry
             for entry in self.entries
-            if entry.conference == conference or overlap(entry.footprint, footprint)
+            if entry.conference == conference or overlap(entry.footprint, footprint, _ALIKE)
         )
 
 
@@ -125,7 +128,9 @@ def enter(
     }
     used: Footprint = parts["footprint"]
     content = {
-        "footprint": json.dumps([used.conference, [*used.whole], [*used.scored], used.patterns]).encode(),
+        "footprint": json.dumps(
+            [used.conference, [*used.whole], [*used.scored], used.patterns, used.reviews]
+        ).encode(),
         "table": parts["table"],
         "statement": parts["statement"],
     }
@@ -141,14 +146,17 @@ def _entry(seal: Seal) -> Entry:
     try:
         if head["kind"] != _KIND:
             raise KeyError
-        conference, whole, scored, patterns = json.loads(seal.part("footprint"))
+        conference, whole, scored, patterns, *rest = json.loads(seal.part("footprint"))
+        reviews = read_written(*rest) if rest else {}
+        if reviews is None:
+            raise KeyError
         return Entry(
             counter=head["counter"],
             conference=head["conference"],
             limit=Limit(head["epsilon"], head["zcdp"]),
             input=head["input"],
             reason=head["reason"],
-            footprint=Footprint(conference, frozenset(whole), frozenset(scored), tuple(patterns)),
+            footprint=Footprint(conference, frozenset(whole), frozenset(scored), tuple(patterns), reviews),
             table=seal.part("table"),
             statement=seal.part("statement"),
         )
