@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperOption
 
-from blindcal.cli.console import Once, say
-from blindcal.decisions.records import latest_release
+from blindcal.cli.console import Once, note, say
+from blindcal.decisions.records import interrupted_release, latest_release, read_published
 from blindcal.errors import InputError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 
@@ -56,6 +56,10 @@ class InFolder(Once):
         except typer.BadParameter as error:
             raise _located(error, folder, ctx.default_map, given) from None
         ctx.params[argument.name] = _argument(argument.name, folder)
+        if self.name == "decide":
+            ctx.params["published"] = [*(ctx.params["published"] or ()), *_published(folder)]
+        elif self.name != "select" and argument.name in _PUBLISHED:
+            _say_interrupted(folder, ctx.params[argument.name])
         ctx.meta[_FOLDER] = folder
         return rest
 
@@ -166,8 +170,8 @@ def _released(folder: Folder) -> bool:
 def _argument(name: str | None, folder: Folder) -> object:
     """What stands for the folder itself: its reviews, past reviews, or latest release."""
     if name in _PUBLISHED:
-        out = Path(str(_set(folder, "out")))
-        release = (latest_release(out) if folder.settings.get("numbered") else None) or out
+        _set(folder, "out")
+        release = _latest(folder)
         if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
             raise InputError(
                 f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first"
@@ -175,6 +179,28 @@ def _argument(name: str | None, folder: Folder) -> object:
         return release
     value = _set(folder, str(name))
     return [Path(one) for one in value] if isinstance(value, tuple) else Path(str(value))
+
+
+def _latest(folder: Folder) -> Path:
+    """Where the latest release of a folder is, once there is one."""
+    out = Path(str(folder.settings.get("out", "")))
+    return (latest_release(out) if folder.settings.get("numbered") else None) or out
+
+
+def _published(folder: Folder) -> list[Path]:
+    """What a folder shows of its key and ledger, wherever a command publishes: its latest release, if any."""
+    latest = _latest(folder)
+    return [latest] if folder.settings.get("out") and read_published(latest) is not None else []
+
+
+def _say_interrupted(folder: Folder, latest: object) -> None:
+    """Say that a command speaks of an earlier release where the latest is incomplete."""
+    left = interrupted_release(str(folder.settings["out"])) if folder.settings.get("numbered") else None
+    if left is not None:
+        note(
+            f"{left} was left incomplete by an interrupted run, so {latest} is read: "
+            f"`blindcal decide {folder.path}` completes it"
+        )
 
 
 def _set(folder: Folder, name: str) -> Setting:
