@@ -198,13 +198,15 @@ def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_fini
     second, public = call("explain", "icx"), folder / "public" / "release-2"
     whole = {path.name: path.read_bytes() for path in public.iterdir()}
     said = (
-        "blindcal: icx/public/release-2 was left incomplete by an interrupted run, so icx/public/release-1 "
-        "is read: `blindcal decide icx` completes it\n"
+        "blindcal: icx/public/release-2 was left incomplete by an interrupted run: `blindcal decide icx` "
+        "completes it; the latest complete release is icx/public/release-1\n"
     )
     for again in (("select", "icx", "--accept", "3"), ("decide", "icx")):
         for name in ("certificate.json", "decisions.csv"):
             (public / name).unlink()
             assert call("explain", "icx") == (0, first[1], said)
+        code, _, err = call("verify", "icx")
+        assert (code, err.startswith(said)) == (4, True)
         code, _, err = call(*again)
         assert code == 0
         finished = (

@@ -58,8 +58,8 @@ class InFolder(Once):
         ctx.params[argument.name] = _argument(argument.name, folder)
         if self.name == "decide":
             ctx.params["published"] = [*(ctx.params["published"] or ()), *_published(folder)]
-        elif self.name != "select" and argument.name in _PUBLISHED:
-            _say_interrupted(folder, ctx.params[argument.name])
+        elif self.name == "verify" or (argument.name in _PUBLISHED and self.name != "select"):
+            _say_interrupted(folder)
         ctx.meta[_FOLDER] = folder
         return rest
 
@@ -193,13 +193,14 @@ def _published(folder: Folder) -> list[Path]:
     return [latest] if folder.settings.get("out") and read_published(latest) is not None else []
 
 
-def _say_interrupted(folder: Folder, latest: object) -> None:
-    """Say that a command speaks of an earlier release where the latest is incomplete."""
-    left = interrupted_release(str(folder.settings["out"])) if folder.settings.get("numbered") else None
+def _say_interrupted(folder: Folder) -> None:
+    """Say, to whoever only reads, that the latest release is incomplete and how to complete it."""
+    out = str(folder.settings.get("out", ""))
+    left = interrupted_release(out) if folder.settings.get("numbered") else None
     if left is not None:
         note(
-            f"{left} was left incomplete by an interrupted run, so {latest} is read: "
-            f"`blindcal decide {folder.path}` completes it"
+            f"{left} was left incomplete by an interrupted run: `blindcal decide {folder.path}` completes "
+            f"it; the latest complete release is {latest_release(out) or 'still to come'}"
         )
 
 
