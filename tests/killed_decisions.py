@@ -1,4 +1,5 @@
-"""`decide` killed at each call, and started many times at once: run by tests/cli/test_decide.py.
+"""`decide` and `select` killed at each call, and many starts at once: run by tests/cli/test_decide.py and
+tests/cli/test_select.py.
 
 A small process that may fork. A run dies at a given call, so that nothing depends on the clock.
 """
@@ -13,6 +14,7 @@ import re
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from blindcal.cli import run
@@ -23,6 +25,19 @@ SMALL = small_conference(papers=3)
 KEY = bytes(range(32))
 PUBLIC = ("decisions.csv", "certificate.json")
 AMEND = ("--amend", "--reason", "x")
+SETTINGS = """\
+conference = "icx"
+reviews = "inputs/reviews.csv"
+reviewers = "inputs/reviewers.csv"
+pools = "inputs/pools.csv"
+accept = 1
+key = "../chair/key.bin"
+out = "public"
+numbered = true
+"""
+TWO = ("select", "--accept", "2")
+READ = (("explain",), ("audit",))
+SECOND = "icx/public/release-2"
 
 
 def quietly(command: list[str]) -> None:
@@ -152,6 +167,61 @@ def other_input(chair: Chair, inputs: Path, number: int) -> bool:
         return False
     done = code(chair.command(inputs, "new", *more)) == 0
     return done and chair.releases == number and code(chair.verify(inputs, "new")) == 0
+
+
+def selected(work: Path, named: int, step: int) -> dict[str, int]:
+    """Kill `select` of a conference's folder at every `step`-th call; then, each in a copy, start it again,
+    decide again, select another number, and read what is published."""
+    start = Chair.new(work / "start")
+    inputs = SMALL.write(start.home / "icx" / "inputs")
+    (start.home / "icx" / "conference.toml").write_text(SETTINGS)
+    assert code(on_folder(start, "decide")) == 0
+    warm(work, inputs)
+    expected = start.copy(work / "expected")
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        done = [run(on_folder(expected, *command)) for command in (TWO, *READ)]
+    assert done == [0, 0, 0], said.getvalue()
+    seen = {"kills": 0, "wrong": 0, "sealed": 0, "not_sealed": 0, "begun": 0, "states": 0}
+    known: list[set[tuple[str, int]]] = []
+    for moment in range(0, 10_000, step):
+        chair = start.copy(work / "killed")
+        ended = code(on_folder(chair, *TWO), moment, bool(named))
+        if ended == 0:
+            return seen
+        seen["kills"] += 1
+        sealed, begun = chair.releases == 2, (chair.home / SECOND).exists()
+        seen["wrong"] += ended != -signal.SIGKILL or (begun and not sealed)
+        seen["sealed" if sealed else "not_sealed"] += 1
+        seen["begun"] += begun and chair.published(SECOND) != expected.published(SECOND)
+        if chair.names not in known:
+            known.append(chair.names)
+            seen["states"] += 1
+            seen["wrong"] += sum(not good for good in go_on(work, chair, expected, sealed, begun))
+    raise RuntimeError("the list was never made")
+
+
+def on_folder(chair: Chair, command: str, *more: str) -> list[str]:
+    return [command, str(chair.home / "icx"), *more]
+
+
+def go_on(work: Path, chair: Chair, expected: Chair, sealed: bool, begun: bool) -> Iterator[bool]:
+    """What a chair can do after a kill: the list that was begun is completed, whichever way it goes on."""
+    for command in READ:
+        yield code(on_folder(chair, *command)) == 0
+    whole = expected.published(SECOND)
+    again = chair.copy(work / "again")
+    yield code(on_folder(again, *TWO)) == 0
+    yield {name for name, _ in again.names} == {name for name, _ in expected.names}
+    yield again.published(SECOND) == whole
+    yield code(on_folder(again, "verify")) == 0
+    decided = chair.copy(work / "decided")
+    yield code(on_folder(decided, "decide")) == 0
+    yield decided.published(SECOND) == (whole if begun else {})
+    other = chair.copy(work / "other")
+    yield code(on_folder(other, "select", "--accept", "3")) == 0
+    yield other.releases == 2 + sealed
+    yield other.published(SECOND) == whole if begun else True
+    yield code(on_folder(other, "verify")) == 0
 
 
 def at_once(work: Path, starts: int, rounds: int, inputs: int) -> dict[str, int]:

@@ -89,11 +89,14 @@ def test_a_folder_has_titles_and_overridden_decisions(folder: Path) -> None:
     assert call("verify", "icx")[0] == 0, "the release itself stays as it was"
 
 
-def test_the_latest_release_of_a_folder_is_exported(folder: Path) -> None:
-    (folder / "public" / "release-2").mkdir()
-    (folder / "public" / "release-2" / "decisions.csv").write_text(
-        "paper,decision,raw_decision,advice\n1,accept,accept,leave\n"
-    )
+def test_the_latest_complete_release_of_a_folder_is_exported(folder: Path) -> None:
+    second = folder / "public" / "release-2"
+    second.mkdir()
+    (second / "decisions.csv").write_text("paper,decision,raw_decision,advice\n1,accept,accept,leave\n")
+    code, out, err = call("export", "icx", "--to", "openreview", "--out", "first.csv")
+    assert (code, "from icx/public/release-1\n" in out) == (0, True)
+    assert f"{second} was left incomplete" in err
+    (second / "certificate.json").write_text("{}\n")
     assert call("export", "icx", "--to", "openreview", "--out", "o.csv")[0] == 0
     assert Path("o.csv").read_text() == "1,Accept (Poster),\n"
 

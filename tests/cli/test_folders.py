@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,55 @@ def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
     assert last(out).startswith("next: back up the key")
     assert call("select", "icx")[1].startswith("6 papers, 4 accepted; already so")
     assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{i}" for i in (1, 2, 3)]
+
+
+def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(folder: Path) -> None:
+    edit(folder, "accept-rate = 0.5", "accept = 2")
+    assert call("decide", "icx")[0] == 0
+    first = call("explain", "icx")
+    assert call("select", "icx", "--accept", "3")[0] == 0
+    second, public = call("explain", "icx"), folder / "public" / "release-2"
+    whole = {path.name: path.read_bytes() for path in public.iterdir()}
+    said = (
+        "blindcal: icx/public/release-2 was left incomplete by an interrupted run: `blindcal decide icx` "
+        "completes it; the latest complete release is icx/public/release-1\n"
+    )
+    for again in (("select", "icx", "--accept", "3"), ("decide", "icx")):
+        for name in ("certificate.json", "decisions.csv"):
+            (public / name).unlink()
+            assert call("explain", "icx") == (0, first[1], said)
+        code, _, err = call("verify", "icx")
+        assert (code, err.startswith(said)) == (4, True)
+        code, _, err = call(*again)
+        assert code == 0
+        finished = (
+            "blindcal: icx/public/release-2 was left incomplete by an interrupted run, and is complete now\n"
+        )
+        assert (finished in err) == (again[0] == "decide")
+        assert {path.name: path.read_bytes() for path in public.iterdir()} == whole
+        assert call("explain", "icx") == second
+    for name in whole:
+        (folder / "public" / "release-1" / name).unlink()
+        (public / name).unlink()
+    said = "blindcal: icx has no release yet: `blindcal decide icx` makes the first\n"
+    assert call("explain", "icx") == (2, "", said)
+
+
+def test_what_the_folder_published_is_looked_at_wherever_decide_publishes(folder: Path) -> None:
+    assert call("decide", "icx")[0] == 0
+    shutil.copytree(folder / "public" / "release-1", "earlier")
+    table = folder / "inputs" / "reviews.csv"
+    text = table.read_text()
+    table.write_text(
+        re.sub(r"^(1,[^,]*,)(\d)", lambda found: f"{found[1]}{int(found[2]) % 5 + 1}", text, flags=re.M)
+    )
+    amend = ("decide", "icx", "--amend", "--reason", "mistyped")
+    assert call(*amend)[0] == 0
+    code, out, _ = call("decide", "icx", "--out", "copy")
+    assert (code, "no coin was tossed" in out) == (0, True)
+    (Path("icx.key.sealed") / "0002.sealed").unlink()
+    for more in ((), ("--numbered",), ("--published", "earlier")):
+        for place in ((), ("--out", "other")):
+            code, _, err = call(*amend, *place, *more)
+            assert (code, "icx/public/release-2/certificate.json is release 2" in err) == (3, True)
+    assert not Path("other").exists()

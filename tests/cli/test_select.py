@@ -10,7 +10,9 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
+from sizes import count
 from small_conferences import SmallConference, arguments, decided, everything, files_of, with_key
+from stress import stress
 
 pytestmark = pytest.mark.edge
 
@@ -114,3 +116,13 @@ def test_what_is_refused(
     assert run(["select", str(out), "--key", str(key), "--out", str(tmp_path / "new"), *options]) == code
     assert told in capsys.readouterr().err
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("named", [0, 1] if count(0, 1) else [0])
+def test_killed_at_any_call_in_a_folder_it_is_finished_by_starting_again(named: int, tmp_path: Path) -> None:
+    """Killed before and after each call into the system (some in short): the folder can be read at any time,
+    and the same command, another list or `decide` completes the release that was begun."""
+    seen = stress("selected", tmp_path, "killed_decisions", named=named, step=count(6, 1))
+    assert seen["wrong"] == 0
+    assert min(seen["sealed"], seen["not_sealed"], seen["begun"]) > 0
+    assert seen["states"] >= 4

@@ -19,10 +19,14 @@ from blindcal.decisions.records import (
     check_published,
     check_vacant,
     commit,
+    finish,
+    interrupted_release,
+    latest_release,
     open_ledger,
     publish,
     read_ledger,
     read_published,
+    release_folder,
     sealed_folder,
 )
 from blindcal.decisions.releases import Outcome
@@ -357,3 +361,25 @@ def test_a_killed_writer_leaves_the_old_ledger_or_the_new_one(named: int, tmp_pa
     assert seen["torn"] == 0
     assert seen["left_over"] == 0, "no stray secrets"
     assert min(seen["old"], seen["new"]) >= 5
+
+
+def test_a_release_without_its_certificate_is_interrupted_and_finished_from_the_ledger(
+    key_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "public"
+    assert (latest_release(out), interrupted_release(out)) == (None, None)
+    sealed(key_path)
+    second = replace(RECORD, release=2, certificate='{"release": 2}\n')
+    ledger = sealed(key_path, second)
+    publish(RECORD, release_folder(out, 1))
+    assert finish(ledger, RECORD.conference, out) == (), "what was published elsewhere stays there"
+    assert (latest_release(out), interrupted_release(out)) == (out / "release-1", None)
+    release_folder(out, 2).mkdir()
+    release_folder(out, 3).mkdir()
+    assert (latest_release(out), interrupted_release(out)) == (out / "release-1", out / "release-3")
+    assert finish(ledger, "another conference", out) == ()
+    said = f"{out / 'release-2'} was left incomplete by an interrupted run, and is complete now"
+    assert finish(ledger, RECORD.conference, out) == (said,)
+    assert (out / "release-2" / "certificate.json").read_text(encoding="utf-8") == second.certificate
+    assert list((out / "release-3").iterdir()) == [], "no such release was sealed"
+    assert (latest_release(out), finish(ledger, RECORD.conference, out)) == (out / "release-2", ())

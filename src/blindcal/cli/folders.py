@@ -12,8 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperOption
 
-from blindcal.cli.console import Once, say
-from blindcal.decisions.records import latest_release, sealed_folder
+from blindcal.cli.console import Once, note, say
+from blindcal.decisions.records import interrupted_release, latest_release, read_published, sealed_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 
@@ -64,6 +64,10 @@ class InFolder(Once):
         except typer.BadParameter as error:
             raise _located(error, folder, ctx.default_map, given) from None
         ctx.params[argument.name] = _argument(argument.name, folder)
+        if self.name == "decide":
+            ctx.params["published"] = [*(ctx.params["published"] or ()), *_published(folder)]
+        elif self.name == "verify" or (argument.name in _PUBLISHED and self.name != "select"):
+            _say_interrupted(folder)
         ctx.meta[_FOLDER] = folder
         return rest
 
@@ -195,8 +199,8 @@ def _sealed(folder: Folder) -> bool:
 def _argument(name: str | None, folder: Folder) -> object:
     """What stands for the folder itself: its reviews, past reviews, or latest release."""
     if name in _PUBLISHED:
-        out = Path(str(_set(folder, "out")))
-        release = (latest_release(out) if folder.settings.get("numbered") else None) or out
+        _set(folder, "out")
+        release = _latest(folder)
         if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
             raise InputError(
                 f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first"
@@ -204,6 +208,29 @@ def _argument(name: str | None, folder: Folder) -> object:
         return release
     value = _set(folder, str(name))
     return [Path(one) for one in value] if isinstance(value, tuple) else Path(str(value))
+
+
+def _latest(folder: Folder) -> Path:
+    """Where the latest release of a folder is, once there is one."""
+    out = Path(str(folder.settings.get("out", "")))
+    return (latest_release(out) if folder.settings.get("numbered") else None) or out
+
+
+def _published(folder: Folder) -> list[Path]:
+    """What a folder shows of its key and ledger, wherever a command publishes: its latest release, if any."""
+    latest = _latest(folder)
+    return [latest] if folder.settings.get("out") and read_published(latest) is not None else []
+
+
+def _say_interrupted(folder: Folder) -> None:
+    """Say, to whoever only reads, that the latest release is incomplete and how to complete it."""
+    out = str(folder.settings.get("out", ""))
+    left = interrupted_release(out) if folder.settings.get("numbered") else None
+    if left is not None:
+        note(
+            f"{left} was left incomplete by an interrupted run: `blindcal decide {folder.path}` completes "
+            f"it; the latest complete release is {latest_release(out) or 'still to come'}"
+        )
 
 
 def _set(folder: Folder, name: str) -> Setting:

@@ -19,6 +19,7 @@ from blindcal.decisions.records import (
     Published,
     check_published,
     check_vacant,
+    finish,
     latest_release,
     open_ledger,
     publish,
@@ -119,8 +120,9 @@ def decide(
             conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
         )
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
+        finished = finish(ledger, request.conference, out) if numbered else ()
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
-    return replace(outcome, remarks=(*_superseded(outcome, len(past)), *remarks))
+    return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *remarks))
 
 
 def _superseded(outcome: Outcome, releases: int) -> list[str]:

@@ -34,7 +34,7 @@ from blindcal.decisions.seals import (
     unpack,
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.files.disk import make_folder, read_bytes, read_json, write_bytes
+from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
@@ -267,6 +267,7 @@ def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
     check_vacant(out, record)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    clear_stale(folder)
     written = []
     for path, text in _public_files(record, folder).items():
         if not path.exists():
@@ -298,10 +299,38 @@ def release_folder(out: str | os.PathLike[str], number: int) -> Path:
 
 
 def latest_release(out: str | os.PathLike[str]) -> Path | None:
-    """The folder of the highest number that `release_folder` can have made in `out`, if there is one."""
+    """The folder of the highest number that `release_folder` can have made in `out` and that is complete, if
+    there is one."""
+    return next((folder for folder in _release_folders(out) if _complete(folder)), None)
+
+
+def interrupted_release(out: str | os.PathLike[str]) -> Path | None:
+    """The folder of the highest number in `out`, if a killed run left it incomplete."""
+    return next((folder for folder in _release_folders(out)[:1] if not _complete(folder)), None)
+
+
+def finish(ledger: Ledger, conference: str, out: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Publish the sealed releases of a `conference` whose folders in `out` killed runs left incomplete.
+    Returns what the chair should know, in words."""
+    numbered = [(release, release_folder(out, release.number)) for release in ledger.of(conference)]
+    left = [(release, folder) for release, folder in numbered if folder.is_dir() and not _complete(folder)]
+    for release, folder in left:
+        publish(ledger.record(release), folder)
+    return tuple(
+        f"{folder} was left incomplete by an interrupted run, and is complete now" for _, folder in left
+    )
+
+
+def _release_folders(out: str | os.PathLike[str]) -> list[Path]:
+    """The numbered folders in `out`, latest first."""
     names = os.listdir(out) if os.path.isdir(out) else []
     numbers = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
-    return release_folder(out, max(numbers)) if numbers else None
+    return [release_folder(out, number) for number in sorted(numbers, reverse=True)]
+
+
+def _complete(folder: Path) -> bool:
+    """Whether all of a release is there: its certificate is written last."""
+    return (folder / "certificate.json").exists()
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from blindcal.decisions.records import (
     check_published,
     check_vacant,
     commit,
+    finish,
     latest_release,
     open_ledger,
     publish,
@@ -92,7 +93,9 @@ def select(
         releases = ledger.of(given["conference"])
         outcome = _selected(ledger, releases, quota, out, numbered)
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
-    return replace(outcome, remarks=_superseded(published, given["release"], releases[-1].number))
+        finished = finish(ledger, given["conference"], out) if numbered else ()
+    superseded = _superseded(published, given["release"], releases[-1].number)
+    return replace(outcome, remarks=(*finished, *superseded))
 
 
 def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
