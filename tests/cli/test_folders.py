@@ -187,3 +187,25 @@ def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
     assert last(out).startswith("next: back up the key")
     assert call("select", "icx")[1].startswith("6 papers, 4 accepted; already so")
     assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{i}" for i in (1, 2, 3)]
+
+
+def test_nothing_confidential_is_written_among_what_is_public(folder: Path, tmp_path: Path) -> None:
+    assert call("decide", "icx")[0] == 0
+    before = sorted(path for path in tmp_path.rglob("*"))
+    downloads = tmp_path / "downloads"
+    commands = (
+        ["audit", "icx", "--out"],
+        ["report", "icx", "--only", "--confidential", "--out"],
+        ["import", str(downloads / "scores.csv"), "--out"],
+        ["calibrate", "icx/inputs/reviews.csv", "--out"],
+        ["fit", str(downloads / "2025.csv"), "--out"],
+        ["key"],
+    )
+    for place in ("icx/public", "icx/public/release-1"):
+        for command in commands:
+            code, out, err = call(*command, f"{place}/secret.csv")
+            assert (code, out) == (2, ""), command
+            assert "meant to be shared: give a place outside" in err
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+    assert call("report", "icx", "--only", "--out", "icx/public/report.html")[0] == 0
+    assert call("audit", "icx", "--out", "icx/audit.json")[0] == 0

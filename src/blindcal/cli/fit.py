@@ -16,6 +16,7 @@ from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_table
+from blindcal.files.published import refuse_published
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
@@ -111,6 +112,8 @@ def fit(
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
     refuse_existing(out)
+    for file in filter(None, (out, picture)):
+        refuse_published(file)
     if picture is not None:
         check_picture(picture)
         if picture.exists():

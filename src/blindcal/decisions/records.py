@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -35,10 +34,10 @@ from blindcal.decisions.seals import (
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import make_folder, read_bytes, read_json, write_bytes
+from blindcal.files.published import NUMBERED
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
-_NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
 _T = TypeVar("_T")
 Reference = tuple[str, int, str]
 """A decision: conference, release, paper id."""
@@ -300,7 +299,7 @@ def release_folder(out: str | os.PathLike[str], number: int) -> Path:
 def latest_release(out: str | os.PathLike[str]) -> Path | None:
     """The folder of the highest number that `release_folder` can have made in `out`, if there is one."""
     names = os.listdir(out) if os.path.isdir(out) else []
-    numbers = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    numbers = [int(match[1]) for name in names if (match := NUMBERED.fullmatch(name))]
     return release_folder(out, max(numbers)) if numbers else None
 
 
