@@ -96,3 +96,16 @@ def test_there_are_not_too_many(tmp_path: Path) -> None:
         staging.open("past", "more.csv")
     with staging.open("past", "7.csv") as incoming:
         incoming.write(b"again", 10)
+
+
+@pytest.mark.parametrize("role", ["past", "reviews"])
+def test_two_at_a_time_are_not_mixed(role: str, tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    with staging.open(role, "a.csv") as first, staging.open(role, "b.csv") as second:
+        for _ in range(2):
+            first.write(b"ada" * 5000, 10**6)
+            second.write(b"ben" * 5000, 10**6)
+    found = {path.name: path.read_bytes() for path in staging.files(role)}
+    whole = {"a.csv": b"ada" * 10000, "b.csv": b"ben" * 10000}
+    assert found == (whole if role == "past" else {"a.csv": whole["a.csv"]})
+    assert not list(tmp_path.rglob(".*"))

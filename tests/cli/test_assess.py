@@ -17,6 +17,7 @@ pytestmark = pytest.mark.edge
 def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["assess", str(reviews)]) == 0
     text = capsys.readouterr().out
+    assert text.startswith("CONFIDENTIAL: ")
     assert "verdict: " in text
     assert "offset" in text
     assert run(["assess", str(reviews), "--json", "--accept-rate", "0.3"]) == 0
@@ -24,6 +25,7 @@ def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.Captur
     assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
     assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
     assert report["accept_rate"] == 0.3
+    assert report["warning"].startswith("CONFIDENTIAL: ")
     assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")
 
 

@@ -240,3 +240,25 @@ def test_what_the_folder_published_is_looked_at_wherever_decide_publishes(folder
             code, _, err = call(*amend, *place, *more)
             assert (code, "icx/public/release-2/certificate.json is release 2" in err) == (3, True)
     assert not Path("other").exists()
+
+
+def test_nothing_confidential_is_written_among_what_is_public(folder: Path, tmp_path: Path) -> None:
+    assert call("decide", "icx")[0] == 0
+    before = sorted(path for path in tmp_path.rglob("*"))
+    downloads = tmp_path / "downloads"
+    commands = (
+        ["audit", "icx", "--out"],
+        ["report", "icx", "--only", "--confidential", "--out"],
+        ["import", str(downloads / "scores.csv"), "--out"],
+        ["calibrate", "icx/inputs/reviews.csv", "--out"],
+        ["fit", str(downloads / "2025.csv"), "--out"],
+        ["key"],
+    )
+    for place in ("icx/public", "icx/public/release-1"):
+        for command in commands:
+            code, out, err = call(*command, f"{place}/secret.csv")
+            assert (code, out) == (2, ""), command
+            assert "meant to be shared: give a place outside" in err
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+    assert call("report", "icx", "--only", "--out", "icx/public/report.html")[0] == 0
+    assert call("audit", "icx", "--out", "icx/audit.json")[0] == 0

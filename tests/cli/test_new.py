@@ -260,6 +260,16 @@ def test_what_is_wrong_is_said_and_nothing_is_written(case: str, exports: Path, 
     assert [path.name for path in tmp_path.iterdir()] == ["downloads"]
 
 
+def test_a_name_with_control_characters_is_refused_before_anything_is_written(
+    exports: Path, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = call("new", "ic\x1bx", *options(exports, "reviews"))
+    assert (code, out) == (2, "")
+    assert "must be a name without control or invisible characters" in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_an_existing_folder_is_refused(exports: Path) -> None:
     Path("icx").mkdir()
     code, _, err = call("new", "icx", *options(exports, "reviews"))

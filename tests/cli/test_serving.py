@@ -21,10 +21,20 @@ from commands import call
 pytestmark = pytest.mark.edge
 
 
-def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_it_serves_until_it_is_ended_and_leaves_no_upload(tmp_path: Path, end: str) -> None:
+    if not hasattr(signal, end) or os.name == "nt":
+        pytest.skip(f"this system has no {end}")
     command = [sys.executable, "-m", "blindcal", "app", "--no-browser", "--json"]
+    private = tmp_path / "tmp"
+    private.mkdir()
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(private)},
     ) as server:
         assert server.stdout is not None
         assert server.stderr is not None
@@ -35,12 +45,20 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             address = json.loads("".join(lines))["address"]
             with urllib.request.urlopen(f"{address}conference") as answer:
                 assert b"Open the embedded conference" in answer.read()
-            os.kill(server.pid, signal.SIGINT)
+            upload = urllib.request.Request(
+                f"{address}conference/files/past?name=a.csv",
+                b"paper,reviewer,score\n1,ada,2\n2,ada,3\n",
+                {"Origin": "/".join(address.split("/")[:3])},
+                method="PUT",
+            )
+            urllib.request.urlopen(upload).close()
+            assert [*private.rglob("a.csv")]
+            os.kill(server.pid, getattr(signal, end))
             assert server.wait(60) == 0
         finally:
             server.kill()
         assert (server.stdout.read(), server.stderr.read()) == ("", "")
-    assert not [*tmp_path.iterdir()]
+    assert [*tmp_path.rglob("*")] == [private]
 
 
 def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(

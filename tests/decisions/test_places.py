@@ -124,6 +124,29 @@ def test_secrets_and_public_files_never_lie_in_one_folder(
         check_apart(home / key, home / out)
 
 
+@pytest.mark.parametrize("kind", ["fit", "key", "sealed", "link"])
+def test_nothing_is_published_beside_what_is_confidential(kind: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    key = tmp_path / "key.bin"
+    make_key(key)
+    for name in ("reviewers.csv", "notes.txt"):
+        (out / name).write_text("x" * 32)
+    check_apart(key, out)
+    if kind == "fit":
+        (out / "reviewers.csv.fit.json").write_text("{}")
+    elif kind == "key":
+        make_key(out / "another.bin")
+    elif kind == "sealed":
+        (out / "notes.txt.sealed").mkdir()
+    else:
+        make_key(tmp_path / "another.bin")
+        (out / "linked").symlink_to(tmp_path / "another.bin")
+    found = {"fit": "reviewers.csv", "key": "another.bin", "sealed": "notes.txt", "link": "linked"}[kind]
+    with pytest.raises(InputError, match=rf"{found} is confidential and must not lie in the `out` folder"):
+        check_apart(key, out)
+
+
 @pytest.mark.parametrize("key", [".", "..", "/", "chair/..", ""])
 def test_a_folder_is_no_key(key: str) -> None:
     with pytest.raises(InputError, match="must be the name of a key file"):

@@ -290,6 +290,16 @@ def test_blank_lines_at_the_end_are_harmless_and_elsewhere_are_not(end: str) -> 
             parse_table(f"a,b,c\n1,2,\n{end.rstrip()}\n3,4,5\n".encode(), "t.csv", columns)
 
 
+@pytest.mark.parametrize("text", ["x;=HYPERLINK(1)", "a title\t=1+1", 'x;"y"', ";"])
+def test_what_another_country_separates_by_is_quoted_and_reads_back(text: str) -> None:
+    """A spreadsheet that splits at semicolons or tabs would run what follows one in a cell of its own."""
+    made = format_table({"paper": [text], "note": ["n"]})
+    for separator in ";\t":
+        first = next(iter([*csv.reader(io.StringIO(made.decode()), delimiter=separator)][1:]))
+        assert not [cell for cell in first if cell.startswith("=")]
+    assert parse_table(made, "t.csv", [Column("paper"), Column("note")]).text("paper") == (text,)
+
+
 def test_tables_are_written_sorted_with_missing_and_infinite_numbers() -> None:
     data = format_table({"n": [2.0, math.inf, math.nan, -1], "t": ["b", "c", "d", "a"]})
     assert data == b"n,t\n,d\n-1,a\n2,b\ninf,c\n"

@@ -49,6 +49,8 @@ def test_bad_names_are_refused(tmp_path: Path) -> None:
         ("there", RefusedError, "exists already and is never overwritten"),
         ("no/where", InputError, "must be a folder that exists"),
         ("..", InputError, "must be the name of a new folder"),
+        ("ic\x1bx", InputError, r"'ic\\x1bx' must be a name without control"),
+        ("icx\ngrid = 1", InputError, r"'icx\\ngrid = 1' must be a name without control"),
     ):
         with pytest.raises(error, match=message), new_folder(tmp_path / name):
             pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,15 +86,15 @@ class Staging:
 
 
 class Incoming:
-    """A file that is being filled under a hidden name, and then becomes `target`; left early, nothing of it
-    stays. If it is to be `alone`, all other files beside it go when it is there."""
+    """A file that is being filled under a hidden name of its own, and then becomes `target`; left early,
+    nothing of it stays. If it is to be `alone`, all other files beside it go when it is there."""
 
     def __init__(self, target: Path, *, alone: bool) -> None:
         self.target, self._alone, self.size = target, alone, 0
-        self._part = target.with_name(".incoming")
+        self._part = target.with_name(f".{secrets.token_hex(8)}.incoming")
 
     def __enter__(self) -> Incoming:
-        self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         return self
 
     def write(self, data: bytes, limit: int) -> None:
@@ -110,6 +111,7 @@ class Incoming:
             return
         if self._alone:
             for other in self.target.parent.iterdir():
-                if other not in (self._part, self.target):
-                    other.unlink()
+                # What is hidden is still on its way, and sees to itself.
+                if other != self.target and not other.name.startswith("."):
+                    other.unlink(missing_ok=True)
         os.replace(self._part, self.target)

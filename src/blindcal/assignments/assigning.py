@@ -26,6 +26,7 @@ from blindcal.assignments.similarities import Similarity
 from blindcal.checks import Integers
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import make_folder, read_part, write_bytes
+from blindcal.files.published import refuse_published
 from blindcal.files.tables import MAX_LINES, format_table
 
 POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv"
@@ -72,6 +73,7 @@ class Assigned:
         draw is the true one, and with it the reviewers of all the others.
         """
         target = Path(folder)
+        refuse_published(target / ASSIGNMENT)
         make_folder(target)
         files = self._files()
         there = [name for name in files if os.path.lexists(target / name)]

@@ -14,6 +14,7 @@ from blindcal.cli.console import Json, emit_json, note, say, table
 from blindcal.reports.sentences import VERDICTS
 from blindcal.reviews import Reviews, twin_remarks
 
+WARNING = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."
 _METHODS = {
     "raw": "raw means",
     "hierarchical": "hierarchical, from these reviews alone",
@@ -54,12 +55,13 @@ def assess(
         note(remark)
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:
-        emit_json(result)
+        emit_json({**vars(result), "warning": WARNING})
     else:
         _print(result)
 
 
 def _print(result: Assessment) -> None:
+    say(WARNING)
     table(
         ["part of a score's variance", "share", "90 % interval"],
         [(name, *_percent(share)) for name, share in result.shares.items()],

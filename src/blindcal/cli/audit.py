@@ -29,6 +29,7 @@ from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.errors import InputError
 from blindcal.files.disk import write_json
+from blindcal.files.published import refuse_published
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
@@ -115,8 +116,8 @@ def audit(
 
     Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
     """
-    if out is not None and release.resolve() in out.resolve().parents:
-        raise InputError(f"--out must not lie in {release}, which is meant to be shared")
+    for file in filter(None, (out, keep and keep / "walks")):
+        refuse_published(file)
     if (loads is not None or keep is not None) and not coupled:
         raise InputError("--loads and --keep go with --coupled")
     opened = open_release(release, key)

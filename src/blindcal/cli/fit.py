@@ -17,6 +17,7 @@ from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_table
+from blindcal.files.published import refuse_published
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, refuse_existing
 from blindcal.fitting.estimates import fit as fit_reviews
@@ -114,6 +115,8 @@ def fit(
     """
     again = fits_again(current_folder(), out)
     refuse_existing(out, replace=again)
+    for file in filter(None, (out, picture)):
+        refuse_published(file)
     if picture is not None:
         check_picture(picture)
         if picture.exists():

@@ -15,6 +15,7 @@ from blindcal.cli.inputs import Grid, Withdrawn, loaded
 from blindcal.errors import InputError
 from blindcal.exporters.decided import read_decided, read_titles
 from blindcal.files.disk import refuse_existing, write_bytes
+from blindcal.files.published import refuse_published
 from blindcal.folders.asking import levels
 from blindcal.plans.remarks import plan_remarks
 from blindcal.reports.pages import Report, page
@@ -72,6 +73,8 @@ def report(
     Example: blindcal report out/ --out report.html
     """
     refuse_existing(out)
+    if confidential:
+        refuse_published(out)
     certificate, decided = read_certificate(release), read_decided(release)
     if len(decided) != certificate["papers"]:
         raise InputError(

@@ -11,10 +11,11 @@ import typer
 
 from blindcal.cli.arguments import Processes, hired, whole
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.startup import unhurried
+from blindcal.cli.startup import ended_alike, unhurried
 from blindcal.errors import InputError
 
 
+@ended_alike()
 def serve(
     folder: Annotated[
         Path | None,

@@ -15,8 +15,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from threading import Event, Lock, Thread
 from time import sleep
@@ -106,6 +106,34 @@ def unhurried() -> None:
     """From here on an interrupted command takes the time that it needs: it sees to its own end."""
     if signal.getsignal(signal.SIGINT) is _raise_once:
         signal.set_wakeup_fd(-1)
+
+
+@contextmanager
+def ended_alike() -> Iterator[None]:
+    """In this block a request to end, and the end of the terminal, are interrupts too, so that what was begun
+    is tidied up. What is ignored, as after `nohup`, stays so."""
+    handlers = {"SIGTERM": _raise_alone, "SIGHUP": _ask_to_end}
+    known = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
+    taken = {end: handler for end, handler in known.items() if signal.getsignal(end) is signal.SIG_DFL}
+    for end, handler in taken.items():
+        signal.signal(end, handler)
+    try:
+        yield
+    finally:
+        for end in taken:
+            signal.signal(end, signal.SIG_DFL)
+
+
+def _raise_alone(end: int, _: FrameType | None) -> None:
+    # Whoever ends it twice must not interrupt the tidying up.
+    for one in (signal.SIGINT, end):
+        signal.signal(one, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _ask_to_end(_: int, __: FrameType | None) -> None:
+    # A server sees to requests to end by itself, and knows no terminal.
+    signal.raise_signal(signal.SIGTERM)
 
 
 def finished() -> None:

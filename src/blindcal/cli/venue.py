@@ -19,6 +19,7 @@ from blindcal.cli.audit import Evidence, Priors, facts_of, prior_of, say_finding
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
 from blindcal.cli.inputs import Bar, Grid, PoolsFile
 from blindcal.files.disk import refuse_existing, write_json, write_table
+from blindcal.files.published import refuse_published
 from blindcal.folders.asking import levels
 
 _FULL = ("full",)
@@ -74,6 +75,7 @@ def audit_venue(
     for file in (out, posterior):
         if file is not None:
             refuse_existing(file)
+            refuse_published(file)
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid))
     views = venue.views
     with hired(processes, None) as workers:

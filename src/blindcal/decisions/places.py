@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from blindcal.decisions.coins import KEY_BYTES, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
 from blindcal.files.disk import clear_stale, try_writing
+from blindcal.fitting.footprints import beside
 
 # As many as Linux follows.
 _MOST_LINKS = 40
@@ -21,16 +23,36 @@ def check_paths(**paths: object) -> None:
 
 
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Refuse public files among the sealed ones, and a key or a sealed folder in what is to be shared."""
+    """Refuse public files among the sealed ones, and a key, a sealed folder or a fitted calibration in
+    what is to be shared."""
     public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
     if any(_within(place, folder) for place in public for folder in sealed):
         raise InputError("`out` must not lie in the sealed folder, which must never be shared")
-    sent = [_real(out), *map(_real, Path(out).iterdir() if Path(out).is_dir() else ())]
+    inside = sorted(Path(out).iterdir()) if Path(out).is_dir() else []
+    sent = [_real(out), *map(_real, inside)]
     if any(_within(place, folder) for place in (*_places(Path(key_path)), *sealed) for folder in sent):
         raise InputError(
             "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
             "that folder is meant to be shared"
         )
+    for path in inside:
+        if _confidential(_real(path)):
+            raise InputError(
+                f"{path} is confidential and must not lie in the `out` folder, which is meant "
+                "to be shared. Give a new `out` folder"
+            )
+
+
+def _confidential(path: Path) -> bool:
+    """Whether a file is a calibration that was fitted, which says how people reviewed, or some key."""
+    if not path.is_file():
+        return False
+    if os.path.exists(beside(path)) or sealed_folder(path).is_dir():
+        return True
+    try:
+        return path.stat().st_size == KEY_BYTES and bool(read_key(path))
+    except InputError:
+        return False
 
 
 def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

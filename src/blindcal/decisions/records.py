@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -35,10 +34,10 @@ from blindcal.decisions.seals import (
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
+from blindcal.files.published import NUMBERED
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
-_NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
 _T = TypeVar("_T")
 Reference = tuple[str, int, str]
 """A decision: conference, release, paper id."""
@@ -324,7 +323,7 @@ def finish(ledger: Ledger, conference: str, out: str | os.PathLike[str]) -> tupl
 def _release_folders(out: str | os.PathLike[str]) -> list[Path]:
     """The numbered folders in `out`, latest first."""
     names = os.listdir(out) if os.path.isdir(out) else []
-    numbers = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    numbers = [int(match[1]) for name in names if (match := NUMBERED.fullmatch(name))]
     return [release_folder(out, number) for number in sorted(numbers, reverse=True)]
 
 

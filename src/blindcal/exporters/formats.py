@@ -9,7 +9,7 @@ from blindcal.cells import escape
 from blindcal.errors import InputError, Problem
 from blindcal.exporters.decided import DECISIONS, WAITING, Decided
 from blindcal.exporters.workbooks import workbook
-from blindcal.files.tables import encoded, format_table, refuse
+from blindcal.files.tables import encoded, format_table, quoted, refuse
 
 WHAT = ("decisions", "advice")
 _TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
@@ -89,7 +89,7 @@ def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> b
             for paper, one in zip(numbers, papers, strict=True)
             for advice, tag in _TAGS.items()
         ]
-    return encoded("".join(f"{','.join(map(_quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
+    return encoded("".join(f"{','.join(map(quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
 
 
 def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
@@ -100,7 +100,7 @@ def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) 
         )
     numbers = _numbers(papers, "OpenReview")
     rows = zip(numbers, papers, strict=True)
-    return encoded("".join(f"{paper},{_quoted(words[one.decision])},\n" for paper, one in rows))
+    return encoded("".join(f"{paper},{quoted(words[one.decision])},\n" for paper, one in rows))
 
 
 def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
@@ -146,7 +146,3 @@ def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
         rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
         raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])
     return [one.paper for one in papers]
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if re.search('[",]', cell) else cell

@@ -22,6 +22,7 @@ import numpy as np
 from blindcal.cells import Column, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.files.published import refuse_published
 from blindcal.files.tables import MAX_BYTES, Table, decode, encoded, format_table, parse_table, refuse
 
 __all__ = [
@@ -168,7 +169,8 @@ def write_bytes(
 ) -> None:
     """Write `data` to the file `path`, whole or not at all: its name appears once all bytes are on the disk.
 
-    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file.
+    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file, and
+    it is refused in a folder that is meant to be shared (see `published`).
     A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
     name and disappears with the process; where it needs a name, the next writer to the same file removes it,
     and so does `clear_stale`.
@@ -186,6 +188,8 @@ def write_bytes(
         raise _exists(target)
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} must be a folder that exists")
+    if confidential:
+        refuse_published(target)
     temporary = _temporary_name(target)
     descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
     try:

@@ -379,5 +379,14 @@ def _cell(value: str | int | float) -> str:
 
 @lru_cache(maxsize=_KNOWN)
 def _text_cell(value: str) -> str:
-    text = escape(value)
-    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text
+    return quoted(escape(value))
+
+
+def quoted(cell: str) -> str:
+    """A cell in quotes where it needs them: also where it has a semicolon or a tab, at which a spreadsheet of
+    another country may split it, and run what follows.
+
+    >>> quoted("x;=1+1"), quoted('a "b" c'), quoted("plain")
+    ('"x;=1+1"', '"a ""b"" c"', 'plain')
+    """
+    return '"' + cell.replace('"', '""') + '"' if re.search(r'[",;\t\r\n]', cell) else cell

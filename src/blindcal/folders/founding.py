@@ -15,6 +15,7 @@ from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes, write_bytes
+from blindcal.files.published import PUBLIC
 from blindcal.fitting.estimates import Fitted, fit
 from blindcal.fitting.footprints import footprint_of, overlap
 from blindcal.fitting.rosters import read_same
@@ -29,8 +30,6 @@ from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflic
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
 from blindcal.workers import Progress, silent
-
-_PUBLIC = "public"
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ def _settings(
         "guarantee": "steady",
         "epsilon": 2.0,
         "key": os.path.relpath(key, folder),
-        "out": _PUBLIC,
+        "out": PUBLIC,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}

@@ -46,7 +46,7 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_new(path: str | os.PathLike[str]) -> None:
-    """Refuse a `path` that is taken, or that has no folder to lie in.
+    """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown.
 
     >>> check_new("..")
     Traceback (most recent call last):
@@ -56,6 +56,8 @@ def check_new(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.name in ("", ".", ".."):
         raise InputError(f"{target} must be the name of a new folder")
+    if not target.name.isprintable():
+        raise InputError(f"{target.name!a} must be a name without control or invisible characters")
     if os.path.lexists(target):
         raise RefusedError(f"{target} exists already and is never overwritten")
     if not target.parent.is_dir():
