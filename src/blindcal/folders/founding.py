@@ -191,7 +191,7 @@ def _check_taken(folder: Path) -> None:
     correct = f"to correct something, edit {folder / FILE} or the files in {folder / INPUTS}"
     again = (
         f", then `blindcal decide {folder} --amend`"
-        if (folder / _PUBLIC).exists()
+        if (folder / PUBLIC).exists()
         else f"; or, if nothing was decided with it, remove {folder} and make it again (`map` can give an id "
         "another spelling)"
     )
