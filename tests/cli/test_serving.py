@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,12 @@ def test_it_serves_until_it_is_ended_and_leaves_no_upload(tmp_path: Path, end: s
     command = [sys.executable, "-m", "blindcal", "app", "--no-browser", "--json"]
     private = tmp_path / "tmp"
     private.mkdir()
+    # Whoever runs these tests may ignore a signal, as `nohup` does, and what is ignored stays so.
+    heeded = partial(signal.signal, getattr(signal, end), signal.SIG_DFL)
     with subprocess.Popen(
         command,
         cwd=tmp_path,
+        preexec_fn=None if end == "SIGINT" else heeded,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
