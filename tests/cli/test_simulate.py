@@ -159,7 +159,7 @@ def test_an_interrupted_sweep_says_so_and_keeps_its_parts(tmp_path):
         "--workers",
         "2",
         "--trials",
-        "4000",
+        "400000",
         "--noise",
         "0.1",
         "--folder",
@@ -167,7 +167,7 @@ def test_an_interrupted_sweep_says_so_and_keeps_its_parts(tmp_path):
     ]
     command = [sys.executable, "-c", "from blindcal.cli import main; main()", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not any(tmp_path.iterdir()) and process.poll() is None:
+        while not any(tmp_path.glob("*.json")) and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -163,24 +163,29 @@ def test_one_worker_and_two_give_identical_numbers():
 
 
 SCRIPT = """
-import sys, time
+import os, signal, sys
+from pathlib import Path
 from blindcal.simulations.drawing import paper_population
 from blindcal.simulations.sweeps import Setting, sweep
+folder, last = Path(sys.argv[1]), int(sys.argv[2])
+
+def killed_at_last(steps):
+    if len(list(folder.glob("*.json"))) >= last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
 settings = [Setting(paper_population(noise), papers=50, reviewers=50) for noise in (0.1, 0.2, 0.3)]
-slowly = lambda steps: time.sleep(0.05)
-result = sweep(settings, ["raw", "posterior"], trials=400, seed=1, folder=sys.argv[1], progress=slowly)
+result = sweep(settings, ["raw", "posterior"], trials=400, seed=1, folder=folder, progress=killed_at_last)
 print(result.errors.tobytes().hex())
 """
+NEVER = 1 << 30
 
 
-def start(folder):
-    command = [sys.executable, "-c", SCRIPT, str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
-
-
-def finish(process):
-    with process:
-        return process.communicate()[0]
+def run(folder, last=NEVER):
+    """What a sweep of its own process prints; it is killed once its folder has this many parts."""
+    command = [sys.executable, "-c", SCRIPT, str(folder), str(last)]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
 
 
 def finished_tasks(folder):
@@ -189,14 +194,11 @@ def finished_tasks(folder):
 
 def test_a_sweep_killed_half_way_and_started_again_gives_identical_numbers(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    expected = finish(start(whole))
+    expected = run(whole).stdout
     half = finished_tasks(whole) // 2
-    with start(killed) as process:
-        while finished_tasks(killed) < half and process.poll() is None:
-            time.sleep(0.005)
-        process.kill()
+    assert run(killed, half).returncode == -signal.SIGKILL
     assert half <= finished_tasks(killed) < 2 * half
-    assert finish(start(killed)) == expected != b""
+    assert run(killed).stdout == expected != b""
 
 
 def middle(drawn):
