@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ MAX_ID = 200
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+)")
+_AS_ZERO = str.maketrans("123456789", "0" * 9)
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     rf"[0-9]{{1,4}}[-/. ](?:{_MONTH}|[0-9]{{1,2}})[-/. ][0-9]{{1,4}}"
@@ -179,6 +181,18 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     parts: list[str | int] = [*_DIGITS.split(text)]
     parts[1::2] = map(int, parts[1::2])
     return tuple(parts), text
+
+
+def in_natural_order(ids: Iterable[str]) -> list[str]:
+    """Ids sorted by `natural`. Those that differ in their digits alone, digit by digit, are so as text.
+
+    >>> in_natural_order(["p10", "p2"]), in_natural_order(["p10", "p02"])
+    (['p2', 'p10'], ['p02', 'p10'])
+    """
+    found = sorted(ids)
+    shape = found[0].translate(_AS_ZERO) if found else ""
+    # What is nearly in order after the first sort is soon in order: the slower key compares little.
+    return found if all(one.translate(_AS_ZERO) == shape for one in found) else sorted(found, key=natural)
 
 
 def loose(text: str) -> str:

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, cell_problem, cell_value, count, escape, loose, natural, number_text
+from blindcal.cells import (
+    Column,
+    cell_problem,
+    cell_value,
+    count,
+    escape,
+    in_natural_order,
+    loose,
+    number_text,
+)
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.files.disk import digest, read_table, write_table
@@ -239,7 +248,7 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
     log = Problems(file)
     conferences, conference = _coded(columns.get("conference"))
     names = _qualified(columns["paper"], conferences, conference)
-    papers, paper = _coded(names, natural)
+    papers, paper = _coded(names, in_natural_order)
     reviewers, reviewer = _coded(columns["reviewer"])
     tracks, track = _coded(columns.get("track"))
     score = columns["score"]
@@ -272,13 +281,12 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
 
 
 def _coded(
-    ids: Sequence[str] | None, order: Callable[[str], Any] | None = None
+    ids: Sequence[str] | None, order: Callable[[Iterable[str]], list[str]] = sorted
 ) -> tuple[tuple[str, ...], Integers]:
     """Distinct ids in sorted order, and the place of each."""
     if ids is None:
         return (), np.empty(0, dtype=np.int64)
-    # Nearly in order after the first, which is quick: the second then compares little.
-    names = tuple(sorted(sorted(set(ids)), key=order))
+    names = tuple(order(set(ids)))
     place = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(place.__getitem__, ids), dtype=np.int64, count=len(ids))
 

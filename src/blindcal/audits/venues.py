@@ -16,7 +16,7 @@ from blindcal.audits.questions import authors
 from blindcal.audits.views import View, released_view
 from blindcal.beliefs.conferences import assemble, public_case, read_reviewers
 from blindcal.beliefs.mismatches import Sources, pool_problems, unknown_candidates
-from blindcal.cells import Column, natural
+from blindcal.cells import Column, in_natural_order
 from blindcal.checks import numbers
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
@@ -117,7 +117,7 @@ def read_scores(
     found: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
         found.setdefault(paper, []).append(one)
-    return {paper: tuple(sorted(found[paper])) for paper in sorted(found, key=natural)}
+    return {paper: tuple(sorted(found[paper])) for paper in in_natural_order(found)}
 
 
 def _scores_of(

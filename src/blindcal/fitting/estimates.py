@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import count, natural
+from blindcal.cells import count, in_natural_order
 from blindcal.checks import Array, of_type
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_bytes, write_json
@@ -75,7 +75,7 @@ class Fitted:
         """What this history is worth to this committee, and what more would be worth, where `accept_rate` is
         the share of papers to accept (see `Prospects`)."""
         rows = upright_reviewers(self.roster, self.better)
-        people = [rows[name] for name in sorted(rows, key=natural) if name != ANYONE]
+        people = [rows[name] for name in in_natural_order(rows) if name != ANYONE]
         return prospects(
             np.array(people).T,
             np.array(rows[ANYONE]),
@@ -86,7 +86,7 @@ class Fitted:
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as `write` writes it: `reviewer`, `FIELDS`, `reviews`."""
-        names = sorted(self.roster, key=natural)
+        names = in_natural_order(self.roster)
         values = zip(*(self.roster[name] for name in names), strict=True)
         table = dict(zip(FIELDS, map(list, values), strict=True))
         return {"reviewer": names, **table, "reviews": [self.reviews[name] for name in names]}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.cells import count, natural, number_text
+from blindcal.cells import count, in_natural_order, number_text
 from blindcal.checks import Array, Integers
 from blindcal.errors import Problem
 from blindcal.files.tables import refuse
@@ -156,7 +156,7 @@ def _of_table(
     people = np.array([same.get(name, name) for name in table.reviewers], dtype=object)
     papers = np.array(table.papers, dtype=object)
     found = []
-    for name in sorted(names, key=natural):
+    for name in in_natural_order(names):
         rows = code == names.index(name)
         score = table.score[rows]
         grid = table.grid if table.grid_declared else recognize_grid(score)
@@ -285,7 +285,7 @@ def cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
 
 
 def _numbered(ids: Sequence[str]) -> tuple[tuple[str, ...], Integers]:
-    names = tuple(sorted(set(ids), key=natural))
+    names = tuple(in_natural_order(set(ids)))
     place = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
 

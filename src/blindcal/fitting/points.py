@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from blindcal.cells import natural
+from blindcal.cells import in_natural_order
 from blindcal.checks import Array, Integers
 from blindcal.fitting.pasts import Past
 from blindcal.fitting.shared import POINTS, REACH
@@ -41,7 +41,7 @@ class Points:
 def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
     """The points of each review of a conference, from the scores of each paper, high ones better."""
     # One order whoever wrote what: the last digits of a sum depend on it.
-    papers = sorted(scores, key=natural)
+    papers = in_natural_order(scores)
     sizes = [len(scores[paper]) for paper in papers]
     score = np.concatenate([np.sort(scores[paper]) for paper in papers])
     paper = np.repeat(np.arange(len(papers)), sizes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import natural
+from blindcal.cells import in_natural_order
 from blindcal.checks import Integers
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.records import sealed_folder
@@ -74,7 +74,7 @@ def share(
     `reason`: for a further release about the same reviews, in words; without one it is refused.
     """
     past = _one(reviews, conference, better)
-    people = tuple(sorted(set(committee), key=natural))
+    people = tuple(in_natural_order(set(committee)))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
     _check_place(key, out)
