@@ -37,10 +37,17 @@ def test_rows_stand_in_natural_order() -> None:
         assert format_table({"paper": order}).decode().split() == ["paper", *expected]
 
 
-@given(
-    st.lists(st.text("pP0129-٣", max_size=4)), st.lists(st.from_regex(r"p[0-9]{3}-[0-9]{2}", fullmatch=True))
+SHAPES = (
+    r"[pP0129٣-]{0,4}",
+    r"p[0-9]{3}-[0-9]{2}",
+    r"[0-9]{1,4}",
+    r"p/[0-9]{1,3}b",
+    r"[0-9]{0,2}p[0-9]{0,2}",
 )
-def test_ids_of_one_shape_and_of_many_are_sorted_alike(many: list[str], one: list[str]) -> None:
+
+
+@given(st.tuples(*(st.lists(st.from_regex(shape, fullmatch=True)) for shape in SHAPES)))
+def test_ids_of_one_shape_and_of_many_are_sorted_alike(lists: tuple[list[str], ...]) -> None:
     """Without the slower key where it makes no difference; a digit of another alphabet is a letter."""
-    for ids in (many, one, many + one):
+    for ids in (*lists, [one for some in lists for one in some]):
         assert in_natural_order(ids) == sorted(ids, key=natural)
