@@ -62,13 +62,25 @@ def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
     return app
 
 
+Shown = Callable[..., HTMLResponse]
+
+
 def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
-    router, rng = APIRouter(), np.random.default_rng()
     pages = _environment()
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
         text = pages.get_template(name).render(base=f"/{token}", version=__version__, **facts)
         return HTMLResponse(text)
+
+    router = APIRouter()
+    for room in (_hall(shown), _pair(shown), _conference(desk, shown), _files(desk, limit)):
+        router.include_router(room)
+    return router
+
+
+def _hall(shown: Shown) -> APIRouter:
+    """The first page, and what all pages need."""
+    router = APIRouter()
 
     @router.get("/")
     def home() -> Response:
@@ -81,6 +93,13 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
         place, kind = _STATIC[name]
         package, _, folder = place.partition("/")
         return Response(files(package).joinpath(folder, name).read_bytes(), media_type=kind)
+
+    return router
+
+
+def _pair(shown: Shown) -> APIRouter:
+    """The room of one pair: its page, its numbers, its draws."""
+    router, rng = APIRouter(), np.random.default_rng()
 
     @router.get("/pair")
     def pair() -> Response:
@@ -100,6 +119,13 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
             return drawn(read_settings(fields), int(number), rng)
 
         return _json_or_refusal(found)
+
+    return router
+
+
+def _conference(desk: Desk, shown: Shown) -> APIRouter:
+    """The room of a conference: its page, the job that runs, and what can be done at the desk."""
+    router = APIRouter()
 
     @router.get("/conference")
     def conference() -> Response:
@@ -121,6 +147,13 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
             desk.error = error
             return JSONResponse({"done": False})
         return JSONResponse({"done": True})
+
+    return router
+
+
+def _files(desk: Desk, limit: int) -> APIRouter:
+    """What comes in, of at most `limit` bytes, and what goes out."""
+    router = APIRouter()
 
     @router.put("/conference/files/{role}")
     async def file(role: str, name: str, request: Request) -> Response:

@@ -148,10 +148,7 @@ def plan(
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
-    if (coupled is None) != (loads is None):
-        raise InputError("--coupled and --loads go together: the true loads are secret before the toss")
-    if coupled is not None and guarantee == "none":
-        raise InputError("--coupled goes with --guarantee steady or average, whose epsilon it lowers")
+    _check_coupled(coupled, loads, guarantee)
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
@@ -174,22 +171,7 @@ def plan(
         else:
             found = survey(prepared, requested, better=better, only=only, workers=workers, progress=progress)
             choices = found.menu
-    figures = planned.summary
-    facts: dict[str, Any] = {
-        **figures,
-        "epsilon": stated_epsilon(max(one.claim.epsilon for one in planned.papers), requested.epsilon),
-        "guarantee": requested,
-        "bar": prepared.bar,
-        "accept": request.accept,
-        "wait_list": request.wait_list,
-        "better": better,
-        "calibration_fit": planned.fit.public,
-        "price": planned.price,
-        "commitment": promise,
-        "menu": choices,
-        "coupled": held,
-        "notes": [],
-    }
+    facts = _facts(planned, choices, promise, held)
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
     audited = findings_of(planned_views(planned), better=planned.request.better) if audit else None
@@ -210,6 +192,33 @@ def plan(
         emit_json(facts)
     elif out is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
+
+
+def _check_coupled(limit: float | None, loads: Path | None, guarantee: str) -> None:
+    if (limit is None) != (loads is None):
+        raise InputError("--coupled and --loads go together: the true loads are secret before the toss")
+    if limit is not None and guarantee == "none":
+        raise InputError("--coupled goes with --guarantee steady or average, whose epsilon it lowers")
+
+
+def _facts(planned: Plan, choices: Menu | None, promise: str | None, held: Held | None) -> dict[str, Any]:
+    request = planned.request
+    largest = max(one.claim.epsilon for one in planned.papers)
+    return {
+        **planned.summary,
+        "epsilon": stated_epsilon(largest, request.guarantee.epsilon),
+        "guarantee": request.guarantee,
+        "bar": planned.conference.bar,
+        "accept": request.accept,
+        "wait_list": request.wait_list,
+        "better": request.better,
+        "calibration_fit": planned.fit.public,
+        "price": planned.price,
+        "commitment": promise,
+        "menu": choices,
+        "coupled": held,
+        "notes": [],
+    }
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
