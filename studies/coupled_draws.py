@@ -133,7 +133,8 @@ def compute(seed: int, similarity: Similarity, reviewers: int) -> Array | None:
 def table(found: dict[int, Array]) -> list[str]:
     lines = [
         "| conferences | guarantee | named from the scores: paper by paper | knowing all loads | with all "
-        "decisions: paper by paper | knowing all loads | what decisions add to who knows all loads |",
+        "decisions: paper by paper | knowing all loads | what decisions add for someone who knows all "
+        "loads |",
         "|---" * 7 + "|",
     ]
     for reviewers, values in found.items():

@@ -52,7 +52,7 @@ MENU = {
 HEADLINE = ("public", "steady", "average", "full calibration")
 IN_WORDS = {
     "raw": "raw: mean score above the bar",
-    "public": "public: decisions reveal nothing new to anyone, whatever they know",
+    "public": "public: decisions reveal nothing more to anyone who knows scores, pools and calibration",
     "steady": "steady: no decision makes the best guess likelier",
     "average": "average: the best guess is no likelier on average",
     "full calibration": "full calibration, no protection",

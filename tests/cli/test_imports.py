@@ -40,12 +40,23 @@ def test_what_came_with_the_reviews_lies_beside_them(tmp_path: Path) -> None:
     export = BY_NAME["hotcrp/rqc-letters.json"]
     code, told, _ = call(*export.arguments, "--out", str(tmp_path / "in.csv"))
     assert code == 0
-    names = ["in.committee.csv", "in.conflicts.csv", "in.csv", "in.titles.csv", "in.tracks.csv"]
+    names = ["in.conflicts.csv", "in.csv", "in.names.csv", "in.titles.csv", "in.tracks.csv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert "score: OveMer, with the values D = 1, B = 3, A = 4; higher is taken as better" in told
     assert table(tmp_path / "in.titles.csv")[1] == {"paper": "2", "title": "Gadgets Revisited"}
     assert table(tmp_path / "in.conflicts.csv")[0] == {"paper": "1", "conflict": "cy@example.org"}
-    assert table(tmp_path / "in.committee.csv")[0] == {"reviewer": "ada@example.edu", "name": "Ada Byron"}
+    assert table(tmp_path / "in.names.csv")[0] == {"reviewer": "ada@example.edu", "name": "Ada Byron"}
+
+
+def test_those_who_reviewed_are_not_written_down_as_a_committee(tmp_path: Path) -> None:
+    """Who reviewed at all is secret: a committee is a list with others on it."""
+    export = BY_NAME["easychair/all-tables.zip"]
+    assert call(*export.arguments, "--out", str(tmp_path / "all.csv"))[0] == 0
+    listed = {row["reviewer"] for row in table(tmp_path / "all.committee.csv")}
+    assert listed > {row["reviewer"] for row in table(tmp_path / "all.csv")}
+    assert not (tmp_path / "all.names.csv").exists()
+    assert call("import", str(tmp_path / "all.csv"), "--out", str(tmp_path / "table.csv"))[0] == 0
+    assert not [*tmp_path.glob("table.committee.csv"), *tmp_path.glob("table.names.csv")]
 
 
 def test_several_maps_are_one(tmp_path: Path) -> None:
@@ -70,7 +81,7 @@ def test_json_says_the_same(tmp_path: Path) -> None:
     assert report["scale"]["levels"] == [1, 2, 3, 4, 5]
     assert {"what": "the order of rows", "why": "it can reveal who wrote a review"} in report["dropped"]
     assert report["warnings"] == ["1 review without a score left out (row 6)"]
-    wrote = [str(tmp_path / name) for name in ("r.csv", "r.titles.csv", "r.committee.csv")]
+    wrote = [str(tmp_path / name) for name in ("r.csv", "r.titles.csv", "r.names.csv")]  # not a committee
     assert report["wrote"] == wrote
 
 

@@ -92,8 +92,9 @@ def import_(
     """Turn an export of HotCRP, OpenReview, CMT, EasyChair or pretalx, or any table, into a table of reviews.
 
     The format is recognized from the content. Reports what was recognized, what was dropped, and why. Times,
-    review numbers and the order of rows are always dropped. Titles, the committee, conflicts and tracks are
-    written beside the table if the export has them (reviews.titles.csv and so on).
+    review numbers and the order of rows are always dropped. Titles, the committee (if it
+    lists more than those who reviewed), names, conflicts and tracks are written beside the table if the
+    export has them (reviews.titles.csv and so on).
 
     Example: blindcal import conf-scores.csv --out reviews.csv
     """
@@ -152,15 +153,15 @@ def _codes_table(codes: Mapping[str, str], names: Mapping[str, str]) -> Table:
 
 def _beside(out: Path, imported: Imported) -> dict[Path, Table]:
     """What else the export tells, each as a table beside the reviews."""
-    conflicts = imported.conflicts
-    people = imported.committee
+    conflicts, people = imported.conflicts, imported.committee
+    named = {"name": list(people.values())} if any(people.values()) else {}
+    # Those who reviewed are no committee: who reviewed at all is secret.
+    whole = {*people} > {*imported.reviews.reviewers}
     found: dict[str, Table] = {
         "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
         "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
-        "committee": {
-            "reviewer": list(people),
-            **({"name": list(people.values())} if any(people.values()) else {}),
-        },
+        "committee": {"reviewer": list(people) if whole else [], **named},
+        "names": {"reviewer": list(people) if named and not whole else [], **named},
         "conflicts": {"paper": [p for p, _ in conflicts], "conflict": [who for _, who in conflicts]},
     }
     return {

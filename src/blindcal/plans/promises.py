@@ -41,8 +41,11 @@ SELECTED = (
     "private decision, to 9 decimals, ties by mean score, then by id, and the best are accepted. The list "
     "follows from the private decisions and from what is public, so it reveals no more than they would. "
     "success, added_success, largest_rise, largest_posterior, epsilon and multiplier are those of someone "
-    "who sees the private decisions themselves: for someone who sees the list they are upper limits, "
-    "whatever number is accepted, and for all lists together.",
+    "who sees the private decisions themselves: for someone who sees the list and takes papers as "
+    "independent they are upper limits, whatever number is accepted, and for all lists together.",
+    "One place on the list depends on the private decisions on all papers. For someone who knows how papers "
+    "share reviewers, it can therefore move odds as far as several decisions together would: epsilon and "
+    "multiplier limit a single place only for someone who takes papers as independent.",
     "How good the list is: expected_wrong and against_evidence are those of the final list, on average over "
     "what is publicly possible; a paper on the wait list counts as not accepted. gap and never_against are "
     "about the private decisions: whatever the evidence, a paper at the cut may be accepted or not.",

@@ -23,7 +23,8 @@ class Guarantee:
     `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit). The
     `name` is one of these, `steady` by default:
 
-    `public`: decide by public information alone; decisions reveal nothing new to anyone, whatever they know.
+    `public`: decide by public information alone; decisions reveal nothing more to anyone who
+    knows scores, pools and calibration, whatever else they know.
     `steady`: no decision makes the best guess about a review's author likelier.
     `average`: the best guess is no likelier on average over the two outcomes: zero added success.
     `none`: full calibration, for comparison.

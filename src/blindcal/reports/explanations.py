@@ -251,7 +251,9 @@ def _revealed(content: Mapping[str, Any]) -> Iterable[Line]:
         f"{points(rise)}.",
     )
     yield from _largest(content)
-    yield Line("epsilon", _limit(content["epsilon"]), _odds(content["epsilon"]))
+    yield Line(
+        "epsilon", _limit(content["epsilon"]), _odds(content["epsilon"], listed="selection" in content)
+    )
     yield Line(
         "multiplier",
         number_text(round(content["multiplier"], 4)),
@@ -302,15 +304,20 @@ def _added(share: float) -> str:
     return f"The decisions add {points(share)} (of 100) to that chance."
 
 
-def _odds(epsilon: float) -> str:
+def _odds(epsilon: float, *, listed: bool) -> str:
     if epsilon == 0.0:
-        return "No decision changes anyone's odds about authors, whatever they know."
+        return "No decision changes the odds of anyone who sees the scores, whatever else they know."
     if isinf(epsilon):
         return "There is no limit on how far a decision can shift the odds of someone who knows more."
     return (
         "Whatever someone suspects, no single decision changes their odds by more than a factor of "
         f"{factor(epsilon)}: a suspicion of 10 in 100 becomes {100 * after_odds(0.1, epsilon):.0f} in 100 at "
         f"most, one of 50 becomes {100 * after_odds(0.5, epsilon):.0f}."
+        + (
+            " Places on a list depend on all papers: this is for someone who takes papers one at a time."
+            if listed
+            else ""
+        )
     )
 
 

@@ -109,7 +109,7 @@ def facts(report: Report) -> dict[str, Any]:
         "guarantee": shown(guarantee),
         "guarantee_name": guarantee.name,
         "promises": promises(guarantee),
-        "against_whom": against(guarantee),
+        "against_whom": against(guarantee, listed="selection" in content),
         "lots": guarantee.name not in ("public", "none"),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],

@@ -16,8 +16,8 @@ _WORDS = {
     "none": "none: full calibration",
 }
 _PROMISES = {
-    "public": "Decisions depend on public information alone, so they reveal nothing new about who wrote "
-    "which review, to anyone.",
+    "public": "Decisions depend on public information alone, so to anyone who has that they reveal nothing "
+    "new about who wrote which review.",
     "steady": "To someone with only public information, no decision makes the best guess of who wrote a "
     "review any likelier than it is from the scores alone.",
     "average": "To someone with only public information, decisions do not make the best guess of who wrote a "
@@ -150,16 +150,18 @@ def promises(guarantee: Guarantee) -> list[str]:
     return found
 
 
-def against(guarantee: Guarantee) -> str:
+def against(guarantee: Guarantee, *, listed: bool = False) -> str:
     """Against whom a guarantee holds, and against whom it does not.
 
+    `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
+
     >>> print(against(Guarantee("public", epsilon=None)))
-    It holds against everyone, whatever they know.
+    It holds against all who see the scores and know reviewers' habits, whatever else they know.
     >>> print(against(Guarantee("steady", epsilon=2.0)).split(". ")[1])
     The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":
-        return "It holds against everyone, whatever they know."
+        return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
     if guarantee.name == "none":
         return "There is nobody against whom it would hold."
     found = [
@@ -170,7 +172,8 @@ def against(guarantee: Guarantee) -> str:
     if limits := [name for name, limit in named if limit is not None]:
         held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
         found.append(
-            f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more."
+            f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more"
+            + (", as long as they take papers one at a time." if listed else ".")
         )
     return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
 
