@@ -166,6 +166,31 @@ def test_what_is_missing_comes_first(folder: Path) -> None:
     assert last(call("check", "icx")[1]) == "next: blindcal fit icx"
 
 
+def test_check_says_what_plan_would_refuse(folder: Path) -> None:
+    """Somebody who reviewed, or may have, and has no calibration."""
+    table = folder / "inputs" / "reviewers.csv"
+    rows = table.read_text().splitlines(keepends=True)
+    listed = "".join(f"{paper},{row.split(',')[0]}\n" for paper in range(1, 7) for row in rows[1:])
+    (folder / "inputs" / "pools.csv").write_text(f"paper,reviewer\n{listed}")
+    wrote = (folder / "inputs" / "reviews.csv").read_text().splitlines()[1].split(",")[1]
+    for pools in ("everyone", "inputs/pools.csv"):
+        edit(folder, 'pools = "everyone"', f'pools = "{pools}"')
+        table.write_text("".join(row for row in rows if not row.startswith(f"{wrote},")))
+        before = sorted(folder.rglob("*"))
+        code, out, said = call("check", "icx")
+        assert (code, last(out).split(", ")[:2]) == (0, ["next: correct this", "then blindcal plan icx"])
+        assert sorted(folder.rglob("*")) == before
+        assert call("check", "icx", "--json")[1].count("must have a row for every") > 0
+        code, _, err = call("plan", "icx", "--only")
+        assert code == 2
+        assert [line for line in err.splitlines() if "their names" not in line] == said.splitlines()
+        assert "inputs/reviewers.csv" in said
+        assert "canary" not in said
+        table.write_text("".join(rows))
+        code, out, said = call("check", "icx")
+        assert (code, last(out), said) == (0, "next: blindcal plan icx", "")
+
+
 def test_the_next_step_is_no_part_of_json_and_of_files(folder: Path) -> None:
     assert "next" not in call("check", "icx", "--json")[1]
     assert "next:" not in call("check", "icx/inputs/reviews.csv")[1]
