@@ -50,6 +50,8 @@ def test_options_that_belong_together_give_way_together(folder: Path) -> None:
     assert "numbered" in defaults(found, "decide", {"key"})
     assert "numbered" not in defaults(found, "decide", {"out"})
     assert defaults(found, "fit", set())["out"] == "icx/inputs/reviewers.csv"
+    assert defaults(found, "fit", set())["for"] == "icx/inputs/reviews.csv"
+    assert "for" not in defaults(found, "fit", {"scale-of"})
 
 
 def test_what_was_decided_is_frozen(folder: Path) -> None:

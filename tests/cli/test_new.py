@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -154,6 +155,20 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     assert call("fit", "icx")[0] == 0
     assert table.read_bytes() == first
     assert call("plan", "icx", "--only")[0] == 0
+
+
+def test_the_scale_of_an_earlier_fit_is_kept_in_place_of_this_years(made: tuple[int, str, str]) -> None:
+    table, reviews = Path("icx/inputs/reviewers.csv"), Path("icx/inputs/reviews.csv")
+    first = json.loads(Path(f"{table}.fit.json").read_text())["scale"]
+    wrote = reviews.read_text()
+    reviews.write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
+    assert reviews.read_text() != wrote
+    assert call("fit", "icx", "--scale-of", str(table), "--out", "kept.csv")[0] == 0
+    assert json.loads(Path("kept.csv.fit.json").read_text())["scale"] == first
+    assert call("fit", "icx", "--out", "moved.csv")[0] == 0
+    assert json.loads(Path("moved.csv.fit.json").read_text())["scale"] != first
+    both = ("--for", str(reviews), "--scale-of", str(table), "--out", "both.csv")
+    assert call("fit", "icx", *both)[0] == 2, "what is typed may not contradict itself"
 
 
 def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:

@@ -109,15 +109,20 @@ def _made(path: str) -> bool:
 def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting]:
     """The settings that a command takes from a folder, where these options are given.
 
-    One way to say what to accept replaces the others, another guarantee comes without the file's limits, and
-    another folder for results is taken as it is.
+    One way to say what to accept replaces the others, another guarantee comes without the file's limits,
+    another folder for results is taken as it is, and the scale of an earlier fit comes without this year's.
     """
     instead, options = _INSTEAD.get(command, {}), folder.options
     found = {name: value for name, value in options.items() if name not in instead}
     found |= {
         name: options[other] for name, other in instead.items() if other is not None and other in options
     }
-    replaced = ((_ACCEPT, (*_ACCEPT, "wait-list")), (("guarantee",), _LIMITS), (("out",), ("numbered",)))
+    replaced: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        (_ACCEPT, (*_ACCEPT, "wait-list")),
+        (("guarantee",), _LIMITS),
+        (("out",), ("numbered",)),
+        (("scale-of",), ("for",)),
+    )
     for these, others in replaced:
         if given & {*these}:
             found = {name: value for name, value in found.items() if name not in others}
