@@ -31,7 +31,7 @@ class Verification:
 
     `record`: the sealed record of that release, CONFIDENTIAL.
     `checks`: everything that was compared.
-    `earlier`: numbers of releases before the latest one whose input is the one given.
+    `earlier`: numbers of the releases whose input is the one given, where that of the latest one is not.
     """
 
     record: Record
@@ -151,5 +151,7 @@ def verify_latest(
 
 def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
     stamp = input_stamp(ledger.key, with_bar(conference, record.bar), truth, record.request)
-    past = ledger.of(record.conference)[:-1]
-    return tuple(release.number for release in past if release.input == stamp)
+    releases = ledger.of(record.conference)
+    same = tuple(release.number for release in releases if release.input == stamp)
+    # Another list of the same papers has the input of the list before it.
+    return () if record.release in same else same
