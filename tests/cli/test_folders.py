@@ -249,6 +249,26 @@ def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_fini
     assert call("explain", "icx") == (2, "", said)
 
 
+def test_a_list_that_was_sealed_and_not_published_is_said_and_published_by_the_same_command(
+    folder: Path,
+) -> None:
+    """Killed after sealing, before there was a folder: the release before it is the latest complete one."""
+    edit(folder, "accept-rate = 0.5", "accept = 2")
+    assert call("decide", "icx")[0] == 0
+    again = ("select", "icx", "--accept", "3")
+    assert call(*again)[0] == 0
+    public = folder / "public" / "release-2"
+    whole = {path.name: path.read_bytes() for path in public.iterdir()}
+    shutil.rmtree(public)
+    code, _, err = call("verify", "icx")
+    assert code == 2
+    assert "release 2 is sealed, and there is no folder icx/public/release-2: if the run" in err
+    assert "run the same command again" in err
+    assert call(*again)[0] == 0
+    assert {path.name: path.read_bytes() for path in public.iterdir()} == whole
+    assert call("verify", "icx")[0] == 0
+
+
 def test_what_the_folder_published_is_looked_at_wherever_decide_publishes(folder: Path) -> None:
     assert call("decide", "icx")[0] == 0
     shutil.copytree(folder / "public" / "release-1", "earlier")
