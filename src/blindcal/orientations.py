@@ -47,6 +47,15 @@ def upright_reviewers(
     }
 
 
+def upright_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
+    """Scores with high ones the better ones, lowest first.
+
+    >>> upright_scores([1.0, 5.0], "low")
+    (-5.0, -1.0)
+    """
+    return tuple(sorted(0.0 - score if known_end(better) == "low" else score for score in scores))
+
+
 def as_given(scores: Iterable[float], better: str) -> list[float]:
     """Upright scores as the chair knows them, lowest first.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,8 +45,9 @@ def write(folder: Path, scores: Scores, rows: Rows, pools: dict[str, list[str]],
     return folder
 
 
-def read(folder: Path, bar: float | None = BAR) -> Venue:
-    return read_venue(*(folder / f"{n}.csv" for n in ("decisions", "scores", "reviewers", "pools")), bar=bar)
+def read(folder: Path, bar: float | None = BAR, **options: Any) -> Venue:
+    names = ("decisions", "scores", "reviewers", "pools")
+    return read_venue(*(folder / f"{name}.csv" for name in names), bar=bar, **options)
 
 
 def listed(scores: list[float], rows: Rows, pool: list[str]) -> list[tuple[tuple[str, ...], float, bool]]:
@@ -113,6 +115,35 @@ def test_without_a_bar_as_many_are_accepted_as_were(tmp_path: Path) -> None:
     write(tmp_path, scores, rows, pools, set())
     with pytest.raises(InputError, match="`bar` must be given"):
         read(folder, bar=None)
+
+
+@pytest.mark.parametrize("grid", [None, [-1.0, 0.0, 1.0, 2.0]], ids=("continuous", "rounded"))
+def test_where_low_scores_are_better_everything_is_the_same_upside_down(
+    grid: list[float] | None, tmp_path: Path
+) -> None:
+    """Score 7 - s of a reviewer with offset 7 - b, who takes off for quality: what is learned of a review is
+    what was learned of it, and it is shown with the score that was given."""
+    rng = np.random.default_rng(5)
+    scores, rows, pools = a_venue(rng, papers=5)
+    if grid is not None:
+        scores = {paper: rng.choice(grid, len(all_)).tolist() for paper, all_ in scores.items()}
+    turned = {paper: [round(7 - s, 3) for s in all_] for paper, all_ in scores.items()}
+    people = {name: (slope, 7 - offset, noise) for name, (slope, offset, noise) in rows.items()}
+    levels = None if grid is None else [7 - s for s in grid]
+    for bar in (None, BAR):
+        high = read(write(tmp_path / "high", scores, rows, pools, {"p1", "p3"}), bar=bar, grid=grid)
+        low_files = write(tmp_path / "low", turned, people, pools, {"p1", "p3"})
+        low = read(low_files, bar=bar, grid=levels, better="low")
+        assert (low.bar, low.accepted, low.unexplained) == (high.bar, 2, high.unexplained)
+        one, other = posterior_table(high.views), posterior_table(low.views, better="low")
+        assert other["score"] == pytest.approx([7 - s for s in one["score"]], abs=1e-9)
+        for column in ("paper", "review", "reviewer"):
+            assert other[column] == one[column]
+        for column in ("scores_alone", "with_decision"):
+            assert other[column] == pytest.approx(one[column], abs=1e-9)
+        assert read(low_files, bar=BAR, grid=levels).bar == BAR, "who does not say it is not refused"
+    with pytest.raises(InputError, match="`better` must be high or low"):
+        read(low_files, better="small")
 
 
 def test_scores_and_decisions_in_any_order_and_with_other_columns(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from blindcal.audits.verifying import Verification, grid_of, latest, verify
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
+from blindcal.decisions.selecting import select
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
@@ -84,6 +87,44 @@ def test_the_input_of_an_earlier_release_is_recognized(
         VerificationError, match=r"^release 2: .*The input given is that of release 1, not the"
     ):
         stale.raise_if_not()
+
+
+def test_another_list_of_the_same_papers_has_the_same_input(key_path: Path, tmp_path: Path) -> None:
+    """Where something else of the latest list does not agree, its input is not called that of an earlier
+    one."""
+    inputs = read_small(small_conference(), tmp_path / "in")
+    decide(inputs, Request(Guarantee(), accept=2), key_path, tmp_path / "out")
+    select(tmp_path / "out", key_path, tmp_path / "out2", 3)
+    assert verify(inputs, key_path, tmp_path / "out2").agrees
+    (tmp_path / "out2" / "certificate.json").unlink()
+    found = verify(inputs, key_path, tmp_path / "out2")
+    assert (found.record.release, found.earlier, failed(found)) == (2, (), {"published files"})
+    with pytest.raises(VerificationError, match=r"^release 2: [^.]*\. published files: [^.]*\.json\)$"):
+        found.raise_if_not()
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    late = Request(Guarantee(), accept=3)
+    decide(changed, late, key_path, tmp_path / "out3", amend=True, reason="mistyped")
+    assert verify(changed, key_path).earlier == ()
+    with pytest.raises(VerificationError, match=r"^release 3: .*The input given is that of release 2, not"):
+        verify(inputs, key_path).raise_if_not()
+
+
+def test_the_steps_of_every_release_are_counted(decided: Inputs, key_path: Path, tmp_path: Path) -> None:
+    """All papers of the first release, and those decided again in the second."""
+    told, done = list[int](), list[int]()
+
+    @contextmanager
+    def progress(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+        told.append(steps)
+        yield done.append
+
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    outcome = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    again = sum(paper.release == 2 for paper in outcome.record.papers)
+    assert 0 < again < len(outcome.record.papers)
+    assert verify(changed, key_path, progress=progress).agrees
+    weighing, verifying = told
+    assert (verifying, sum(done)) == (4 * (weighing + again), weighing + verifying)
 
 
 def test_what_is_not_there_cannot_be_verified(decided: Inputs, key_path: Path, tmp_path: Path) -> None:

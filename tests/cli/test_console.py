@@ -127,6 +127,27 @@ def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_coun
     assert _log(monkeypatch, 100, 0.1) == []
 
 
+def test_how_long_the_rest_takes_is_not_said_before_it_is_known() -> None:
+    """Alone for two seconds, then four processes that take three seconds to start: nothing is said until what
+    they do outweighs that, and then no more than twice or less than half of what it really takes."""
+    alone = [(0.25 * n, n) for n in range(1, 9)]
+    shared = [(5.0 + 0.25 * n, 8 + 4 * n) for n in range(1, 199)]
+    times, done = zip(*alone, *shared, strict=True)
+    said = [console.seconds_left(times[:n], done[:n], 800) for n in range(1, len(times) + 1)]
+    first = next(place for place, left in enumerate(said) if left is not None)
+    assert times[first] > 6.0
+    for now, left in zip(times[first:-1], said[first:-1], strict=True):
+        assert left is None or times[-1] - now <= 2 * left <= 4 * (times[-1] - now)
+    assert said[-1] is None, "nothing is left"
+
+
+def test_work_whose_steps_never_agree_is_estimated_all_the_same() -> None:
+    times = [float(2**n) for n in range(8)]
+    said = [console.seconds_left(times[:n], list(range(1, n + 1)), 8) for n in range(1, 9)]
+    assert said[:4] == [None] * 4
+    assert said[-2] is not None
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -50,6 +50,8 @@ def test_options_that_belong_together_give_way_together(folder: Path) -> None:
     assert "numbered" in defaults(found, "decide", {"key"})
     assert "numbered" not in defaults(found, "decide", {"out"})
     assert defaults(found, "fit", set())["out"] == "icx/inputs/reviewers.csv"
+    assert defaults(found, "fit", set())["for"] == "icx/inputs/reviews.csv"
+    assert "for" not in defaults(found, "fit", {"scale-of"})
 
 
 def test_what_was_decided_is_frozen(folder: Path) -> None:
@@ -166,6 +168,31 @@ def test_what_is_missing_comes_first(folder: Path) -> None:
     assert last(call("check", "icx")[1]) == "next: blindcal fit icx"
 
 
+def test_check_says_what_plan_would_refuse(folder: Path) -> None:
+    """Somebody who reviewed, or may have, and has no calibration."""
+    table = folder / "inputs" / "reviewers.csv"
+    rows = table.read_text().splitlines(keepends=True)
+    listed = "".join(f"{paper},{row.split(',')[0]}\n" for paper in range(1, 7) for row in rows[1:])
+    (folder / "inputs" / "pools.csv").write_text(f"paper,reviewer\n{listed}")
+    wrote = (folder / "inputs" / "reviews.csv").read_text().splitlines()[1].split(",")[1]
+    for pools in ("everyone", "inputs/pools.csv"):
+        edit(folder, 'pools = "everyone"', f'pools = "{pools}"')
+        table.write_text("".join(row for row in rows if not row.startswith(f"{wrote},")))
+        before = sorted(folder.rglob("*"))
+        code, out, said = call("check", "icx")
+        assert (code, last(out).split(", ")[:2]) == (0, ["next: correct this", "then blindcal plan icx"])
+        assert sorted(folder.rglob("*")) == before
+        assert call("check", "icx", "--json")[1].count("must have a row for every") > 0
+        code, _, err = call("plan", "icx", "--only")
+        assert code == 2
+        assert [line for line in err.splitlines() if "their names" not in line] == said.splitlines()
+        assert "inputs/reviewers.csv" in said
+        assert "canary" not in said
+        table.write_text("".join(rows))
+        code, out, said = call("check", "icx")
+        assert (code, last(out), said) == (0, "next: blindcal plan icx", "")
+
+
 def test_the_next_step_is_no_part_of_json_and_of_files(folder: Path) -> None:
     assert "next" not in call("check", "icx", "--json")[1]
     assert "next:" not in call("check", "icx/inputs/reviews.csv")[1]
@@ -220,6 +247,26 @@ def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_fini
         (public / name).unlink()
     said = "blindcal: icx has no release yet: `blindcal decide icx` makes the first\n"
     assert call("explain", "icx") == (2, "", said)
+
+
+def test_a_list_that_was_sealed_and_not_published_is_said_and_published_by_the_same_command(
+    folder: Path,
+) -> None:
+    """Killed after sealing, before there was a folder: the release before it is the latest complete one."""
+    edit(folder, "accept-rate = 0.5", "accept = 2")
+    assert call("decide", "icx")[0] == 0
+    again = ("select", "icx", "--accept", "3")
+    assert call(*again)[0] == 0
+    public = folder / "public" / "release-2"
+    whole = {path.name: path.read_bytes() for path in public.iterdir()}
+    shutil.rmtree(public)
+    code, _, err = call("verify", "icx")
+    assert code == 2
+    assert "release 2 is sealed, and there is no folder icx/public/release-2: if the run" in err
+    assert "run the same command again" in err
+    assert call(*again)[0] == 0
+    assert {path.name: path.read_bytes() for path in public.iterdir()} == whole
+    assert call("verify", "icx")[0] == 0
 
 
 def test_what_the_folder_published_is_looked_at_wherever_decide_publishes(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -125,13 +126,16 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
     whole, first = committee.read_text(), table.read_bytes()
     committee.write_text(whole.replace(f"{PEOPLE[0]}\n", ""))
-    assert call("fit", "icx")[0] == 0
-    code, _, err = call("check", "icx")
+    code, out, _ = call("fit", "icx")
+    assert (code, out.splitlines()[-1]) == (0, "next: blindcal check icx")
+    code, out, said = call("check", "icx")
     assert code == 0
-    assert "has a reviewer who is not on the committee: `blindcal plan` says who" in err
+    assert out.splitlines()[-1].startswith("next: correct this, then blindcal plan icx, which says who")
+    assert not list(Path().rglob("CONFIDENTIAL-*")), "whoever only checks writes nothing"
     code, _, err = call("plan", "icx", "--only")
     assert code == 2
     lines = err.splitlines()
+    assert said.splitlines() == lines[:2]
     assert lines[0] == (
         f"blindcal: {committee}, column reviewer: must list everyone who may have reviewed, found 1 person "
         "missing who reviewed"
@@ -141,14 +145,30 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     assert lines[2].startswith("blindcal: their names")
     assert "--pools" not in err
     committee.write_text(whole)
+    said = call("check", "icx")[2]
     code, _, err = call("plan", "icx", "--only")
     assert code == 2
+    assert said.splitlines() == err.splitlines()[:2]
     assert f"{table}, column reviewer: must have a row for everyone in {committee}, found 1 person" in err
     assert "the committee has changed since: `blindcal fit icx`" in err
     assert not any(name in err for name in PEOPLE)
     assert call("fit", "icx")[0] == 0
     assert table.read_bytes() == first
     assert call("plan", "icx", "--only")[0] == 0
+
+
+def test_the_scale_of_an_earlier_fit_is_kept_in_place_of_this_years(made: tuple[int, str, str]) -> None:
+    table, reviews = Path("icx/inputs/reviewers.csv"), Path("icx/inputs/reviews.csv")
+    first = json.loads(Path(f"{table}.fit.json").read_text())["scale"]
+    wrote = reviews.read_text()
+    reviews.write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
+    assert reviews.read_text() != wrote
+    assert call("fit", "icx", "--scale-of", str(table), "--out", "kept.csv")[0] == 0
+    assert json.loads(Path("kept.csv.fit.json").read_text())["scale"] == first
+    assert call("fit", "icx", "--out", "moved.csv")[0] == 0
+    assert json.loads(Path("moved.csv.fit.json").read_text())["scale"] != first
+    both = ("--for", str(reviews), "--scale-of", str(table), "--out", "both.csv")
+    assert call("fit", "icx", *both)[0] == 2, "what is typed may not contradict itself"
 
 
 def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:

@@ -58,6 +58,28 @@ def test_a_venue_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert author["success"] == pytest.approx(sum(best.values()) / len(best), abs=1e-9)
 
 
+def test_low_scores_can_be_the_better_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command, found = venue(tmp_path), {}
+    for better in ("high", "low"):
+        assert run([*command, "--better", better, "--json", "--posterior", str(tmp_path / better)]) == 0
+        found[better] = json.loads(capsys.readouterr().out)
+        for name in ("scores", "reviewers"):
+            file = tmp_path / f"{name}.csv"
+            head, *rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()]
+            place = head.index("score" if name == "scores" else "offset")
+            for row in rows:
+                row[place] = str(-float(row[place]))
+            file.write_text("\n".join(map(",".join, [head, *rows])) + "\n", encoding="utf-8")
+    high, low = found["high"], found["low"]
+    assert (high["better"], low["better"], low["bar"]) == ("high", "low", high["bar"])
+    for one, other in zip(high["findings"], low["findings"], strict=True):
+        assert other == pytest.approx(one, abs=1e-9)
+    tables = [(tmp_path / name).read_text(encoding="utf-8").splitlines()[1:] for name in found]
+    shown = [[float(row.split(",")[2]) for row in rows] for rows in tables]
+    assert shown[0] == [-score for score in shown[1]], "scores as they were given"
+    assert call(*command, "--better", "small")[0] == 2
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     command = venue(tmp_path)
     for option in ("--out", "--posterior"):

@@ -10,7 +10,7 @@ import pytest
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
-from blindcal.plans.menus import MENU, menu
+from blindcal.plans.menus import MENU, menu, menu_steps
 from blindcal.policies.guarantees import Guarantee
 from oracles import Enumerator
 from papers import solve_all
@@ -41,6 +41,18 @@ def _against(case: PaperCase, accept) -> float:
 @pytest.fixture(scope="module")
 def conference() -> Conference:
     return _conference()
+
+
+@pytest.mark.parametrize(("guarantees", "most"), [(MENU, 1000), (MENU[:2], 5), (MENU[5:7], 9)])
+def test_steps_are_counted_beforehand_as_they_are_done(
+    conference: Conference, guarantees: tuple[Guarantee, ...], most: int
+):
+    done: list[int] = []
+    menu(conference, guarantees, most=most, advance=done.append)
+    papers, budgets = min(most, 14), sum(one.spends for one in guarantees)
+    # Exploring what a budget buys, widely, counts three papers' solutions.
+    expected = papers * (2 * len(guarantees) + 6 * budgets)
+    assert sum(done) == menu_steps(conference, guarantees, most) == expected
 
 
 def test_every_choice_is_what_its_tables_do_on_average_over_the_public_belief(conference: Conference):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindcal.plans.menus import menu
-from blindcal.plans.papers import _Planned, _repaid, plan_conference
+from blindcal.plans.papers import _Planned, _repaid, plan_conference, planning_steps
 from blindcal.plans.promises import overdrawn, summary
 from blindcal.policies.guarantees import Guarantee
 from oracles import agree, keeps
@@ -37,6 +37,16 @@ def test_every_guarantee_holds_exactly_on_random_papers(guarantee: Guarantee) ->
         (plan,), _ = plan_conference(conference, guarantee)
         belief = conference.cases[0].belief
         agree(plan.claim, keeps(guarantee, belief, plan.policy))
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "steps"), [(Guarantee(), 4), (Guarantee("average", 0.02, None), 10)], ids=str
+)
+def test_steps_are_counted_beforehand_as_they_are_done(guarantee: Guarantee, steps: int) -> None:
+    conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
+    done: list[int] = []
+    plan_conference(conference, guarantee, advance=done.append)
+    assert sum(done) == planning_steps(conference.cases, guarantee) == 10 * steps
 
 
 def test_an_overdrawn_budget_is_given_back_by_the_papers_that_add_most() -> None:

@@ -72,7 +72,7 @@ def test_the_menu_is_that_of_the_same_conference(inputs: Inputs) -> None:
     found = plan(inputs, REQUEST)
     choices = {choice.guarantee: choice for choice in found.menu(progress=progress).choices}
     assert choices[Guarantee()].wrong == pytest.approx(found.summary["expected_wrong"], abs=1e-9)
-    assert told == [("comparing guarantees for 6 papers", 6 * len(MENU))]
+    assert told == [("comparing guarantees for 6 papers", 6 * (2 * len(MENU) + 6))]
 
 
 def test_a_request_that_says_too_little_is_refused_before_anything_is_weighed(inputs: Inputs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import exp, inf
 
@@ -13,7 +14,7 @@ from scipy.optimize import linprog
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.plans.papers import plan_conference
-from blindcal.plans.sharing import explore
+from blindcal.plans.sharing import explore, exploring_steps, shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.losses import least_loss
 from oracles import ROUNDING, Enumerator
@@ -53,6 +54,19 @@ def test_prices_that_are_left_out_have_the_policy_of_both_their_neighbors():
                 # With equal successes the errors are equal too: both are the least ones.
                 assert alone == pytest.approx(found[one], abs=1e-7)
     assert left_out > 8
+
+
+@pytest.mark.parametrize("price", [None, 0.05])
+def test_steps_are_counted_beforehand_as_they_are_done(price: float | None):
+    """More of them for the papers that are looked at first, fewer where tuples are not listed."""
+    cases = [case for case in random_cases(21, 130, 30) if len(case.scores) > 1][:66]
+    cases[-1] = replace(cases[-1], most_listed=1)
+    guarantee = Guarantee("average", added_success=0.005, epsilon=None)
+    done: list[int] = []
+    shares_of(_conference(cases), guarantee, price=price, advance=done.append)
+    expected = 64 * 6 + 2 * 4 - 3 if price is None else 66 * 4 - 1
+    assert sum(done) == exploring_steps(cases, guarantee, price) == expected
+    assert exploring_steps(cases, Guarantee()) == 0
 
 
 def test_a_budget_over_more_papers_than_are_looked_at_first_is_spent_as_one_joint_program_would():

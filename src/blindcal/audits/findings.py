@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Exposure:
-    """One review, the `review`-th lowest score of its paper: how likely its best guess is before and after
+    """One review, the `review`-th worst score of its paper: how likely its best guess is before and after
     the decision. `right`: whether that guess is its author, where that is known."""
 
     paper: str

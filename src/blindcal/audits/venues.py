@@ -21,6 +21,7 @@ from blindcal.checks import numbers
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
+from blindcal.orientations import as_given, upright_reviewers, upright_scores
 
 ACCEPT, REJECT = "accept", "reject"
 
@@ -47,15 +48,18 @@ def read_venue(
     *,
     bar: float | None = None,
     grid: Sequence[float] | None = None,
+    better: str = "high",
 ) -> Venue:
     """A venue's tables: decisions (paper, decision), scores (paper, score; one row per review, in any order),
-    calibration and pools as everywhere; high scores are the better ones. Without `bar` it is the one at which
-    full calibration accepts as many papers as were accepted, on average over the public belief. Papers
-    without a decision are left out.
+    calibration and pools as everywhere. Without `bar` it is the one at which full calibration accepts as many
+    papers as were accepted, on average over the public belief. Papers without a decision are left out.
+
+    `grid`: the scores that can be given; None: scores do not count as rounded.
+    `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
     """
     decided = read_decisions(decisions)
     given = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
-    parameters = read_reviewers(reviewers)
+    parameters = upright_reviewers(read_reviewers(reviewers), better)
     candidates = pools_of(pools, given, parameters)
     files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
     problems = [
@@ -66,9 +70,10 @@ def read_venue(
     problems += unknown_candidates(given, parameters, candidates, files)
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
-    levels = None if grid is None else tuple(sorted(numbers("grid", grid).tolist()))
+    levels = None if grid is None else upright_scores(numbers("grid", grid).tolist(), better)
     cases = [
-        public_case(paper, one, candidates[paper], parameters, "", levels) for paper, one in given.items()
+        public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
+        for paper, one in given.items()
     ]
     accepted = sum(decided[paper] for paper in given)
     if bar is None and not 0 < accepted < len(cases):
@@ -131,14 +136,18 @@ def _scores_of(
     return {paper: one for paper, one in scores.items() if paper in decided}
 
 
-def posterior_table(views: Sequence[View], policy: str = "full") -> dict[str, list[object]]:
-    """For each review, the `review`-th lowest score of its paper, and each candidate: how likely they wrote
-    it by the scores alone, and with the decision. CONFIDENTIAL: it names people."""
+def posterior_table(
+    views: Sequence[View], policy: str = "full", *, better: str = "high"
+) -> dict[str, list[object]]:
+    """For each review, the `review`-th worst score of its paper, and each candidate: how likely they wrote it
+    by the scores alone, and with the decision. Scores as they were given, `better` being their better end.
+    CONFIDENTIAL: it names people."""
     columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
     rows = []
     for view in views:
         before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
-        for slot, score in enumerate(view.scores):
+        for slot, upright in enumerate(view.scores):
+            (score,) = as_given([upright], better)
             rows += [
                 (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
                 for who, name in enumerate(view.names)

@@ -15,13 +15,13 @@ from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import input_stamp
-from blindcal.decisions.histories import Past
+from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
 from blindcal.frames import frame
 from blindcal.orientations import as_given
-from blindcal.plans.papers import plan_conference
+from blindcal.plans.papers import plan_conference, planning_steps
 from blindcal.workers import Progress, Workers, silent
 
 
@@ -31,7 +31,7 @@ class Verification:
 
     `record`: the sealed record of that release, CONFIDENTIAL.
     `checks`: everything that was compared.
-    `earlier`: numbers of releases before the latest one whose input is the one given.
+    `earlier`: numbers of the releases whose input is the one given, where that of the latest one is not.
     """
 
     record: Record
@@ -135,7 +135,8 @@ def verify_latest(
     loaded, truth = request.prepared(
         inputs, None if first else record.bar, workers=workers, progress=progress
     )
-    with progress(f"verifying {count(len(loaded.cases), 'paper')}", 2 * len(loaded.cases)) as advance:
+    steps = sum(_steps(one) for one in past.of(record.conference))
+    with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
         checks = checks_of(
             loaded,
@@ -149,7 +150,16 @@ def verify_latest(
     return Verification(record, tuple(checks), _earlier(past.ledger, record, loaded, truth))
 
 
+def _steps(record: Record) -> int:
+    """How many steps it takes to plan once more what was tossed in a release."""
+    tossed = [recorded_case(one, record.bar) for one in record.papers if one.release == record.release]
+    price = None if record.release == 1 else record.price
+    return planning_steps(tossed, record.request.guarantee, price)
+
+
 def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
     stamp = input_stamp(ledger.key, with_bar(conference, record.bar), truth, record.request)
-    past = ledger.of(record.conference)[:-1]
-    return tuple(release.number for release in past if release.input == stamp)
+    releases = ledger.of(record.conference)
+    same = tuple(release.number for release in releases if release.input == stamp)
+    # Another list of the same papers has the input of the list before it.
+    return () if record.release in same else same

@@ -6,12 +6,12 @@ import numpy as np
 
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, emit_json, note, table
-from blindcal.cli.folders import current_folder
+from blindcal.cli.folders import calibrated, current_folder
 from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn
 from blindcal.fitting.rosters import read_committee
 from blindcal.folders.asking import levels
 from blindcal.folders.filling import INPUTS
-from blindcal.folders.strangers import unlisted_remarks
+from blindcal.folders.strangers import refused_in, unlisted_remarks
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews, twin_remarks
 
@@ -41,7 +41,7 @@ def check(
     facts = {**_facts(read), "better": known_end(better)}
     for remark in twin_remarks(read, str(reviews)):
         note(remark)
-    for remark in _unlisted(read, str(reviews)):
+    for remark in _refused(read, str(reviews)):
         note(remark)
     if as_json:
         emit_json(facts)
@@ -50,10 +50,16 @@ def check(
         table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in shown.items()])
 
 
-def _unlisted(reviews: Reviews, file: str) -> list[str]:
-    """Whether a conference's folder has reviewers who are not on its committee."""
+def _refused(reviews: Reviews, file: str) -> list[str]:
+    """What `plan` would refuse in a conference's folder; before there is a calibration, whether it has
+    reviewers who are not on its committee."""
     folder = current_folder()
-    if folder is None or "committee" not in folder.settings:
+    if folder is None:
+        return []
+    if calibrated(folder):
+        refused = refused_in(folder)
+        return [] if refused is None else str(refused).split("\n")
+    if "committee" not in folder.settings:
         return []
     committee = read_committee(str(folder.settings["committee"]))
     return unlisted_remarks(reviews, committee, file, folder.path / INPUTS)

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,8 +29,11 @@ from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.files.disk import jsonable
 
 UNEXPECTED = 1
-# Work that takes so long is worth a line on how long, after a few steps; the next lines come with a pause.
-_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS, _FEW = 2.0, 30.0, 10.0, 3
+# Work that takes so long is worth a line on how long; the next lines come with a pause.
+_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS = 2.0, 30.0, 10.0
+# How long is known once so many steps, or a part of all, were as fast at first as later, up to a factor;
+# after so many seconds in any case.
+_FEW, _PART, _ALIKE, _PATIENCE_SECONDS = 6, 0.25, 1.5, 15.0
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
 
@@ -226,30 +230,52 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 class _Lines:
-    """Progress for a log. Time is taken from the first steps on: starting processes is no measure of them."""
+    """Progress for a log."""
 
     def __init__(self, description: str, total: int) -> None:
-        self.description, self.total, self.done = description, total, 0
-        self.first: tuple[float, int] | None = None
+        self.description, self.total = description, total
+        self.seconds, self.done = list[float](), list[int]()
         self.last: tuple[float, int] | None = None
 
     def __call__(self, steps: int) -> None:
-        self.done += steps
-        now, left = time.monotonic(), self.total - self.done
-        self.first = self.first or (now, self.done)
-        spent, made = now - self.first[0], self.done - self.first[1]
-        if not left or made < min(_FEW, left) or spent < _QUIET_SECONDS:
+        now, done = time.monotonic(), steps + (self.done[-1] if self.done else 0)
+        self.seconds.append(now)
+        self.done.append(done)
+        left = seconds_left(self.seconds, self.done, self.total)
+        if left is None:
             return
-        seconds = spent * left / made
         if self.last is None:
-            if seconds >= _LONG_SECONDS:
-                self._tell(now, f"takes {about(seconds)}")
-        elif 10 * (self.done - self.last[1]) >= self.total and now - self.last[0] >= _PAUSE_SECONDS:
-            self._tell(now, f"is {100 * self.done // self.total} % done, {about(seconds)} left")
+            if left >= _LONG_SECONDS:
+                self._tell(now, f"takes {about(left)}")
+        elif 10 * (done - self.last[1]) >= self.total and now - self.last[0] >= _PAUSE_SECONDS:
+            self._tell(now, f"is {100 * done // self.total} % done, {about(left)} left")
 
     def _tell(self, now: float, text: str) -> None:
-        self.last = now, self.done
+        self.last = now, self.done[-1]
         note(f"{self.description} {text}")
+
+
+def seconds_left(seconds: Sequence[float], done: Sequence[int], total: int) -> float | None:
+    """How long the rest of `total` steps will take, if so many were `done` at these times; None as long as it
+    is too early to say.
+
+    Time is taken from the first steps on, and the later half of it counts: before, processes were started, or
+    one worked alone. As long as both halves do not agree, nothing is said.
+
+    >>> times = [float(time) for time in range(8)]
+    >>> seconds_left(times, [1, 2, 3, 4, 5, 6, 7, 8], 100), seconds_left(times[:4], [1, 2, 3, 4], 100)
+    (92.0, None)
+    >>> seconds_left(times, [1, 2, 3, 4, 5, 9, 13, 17], 100) is None
+    True
+    """
+    spent, left = seconds[-1] - seconds[0], total - done[-1]
+    if left <= 0 or spent < _QUIET_SECONDS or len(seconds) <= max(2.0, min(_FEW, _PART * total)):
+        return None
+    middle = min(bisect_left(seconds, seconds[0] + spent / 2), len(seconds) - 2)
+    early = (done[middle] - done[0]) / (seconds[middle] - seconds[0])
+    late = (done[-1] - done[middle]) / (seconds[-1] - seconds[middle])
+    alike = max(early, late) <= _ALIKE * min(early, late)
+    return left / late if late > 0.0 and (alike or spent >= _PATIENCE_SECONDS) else None
 
 
 def about(seconds: float) -> str:

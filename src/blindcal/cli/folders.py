@@ -16,6 +16,7 @@ from blindcal.cli.console import Once, note, say
 from blindcal.decisions.records import interrupted_release, latest_release, read_published, sealed_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
+from blindcal.folders.strangers import refused_in
 
 # Of these only one can be meant: whichever is on the command line.
 _ACCEPT = ("accept-rate", "bar", "accept")
@@ -108,15 +109,20 @@ def _made(path: str) -> bool:
 def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting]:
     """The settings that a command takes from a folder, where these options are given.
 
-    One way to say what to accept replaces the others, another guarantee comes without the file's limits, and
-    another folder for results is taken as it is.
+    One way to say what to accept replaces the others, another guarantee comes without the file's limits,
+    another folder for results is taken as it is, and the scale of an earlier fit comes without this year's.
     """
     instead, options = _INSTEAD.get(command, {}), folder.options
     found = {name: value for name, value in options.items() if name not in instead}
     found |= {
         name: options[other] for name, other in instead.items() if other is not None and other in options
     }
-    replaced = ((_ACCEPT, (*_ACCEPT, "wait-list")), (("guarantee",), _LIMITS), (("out",), ("numbered",)))
+    replaced: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        (_ACCEPT, (*_ACCEPT, "wait-list")),
+        (("guarantee",), _LIMITS),
+        (("out",), ("numbered",)),
+        (("scale-of",), ("for",)),
+    )
     for these, others in replaced:
         if given & {*these}:
             found = {name: value for name, value in found.items() if name not in others}
@@ -154,9 +160,13 @@ def next_step(command: str, folder: Folder, options: Mapping[str, object]) -> st
         return f"blindcal export {path} --to csv --out {path.name}.csv"
     if command not in ("new", "check", "fit", "plan"):
         return None
-    if not _calibrated(folder):
+    if not calibrated(folder):
         first = "" if folder.settings.get("past") else f"name past reviews in {file}, then "
         return f"{first}blindcal fit {path}"
+    if command != "plan" and refused_in(folder) is not None:
+        if command != "check":
+            return f"blindcal check {path}"
+        return f"correct this, then blindcal plan {path}, which says who is meant, in a file for you alone"
     if _released(folder):
         return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
     if command == "plan":
@@ -170,7 +180,8 @@ def _toml(accept: object) -> str:
     return str(accept) if str(accept).isdecimal() else f'"{accept}"'
 
 
-def _calibrated(folder: Folder) -> bool:
+def calibrated(folder: Folder) -> bool:
+    """Whether a folder has a calibration."""
     return os.path.lexists(str(folder.settings.get("reviewers", "")))
 
 

@@ -17,7 +17,7 @@ from blindcal.cells import count
 from blindcal.cli.arguments import Processes, hired
 from blindcal.cli.audit import Evidence, Priors, facts_of, prior_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
-from blindcal.cli.inputs import Bar, Grid, PoolsFile
+from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
 from blindcal.files.disk import refuse_existing, write_json, write_table
 from blindcal.files.published import refuse_published
 from blindcal.folders.asking import levels
@@ -40,6 +40,7 @@ def audit_venue(
     pools: PoolsFile,
     bar: Bar = None,
     grid: Grid = None,
+    better: Better = "high",
     prior: Priors = None,
     evidence: Evidence = None,
     loads: Annotated[
@@ -67,7 +68,7 @@ def audit_venue(
     Needs nothing but what such a venue may have published: decisions, scores and a table of calibrations; no
     key, and no true reviewers. A paper is taken to be accepted where its reviewers, calibrated, say that it
     is more likely above the bar than below. Without --bar, the bar is the one at which as many papers are
-    accepted on average as were. High scores are the better ones.
+    accepted on average as were.
 
     Example: blindcal audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
     pools.csv
@@ -76,7 +77,7 @@ def audit_venue(
         if file is not None:
             refuse_existing(file)
             refuse_published(file)
-    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid))
+    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid), better=better)
     views = venue.views
     with hired(processes, None) as workers:
         more = [
@@ -86,12 +87,13 @@ def audit_venue(
         ]
         if loads is not None:
             more += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
-    found = findings_of(views, _FULL)
+    found = findings_of(views, _FULL, better=better)
     found = replace(found, findings=(*found.findings, *more))
     facts = facts_of(
         found,
         bar=venue.bar,
         accepted=venue.accepted,
+        better=better,
         unexplained=len(venue.unexplained),
         confidential=True,
         notes=[],
@@ -99,7 +101,7 @@ def audit_venue(
     if out is not None:
         write_json(out, facts, confidential=True)
     if posterior is not None:
-        write_table(posterior, posterior_table(views), confidential=True)
+        write_table(posterior, posterior_table(views, better=better), confidential=True)
     if venue.unexplained:
         note(
             f"for {count(len(venue.unexplained), 'paper')} no candidates lead to the decision that was "

@@ -21,6 +21,7 @@ from blindcal.cli.inputs import (
     loaded,
 )
 from blindcal.decisions.records import release_folder
+from blindcal.errors import InputError
 from blindcal.reports.sentences import quota_line
 
 
@@ -48,6 +49,12 @@ def verify(
     grid = grid_of(record)
     if numbered and out is not None:
         out = release_folder(out, record.release)
+        if not out.is_dir():
+            raise InputError(
+                f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
+                "was interrupted, run the same command again (no coin is tossed twice); if it published "
+                "elsewhere, give that folder as `out`"
+            )
     given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
         found = verify_latest(inputs, past, record, out, workers=workers, progress=progress)

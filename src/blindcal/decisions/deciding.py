@@ -32,7 +32,7 @@ from blindcal.decisions.releases import Outcome, release
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import clear_stale
 from blindcal.plans.agreements import agreement, refuse_misfit
-from blindcal.plans.papers import plan_conference
+from blindcal.plans.papers import plan_conference, planning_steps
 from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.plans.requests import Request, check_types
 from blindcal.workers import Progress, Workers, silent
@@ -111,7 +111,8 @@ def decide(
     # What was decided once is returned, and corrected, whatever it was decided from.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
     work = f"deciding {count(len(conference.cases), 'paper')}"
-    with open_ledger(key, secret) as ledger, progress(work, 2 * len(conference.cases)) as advance:
+    steps = planning_steps(conference.cases, request.guarantee)
+    with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
         stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
         if (amend or not past) and all(earlier.input != stamp for earlier in past):
             check_vacant(release_folder(out, len(past) + 1) if numbered else out, None)

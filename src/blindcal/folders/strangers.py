@@ -9,10 +9,13 @@ from pathlib import Path
 from blindcal.assignments.pools import EVERYONE, conflicts_in
 from blindcal.assignments.strangers import CAUSES
 from blindcal.beliefs.conferences import read_reviewers
+from blindcal.beliefs.inputs import read_inputs
+from blindcal.beliefs.mismatches import refuse_mismatches
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_bytes, write_table
 from blindcal.files.tables import refuse
 from blindcal.fitting.rosters import read_committee
+from blindcal.folders.asking import levels
 from blindcal.folders.settings import Folder
 from blindcal.reviews import Reviews
 
@@ -38,6 +41,20 @@ def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = No
         said = error if folder is None else _in_folder(error, folder)
         told = InputError(f"{said}\n{_listed(error, reviews.parent / NAME, out)}", said.problems)
         raise told from None
+
+
+def refused_in(folder: Folder) -> InputError | None:
+    """What `plan` would refuse in the files of a `folder` that has a calibration, in the same words; None
+    where they fit together. It names nobody, and nothing is written."""
+    reviews, reviewers, pools, grid = (
+        str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
+    )
+    try:
+        inputs = read_inputs(reviews, reviewers, pools, grid=levels(grid or None), withdrawn=folder.withdrawn)
+        refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
+    except InputError as error:
+        return _in_folder(error, folder)
+    return None
 
 
 def _in_folder(error: InputError, folder: Folder) -> InputError:

@@ -19,7 +19,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference
 from blindcal.frames import frame
 from blindcal.plans.figures import evidence, expected_figures, success_by_slot
-from blindcal.plans.sharing import shares_of
+from blindcal.plans.sharing import exploring_steps, shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.workers import Workers, each, stepping
@@ -121,7 +121,7 @@ def menu(
     `guarantees`: which to compare; by default eight, from public decisions to full calibration.
     `most`: how many papers to solve; of more, this many are chosen by their ids.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `advance`: called with the number of steps done, one for each paper under each guarantee.
+    `advance`: called with the number of steps done, `menu_steps` in all.
 
     >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
     >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
@@ -133,8 +133,7 @@ def menu(
     conference = some_papers(conference, most)
     shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
-    # The frontiers of a budget were explored before, and that was counted.
-    step = stepping(advance, sum(not one.spends for one in guarantees))
+    step = stepping(advance, 2 * len(guarantees))
     papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=step)
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
@@ -151,6 +150,15 @@ def menu(
         weighed=len(papers),
         gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(guarantees))),
     )
+
+
+def menu_steps(
+    conference: Conference, guarantees: Sequence[Guarantee] = MENU, most: int = MOST_WEIGHED
+) -> int:
+    """How many steps the menu takes: two for each paper under each guarantee, and those of exploring what a
+    budget buys."""
+    cases = some_papers(conference, most).cases
+    return 2 * len(cases) * len(guarantees) + sum(exploring_steps(cases, one) for one in guarantees)
 
 
 def some_papers(conference: Conference, most: int) -> Conference:

@@ -22,12 +22,14 @@ from blindcal.plans.certificates import Claim, certify, claim, keeps
 from blindcal.plans.exact import Exact, ExactPolicy, Packed, packed
 from blindcal.plans.figures import Figures, expected_figures
 from blindcal.plans.promises import at_most, overdrawn, worst
-from blindcal.plans.sharing import shares_of
+from blindcal.plans.sharing import exploring_steps, shares_of
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.workers import Workers, each, stepping
 
 _LEAST_MIX = 2.0**-40
+# Certifying a table takes about as long as solving for it, which counts 2.
+_EACH = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ def plan_conference(
     `guarantee`: what every paper must keep.
     `price`: that of an earlier release, wrong decisions per added correct guess; by default it is found.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `advance`: called with the number of steps done, two for each paper: solved, certified.
+    `advance`: called with the number of steps done, `planning_steps` in all.
 
     >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
     >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
@@ -112,11 +114,16 @@ def plan_conference(
     (array([1., 0.]), Fraction(1, 1), None)
     """
     shares, spent = shares_of(conference, guarantee, price=price, workers=workers, advance=advance)
-    step = stepping(advance, 1 if guarantee.spends else 2)
+    step = stepping(advance, _EACH)
     jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
     planned = each(partial(_planned, guarantee=guarantee), jobs, workers=workers, advance=step)
     plans = [one.plan for one in planned] if price is not None else _repaid(conference, planned, guarantee)
     return plans, spent
+
+
+def planning_steps(cases: Sequence[PaperCase], guarantee: Guarantee, price: float | None = None) -> int:
+    """How many steps `plan_conference` takes for these papers."""
+    return _EACH * len(cases) + exploring_steps(cases, guarantee, price)
 
 
 def _repaid(conference: Conference, planned: Sequence[_Planned], guarantee: Guarantee) -> list[PaperPlan]:

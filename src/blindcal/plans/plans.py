@@ -16,8 +16,8 @@ from blindcal.cells import count
 from blindcal.frames import frame
 from blindcal.plans.agreements import Agreement, agreement, refuse_misfit
 from blindcal.plans.figures import Figures
-from blindcal.plans.menus import MENU, MOST_WEIGHED, Menu, menu
-from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.menus import MOST_WEIGHED, Menu, menu, menu_steps
+from blindcal.plans.papers import PaperPlan, plan_conference, planning_steps
 from blindcal.plans.passing import both_ranks, listed_figures
 from blindcal.plans.promises import summary
 from blindcal.plans.remarks import input_remarks, plan_remarks, quota_remarks
@@ -64,8 +64,8 @@ class Plan:
     def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
         """What each guarantee of the menu would cost and protect, for this conference; estimated from a
         thousand papers where there are more."""
-        papers = min(len(self.conference.cases), MOST_WEIGHED)
-        with progress(f"comparing guarantees for {count(papers, 'paper')}", papers * len(MENU)) as advance:
+        papers, steps = min(len(self.conference.cases), MOST_WEIGHED), menu_steps(self.conference)
+        with progress(f"comparing guarantees for {count(papers, 'paper')}", steps) as advance:
             return menu(self.conference, workers=workers, advance=advance)
 
 
@@ -123,7 +123,8 @@ def plan_prepared(
     fit = agreement(conference.cases, request.better)
     refuse_misfit(fit, despite_misfit=despite_misfit)
     papers = len(conference.cases)
-    with progress(f"planning {count(papers, 'paper')}", 2 * papers) as advance:
+    steps = planning_steps(conference.cases, request.guarantee)
+    with progress(f"planning {count(papers, 'paper')}", steps) as advance:
         plans, price = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
     found = summary([one.claim for one in plans], planned_figures(conference, request, plans))
     remarks = (

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from math import inf, isinf
 
 import numpy as np
@@ -25,6 +26,9 @@ _SAME_VERTEX = 1e-9
 # guess about a review. The others are looked at around the price that those would have.
 _PRICES, _SOME = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf), 64
 _AROUND = (0.8, 1.0, 1.25)
+# How much work it is to explore a paper's frontier at all these prices, or around one, and where tuples are
+# too many to be listed; solving the paper for a guarantee counts 2.
+_WIDELY, _NEARBY, _UNLISTED = 6, 4, 3
 
 # Price, error, success.
 _Point = tuple[float, float, float]
@@ -76,12 +80,22 @@ def shares_of(
     """What each paper's success may add up to where a budget is shared, and its price; else no limits.
 
     The price is wrong decisions per added correct guess about a review. One that is given is kept: that of
-    an earlier release. `advance(n)` as papers are explored.
+    an earlier release. `advance(n)` as papers are explored, `exploring_steps` in all.
     """
     if not guarantee.spends:
         return [None] * len(conference.cases), None
     shares, spent = _spend(conference.cases, guarantee, price, workers, advance)
     return shares.tolist(), spent
+
+
+def exploring_steps(cases: Sequence[PaperCase], guarantee: Guarantee, price: float | None = None) -> int:
+    """How many steps `shares_of` takes, if solving a paper takes two. Its papers differ, but not by much."""
+    widely = {*_few(len(cases))} if price is None else set[int]()
+    return sum(_steps(one, place in widely) for place, one in enumerate(cases)) if guarantee.spends else 0
+
+
+def _steps(case: PaperCase, widely: bool) -> int:
+    return _UNLISTED if not case.listed else _WIDELY if widely else _NEARBY
 
 
 def explore(job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee) -> list[_Point]:
@@ -126,7 +140,22 @@ def _spend(
     add what is found, until every paper's best policy at the price is known.
     """
     run = partial(explore, guarantee=guarantee)
-    chains = _first_look(cases, guarantee, frozen, partial(each, run, workers=workers, advance=advance))
+
+    def look(prices: Mapping[int, tuple[float, ...]], widely: bool) -> dict[int, Chain]:
+        jobs = [(cases[index], some) for index, some in prices.items()]
+        steps = iter([_steps(case, widely) for case, _ in jobs])
+
+        def explored(papers: int) -> None:
+            if advance is not None:
+                advance(sum(islice(steps, papers)))
+
+        found = each(run, jobs, workers=workers, advance=explored)
+        return {
+            index: Chain(tuple(points), len(cases[index].scores))
+            for index, points in zip(prices, found, strict=True)
+        }
+
+    chains = _first_look(len(cases), guarantee, frozen, look)
     while True:
         success, price = _allocate(chains, guarantee, frozen)
         open_ = [index for index, one in enumerate(chains) if not one.settled(price)]
@@ -138,26 +167,27 @@ def _spend(
 
 
 def _first_look(
-    cases: Sequence[PaperCase],
+    papers: int,
     guarantee: Guarantee,
     frozen: float | None,
-    run: Callable[..., list[list[_Point]]],
+    look: Callable[[Mapping[int, tuple[float, ...]], bool], dict[int, Chain]],
 ) -> list[Chain]:
     """Every paper's frontier, each explored once, near the price if that can be known before."""
-    if frozen is not None:
-        return _chains(cases, run([(case, (0.0, frozen, inf)) for case in cases]))
-    few = np.unique(np.linspace(0, len(cases) - 1, min(_SOME, len(cases))).astype(int)).tolist()
-    some = _chains([cases[i] for i in few], run([(cases[i], _PRICES) for i in few]))
-    price = _allocate(some, guarantee, None)[1]
-    near = tuple(sorted({0.0, *(price * part for part in _AROUND), inf}))
-    rest = sorted({*range(len(cases))} - {*few})
-    others = _chains([cases[i] for i in rest], run([(cases[i], near) for i in rest]))
-    found = dict(zip((*few, *rest), (*some, *others), strict=True))
-    return [found[i] for i in range(len(cases))]
+    found: dict[int, Chain] = {}
+    near: tuple[float, ...] = (0.0, frozen or 0.0, inf)
+    if frozen is None:
+        found = look(dict.fromkeys(_few(papers), _PRICES), True)
+        price = _allocate(list(found.values()), guarantee, None)[1]
+        near = tuple(sorted({0.0, *(price * part for part in _AROUND), inf}))
+    rest = sorted({*range(papers)} - found.keys())
+    found |= look(dict.fromkeys(rest, near), False)
+    return [found[index] for index in range(papers)]
 
 
-def _chains(cases: Sequence[PaperCase], found: Sequence[Sequence[_Point]]) -> list[Chain]:
-    return [Chain(tuple(points), len(case.scores)) for case, points in zip(cases, found, strict=True)]
+def _few(papers: int) -> list[int]:
+    """The papers that are looked at first."""
+    found: list[int] = np.unique(np.linspace(0, papers - 1, min(_SOME, papers)).astype(int)).tolist()
+    return found
 
 
 def _allocate(chains: Sequence[Chain], guarantee: Guarantee, frozen: float | None) -> tuple[Array, float]:

@@ -21,7 +21,7 @@ from blindcal.exporters.decided import Decided
 from blindcal.frames import frame
 from blindcal.plans.agreements import agreement
 from blindcal.plans.figures import evidence
-from blindcal.plans.menus import MENU, MOST_WEIGHED, UNLIKELY, Choice, Menu, menu
+from blindcal.plans.menus import MENU, UNLIKELY, Choice, Menu, menu, menu_steps
 from blindcal.policies.guarantees import Guarantee
 from blindcal.reports.reading import guarantee_of
 from blindcal.workers import Progress, Workers, each, silent, stepping
@@ -118,7 +118,7 @@ def survey(
     """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
     guarantees = with_chosen(chosen)
-    steps = len(cases) + (0 if only else min(len(cases), MOST_WEIGHED) * len(guarantees))
+    steps = len(cases) + (0 if only else menu_steps(conference, guarantees))
     with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
         papers = each(_surveyed, cases, workers=workers, advance=stepping(advance, 1))
         found = None if only else menu(conference, guarantees, workers=workers, advance=advance)
