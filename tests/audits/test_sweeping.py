@@ -27,12 +27,8 @@ def swept_from_four_starts(
     views: Sequence[View], likely: Sequence[np.ndarray], seed: int, sweeps: int
 ) -> Chains:
     sheet = deciding(sheet_of(views), likely)
-    parts = [at_start(sheet, start, CHAINS // 4, seed) for start in range(4)]
-    arrays = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("drawn", "quality", "pick", "seen", "tally")
-    }
-    return swept(Chains(**arrays), sheet, sweeps + 100, np.random.default_rng([seed, 9]), 100)
+    chains = at_start(sheet, range(4), CHAINS // 4, seed)
+    return swept(chains, sheet, sweeps + 100, np.random.default_rng([seed, 9]), 100)
 
 
 def worst(chains: Chains, exact: Sequence[np.ndarray]) -> float:
@@ -130,7 +126,7 @@ def test_without_errors_every_sweep_has_the_exact_chances() -> None:
     views = seen(cases, rng)
     sheet = sheet_of(views)
     assert not sheet.people.uncertain
-    chains = swept(at_start(sheet, 1, 2, 0), sheet, 3, np.random.default_rng(0))
+    chains = swept(at_start(sheet, [1], 2, 0), sheet, 3, np.random.default_rng(0))
     for number, view in enumerate(views):
         exact = np.array([np.bincount(slot, view.weight, 4) for slot in view.rows.T])
         found = chains.tally[:, 2 * number : 2 * number + 2] / 3
@@ -154,7 +150,7 @@ def test_only_what_is_uncertain_moves() -> None:
     rows["r2"] = (*rows["r2"][:3], 0.5, 0.0, 0.0, 0.0)
     views = seen([paper(rng, 0, rows, list(rows), 2)], rng)
     sheet = sheet_of(views)
-    moved = swept(at_start(sheet, 1, 8, 0), sheet, 5, rng).drawn - sheet.people.mean
+    moved = swept(at_start(sheet, [1], 8, 0), sheet, 5, rng).drawn - sheet.people.mean
     assert (moved.std(axis=0) > 0).tolist() == [[False, False], [False, True], [True, False]]
 
 
@@ -176,7 +172,7 @@ def test_the_quality_of_a_paper_whose_reviewer_is_known(grid: tuple[float, ...] 
     row = (1.2, 0.1, 0.7, 0.0, 0.0, 0.0, 0.0)
     case = PaperCase("p", (1.0,), ("r0",), (1.0,), (row,), bar=0.0, grid=grid)
     sheet = sheet_of(seen([case], np.random.default_rng(0)))
-    chains = swept(at_start(sheet, 0, 40_000, 0), sheet, 20, np.random.default_rng(183))
+    chains = swept(at_start(sheet, [0], 40_000, 0), sheet, 20, np.random.default_rng(183))
     quality = np.linspace(-8.0, 8.0, 4001)
     mean = 1.2 * quality + 0.1
     likely = norm.pdf(1.0, mean, 0.7) if grid is None else norm.cdf(1.5, mean, 0.7) - norm.cdf(0.5, mean, 0.7)
@@ -199,7 +195,7 @@ def test_papers_are_worked_on_in_parts_with_the_same_numbers(monkeypatch: pytest
     for most in (1 << 14, 24):
         monkeypatch.setattr("blindcal.audits.sweeping._AT_ONCE", most)
         sheet = sheet_of(views)
-        found.append(swept(at_start(sheet, 1, 3, 0), sheet, 4, np.random.default_rng(1)))
+        found.append(swept(at_start(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
     assert np.allclose(found[0].tally, found[1].tally, rtol=0, atol=1e-12)
     assert np.array_equal(found[0].pick, found[1].pick)
 

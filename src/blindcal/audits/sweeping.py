@@ -112,10 +112,12 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Where chains stand: everybody's (slope, offset), `drawn[chain, person]`, `quality[chain, paper]` and
-    the tuple in place, `pick[chain, paper]`; the sweeps `seen` so far, and in `tally[chain, review, place]`
-    how often somebody wrote a review, by their chances."""
+    """Where chains stand, and from which `start[chain]` they came: everybody's (slope, offset) in
+    `drawn[chain, person]`, `quality[chain, paper]`, and the tuple in place, `pick[chain, paper]`; the sweeps
+    `seen` so far, and in `tally[chain, review, place]` how often somebody wrote a review, by their chances.
+    """
 
+    start: Integers = field(repr=False)
     drawn: Array = field(repr=False)
     quality: Array = field(repr=False)
     pick: Integers = field(repr=False)
@@ -238,21 +240,25 @@ def deciding(sheet: Sheet, likely: Sequence[Array]) -> Sheet:
     return replace(sheet, blocks=tuple(blocks))
 
 
-def at_start(sheet: Sheet, start: int, chains: int, seed: int) -> Chains:
-    """Chains that begin at this start: at what is stated, or away from it."""
-    rng = np.random.default_rng([seed, start])
-    people = sheet.people
-    normal = rng.standard_normal((1, *people.mean.shape)) * (_WIDER if start else 0.0)
-    c11, c12, c22 = people.covariance.T
-    drawn = people.mean + _rooted(c11, c12, c22, c11 * c22 - c12**2, normal)
-    shape = chains, sheet.papers
+def at_start(sheet: Sheet, starts: Sequence[int], chains: int, seed: int) -> Chains:
+    """So many chains at each of these starts: at what is stated (0), or away from it."""
+    parts = [_one_start(sheet.people, one, np.random.default_rng([seed, one])) for one in starts]
+    start = np.repeat(starts, chains)
+    shape = start.size, sheet.papers
     return Chains(
-        drawn=np.repeat(drawn, chains, axis=0),
-        quality=rng.standard_normal(shape),
+        start=start,
+        drawn=np.repeat(parts, chains, axis=0),
+        quality=np.random.default_rng([seed, starts[0], 0, 0]).standard_normal(shape),
         pick=np.zeros(shape, dtype=np.int64),
-        seen=np.zeros(chains),
-        tally=np.zeros((chains, *sheet.named.shape)),
+        seen=np.zeros(start.size),
+        tally=np.zeros((start.size, *sheet.named.shape)),
     )
+
+
+def _one_start(people: People, start: int, rng: np.random.Generator) -> Array:
+    c11, c12, c22 = people.covariance.T
+    normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
+    return people.mean + _rooted(c11, c12, c22, c11 * c22 - c12**2, normal)
 
 
 def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, skipped: int = 0) -> Chains:
@@ -270,14 +276,15 @@ def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, s
                 total += (share @ on).reshape(total.shape)
             pick[:, at] = _picked(share, chance[:, at])
             cell = None if within is None else within[:, block.review]
-            seen = _seen(block, drawn, sheet.people.variance, quality[:, at], pick[:, at], cell)
-            quality[:, at] = seen.quality(normal[:, at])
-            wrote.add(seen, quality[:, at])
+            reviews = _written(block, drawn, sheet.people.variance, quality[:, at], pick[:, at], cell)
+            quality[:, at] = reviews.quality(normal[:, at])
+            wrote.add(reviews, quality[:, at])
         drawn = wrote.drawn(rng.standard_normal(drawn.shape))
     tally = chains.tally.copy()
     for block, total in zip(sheet.blocks, totals, strict=True):
         tally[:, block.review, : total.shape[-1]] += total
-    return Chains(drawn, quality, pick, chains.seen + max(0, sweeps - skipped), tally, chains.rounds + 1)
+    seen = chains.seen + max(0, sweeps - skipped)
+    return Chains(chains.start, drawn, quality, pick, seen, tally, chains.rounds + 1)
 
 
 def _shares(block: Block, drawn: Array, variance: Array, quality: Array) -> Array:
@@ -314,7 +321,7 @@ def _picked(share: Array, chance: Array) -> Integers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Written:
     """Who wrote what, in `[chain, paper, slot]`: person, slope, offset, variance, and the score as it was
     before rounding."""
 
@@ -332,9 +339,9 @@ class _Seen:
         return np.asarray(pull / precision + normal / np.sqrt(precision))
 
 
-def _seen(
+def _written(
     block: Block, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
-) -> _Seen:
+) -> _Written:
     place = block.rows[pick]
     paper, slot = np.arange(block.paper.size)[:, None], np.arange(place.shape[2])
     who = block.who[paper, slot, place]
@@ -342,7 +349,7 @@ def _seen(
     v, score = variance[who], np.broadcast_to(block.low, who.shape)
     if block.rounded and within is not None:
         score = between(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
-    return _Seen(who, a, b, v, score)
+    return _Written(who, a, b, v, score)
 
 
 def between(mean: Array, spread: Array, low: Array, high: Array, chance: Array) -> Array:
@@ -368,13 +375,13 @@ class Wrote:
         self.people, self.chains = people, chains
         self.sums = np.zeros((5, chains * len(people.mean)))
 
-    def add(self, seen: _Seen, quality: Array) -> None:
+    def add(self, reviews: _Written, quality: Array) -> None:
         """Per review the weight 1/variance times t^2, t, 1, t e and e: t is the quality, and e the score less
         what the stated slope and offset expect."""
-        size, (slope, offset) = self.sums.shape[1], np.moveaxis(self.people.mean[seen.who], -1, 0)
-        t, weight = np.broadcast_to(quality[..., None], seen.who.shape), 1.0 / seen.variance
-        rest = seen.score - slope * t - offset
-        at = (seen.who + np.arange(self.chains)[:, None, None] * len(self.people.mean)).ravel()
+        size, (slope, offset) = self.sums.shape[1], np.moveaxis(self.people.mean[reviews.who], -1, 0)
+        t, weight = np.broadcast_to(quality[..., None], reviews.who.shape), 1.0 / reviews.variance
+        rest = reviews.score - slope * t - offset
+        at = (reviews.who + np.arange(self.chains)[:, None, None] * len(self.people.mean)).ravel()
         for total, part in zip(self.sums, (t**2, t, np.ones_like(t), t * rest, rest), strict=True):
             total += np.bincount(at, (weight * part).ravel(), size)
 
