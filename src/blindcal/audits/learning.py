@@ -21,7 +21,7 @@ from blindcal.audits.findings import Finding, named, paper_findings
 from blindcal.audits.looking import TARGET, Guessed, guessed
 from blindcal.audits.questions import AUTHOR, ONE_BY_ONE
 from blindcal.audits.sweeping import Chains, Sheet, at_start, deciding, sheet_of, swept
-from blindcal.audits.views import CONSTANT, POLICIES, View
+from blindcal.audits.views import POLICIES, View
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.workers import Progress, Workers, each, silent
@@ -122,14 +122,23 @@ def learning_findings(
     compared. Chains go on until the standard error of a chance is at most `target`, for `most` looks at most.
     The same `seed` gives the same numbers, whatever the number of `workers`.
 
-    Raw and public decisions are the same whoever reviewed, so they add nothing.
+    Decisions that are the same whoever reviewed, as raw and public ones are, add nothing.
+
+    >>> from blindcal.audits.views import case_view
+    >>> from blindcal.beliefs.cases import PaperCase
+    >>> from blindcal.policies.policy import Policy
+    >>> strict, lenient = (1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), (strict, lenient), bar=0.0)
+    >>> found = learning_findings([case_view(case, Policy([0.5, 0.5]), 1.0)], ["chosen", "full"])
+    >>> [(one.question, one.policy, one.baseline, one.success) for one in found][:2]
+    [('author', 'chosen', 0.5, 0.5), ('author', 'full', 0.5, 1.0)]
     """
     plain = [named(paper_findings(LEARNS, views, policy), policy) for policy in policies]
     sheet = sheet_of(views)
     if not sheet.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
         return _beside(name, plain, plain)
-    revealing = [policy for policy in policies if policy not in CONSTANT]
+    revealing = [policy for policy in policies if any(_reveals(view, policy) for view in views)]
     tossed = all(view.outcome is not None for view in views)
     steps = (1 + len(revealing) * tossed) * most * STARTS + (not tossed) * len(revealing) * CHAINS
     with progress("learning calibration from all papers", steps) as advance:
@@ -141,16 +150,22 @@ def learning_findings(
                 found[policy] = sweep(deciding(sheet, [_likely(view, policy) for view in views]))
             else:
                 found[policy] = _expected(views, sheet, policy, alone, seed, workers, advance)
-    if not all(one.agrees for one in (alone, *found.values())):
+    every = [alone, *found.values()]
+    if not all(one.agrees for one in every):
         raise InputError(
             "`learns`: chains from different starts do not agree, so nothing can be said of this adversary"
         )
-    apart = max(one.apart for one in (alone, *found.values()))
     name = (
         f"{LEARNS} (measured, no certificate covers it; {alone.chains} chains from {alone.starts} starts, "
-        f"which differ by at most {apart:.1f} standard errors)"
+        f"which differ by at most {max(one.apart for one in every):.1f} standard errors; those of chances "
+        f"are up to {100 * max(one.error for one in every):.2f})"
     )
     return _beside(name, [_finding(name, policy, alone, found.get(policy)) for policy in policies], plain)
+
+
+def _reveals(view: View, policy: str) -> bool:
+    """Whether the decision depends on who reviewed the paper."""
+    return float(np.ptp(view.accept[policy] if view.outcome is None else view.outcome[policy])) > 0.0
 
 
 def _likely(view: View, policy: str) -> Array:

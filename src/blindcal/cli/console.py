@@ -63,6 +63,7 @@ _ARGUMENTS = [
     "grid",
     "guarantee",
     "key",
+    "learns",
     "loads",
     "map",
     "multiplier",

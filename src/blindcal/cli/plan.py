@@ -12,12 +12,13 @@ import typer
 
 from blindcal.audits.auditing import planned_views
 from blindcal.audits.couplings import read_loads
-from blindcal.audits.findings import findings_of
+from blindcal.audits.findings import Findings, findings_of
 from blindcal.audits.holding import CONFIDENCE, Held, hold
+from blindcal.audits.learning import learning_findings
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired, probability
-from blindcal.cli.audit import facts_of, say_findings
+from blindcal.cli.audit import Learns, facts_of, say_findings
 from blindcal.cli.console import (
     Json,
     about,
@@ -66,6 +67,7 @@ from blindcal.plans.requests import Request
 from blindcal.reports.pages import Report, page
 from blindcal.reports.sentences import percent, quota_line, shown
 from blindcal.reports.surveys import survey
+from blindcal.workers import Workers
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0
@@ -108,6 +110,7 @@ def plan(
             help="Also play adversaries against the planned decisions, on average over what may come out.",
         ),
     ] = False,
+    learns: Learns = False,
     coupled: Annotated[
         float | None,
         typer.Option(
@@ -152,6 +155,8 @@ def plan(
         raise InputError("--coupled and --loads go together: the true loads are secret before the toss")
     if coupled is not None and guarantee == "none":
         raise InputError("--coupled goes with --guarantee steady or average, whose epsilon it lowers")
+    if learns and not audit:
+        raise InputError("--learns goes with --audit")
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
@@ -174,6 +179,7 @@ def plan(
         else:
             found = survey(prepared, requested, better=better, only=only, workers=workers, progress=progress)
             choices = found.menu
+        audited = _audited(planned, learns, workers) if audit else None
     figures = planned.summary
     facts: dict[str, Any] = {
         **figures,
@@ -192,7 +198,6 @@ def plan(
     }
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
-    audited = findings_of(planned_views(planned), better=planned.request.better) if audit else None
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
@@ -210,6 +215,13 @@ def plan(
         emit_json(facts)
     elif out is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
+
+
+def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
+    views = planned_views(planned)
+    found = findings_of(views, better=planned.request.better)
+    more = learning_findings(views, workers=workers, progress=progress) if learns else []
+    return replace(found, findings=(*found.findings, *more))
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
