@@ -120,7 +120,8 @@ def learning_findings(
 
     `views` are the papers, as `planned_views` or `open_release` has them; `policies` whose decisions are
     compared. Chains go on until the standard error of a chance is at most `target`, for `most` looks at most.
-    The same `seed` gives the same numbers, whatever the number of `workers`.
+    The same `seed` gives the same numbers, whatever the number of `workers`; `progress` shows how far they
+    are.
 
     Decisions that are the same whoever reviewed, as raw and public ones are, add nothing.
 

@@ -356,8 +356,8 @@ def between(mean: Array, spread: Array, low: Array, high: Array, chance: Array) 
     """A Gaussian number that lies between two ends, by a chance that is uniform in [0, 1); in the tail that
     keeps the digits.
 
-    >>> between(np.array(0.0), np.array(1.0), np.array(0.0), np.array(np.inf), np.array(0.5)).round(3)
-    array(0.674)
+    >>> between(np.zeros(1), np.ones(1), np.zeros(1), np.full(1, np.inf), np.full(1, 0.5)).round(3)
+    array([0.674])
     """
     under, over = (low - mean) / spread, (high - mean) / spread
     flip = under + over > 0.0
