@@ -200,6 +200,17 @@ def test_papers_are_worked_on_in_parts_with_the_same_numbers(monkeypatch: pytest
     assert np.array_equal(found[0].pick, found[1].pick)
 
 
+def test_wide_pools_are_summed_with_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(184)
+    rows = people(rng, 5, errors=(0.3, 0.5, 0.2, 0.0))
+    sheet = sheet_of(seen([paper(rng, one, rows, list(rows), 2) for one in range(3)], rng))
+    found = []
+    for narrow in (64, 0):
+        monkeypatch.setattr("blindcal.audits.sweeping._NARROW", narrow)
+        found.append(swept(at_start(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
+    assert np.allclose(found[0].tally, found[1].tally, rtol=0, atol=1e-12)
+
+
 def one_case(**changes: object) -> PaperCase:
     rng = np.random.default_rng(181)
     rows = people(rng, 4, errors=(0.2, 0.5, 0.0, 0.0))

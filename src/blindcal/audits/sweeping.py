@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import log_ndtr, ndtri_exp
 
 from blindcal.assignments.pools import OUTSIDER
@@ -41,6 +42,9 @@ from blindcal.reviewers.rounded import Rounded, log_normal_between
 _WIDER = 2.0
 # So many tuples of papers are worked on at once, for a few chains: they stay in the cache.
 _AT_ONCE = 1 << 14
+# Products with so many columns, most of them 0, are faster than sums of those that are not.
+_NARROW = 64
+_LOWEST = -1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +84,16 @@ class Block:
         return bool((self.low < self.high).any())
 
     @property
-    def on(self) -> Array:
-        """`[tuple, slot * place]`: who stands where."""
+    def on(self) -> Array | csr_array:
+        """`[tuple, slot * place]`: who stands where. A product with it sums over tuples; with its transpose,
+        over the slots of each tuple."""
         tuples, slots = self.rows.shape
-        found = np.zeros((tuples, slots, self.who.shape[2]))
-        found[np.arange(tuples)[:, None], np.arange(slots), self.rows] = 1.0
-        return found.reshape(tuples, -1)
+        column = self.rows + np.arange(slots) * self.who.shape[2]
+        found = csr_array(
+            (np.ones(column.size), (np.repeat(np.arange(tuples), slots), column.ravel())),
+            shape=(tuples, slots * self.who.shape[2]),
+        )
+        return found.toarray() if found.shape[1] <= _NARROW else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +111,7 @@ class Sheet:
         return any(block.rounded for block in self.blocks)
 
     @property
-    def on(self) -> list[Array]:
+    def on(self) -> list[Array | csr_array]:
         """Those of the blocks, made once where blocks have the same rows."""
         found = {id(block.rows): block for block in self.blocks}
         made = {rows: block.on for rows, block in found.items()}
@@ -271,9 +279,9 @@ def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, s
         wrote = Wrote(sheet.people, len(drawn))
         for block, total, on in zip(sheet.blocks, totals, ons, strict=True):
             at = block.paper
-            share = _shares(block, drawn, sheet.people.variance, quality[:, at])
+            share = _shares(block, on, drawn, sheet.people.variance, quality[:, at])
             if sweep >= skipped:
-                total += (share @ on).reshape(total.shape)
+                total += np.asarray(share.reshape(-1, on.shape[0]) @ on).reshape(total.shape)
             pick[:, at] = _picked(share, chance[:, at])
             cell = None if within is None else within[:, block.review]
             reviews = _written(block, drawn, sheet.people.variance, quality[:, at], pick[:, at], cell)
@@ -287,30 +295,38 @@ def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, s
     return Chains(chains.start, drawn, quality, pick, seen, tally, chains.rounds + 1)
 
 
-def _shares(block: Block, drawn: Array, variance: Array, quality: Array) -> Array:
+def _shares(block: Block, on: Array | csr_array, drawn: Array, variance: Array, quality: Array) -> Array:
     """`[chain, paper, tuple]`: the chance of each tuple, given everybody's slope and offset; quality
     integrated out where scores are not rounded, and as it is where they are."""
     a, b, v = drawn[:, block.who, 0], drawn[:, block.who, 1], variance[block.who]
     if block.rounded:
         mean, spread = a * quality[:, :, None, None] + b, np.sqrt(v)
         ends = (block.low[..., None] - mean) / spread, (block.high[..., None] - mean) / spread
-        log = block.log_base + _summed(log_normal_between(*ends), block.rows)
+        # What is no float is out as well.
+        (log,) = _summed([np.maximum(log_normal_between(*ends), _LOWEST)], on)
     else:
         rest = block.low[..., None] - b
-        precision = 1.0 + _summed(a**2 / v, block.rows)
-        pull = _summed(a * rest / v, block.rows)
-        square = _summed(rest**2 / v + np.log(v), block.rows)
-        log = block.log_base - 0.5 * (square + np.log(precision) - pull**2 / precision)
-    share = np.exp(log - log.max(axis=2, keepdims=True))
-    return np.asarray(share / share.sum(axis=2, keepdims=True))
+        known, pull, square = _summed([a**2 / v, a * rest / v, rest**2 / v + np.log(v)], on)
+        # -(square + log precision - pull^2/precision)/2, precision = 1 + known: in place, for speed.
+        known += 1.0
+        pull *= pull
+        pull /= known
+        square -= pull
+        square += np.log(known, out=known)
+        log = square
+        log *= -0.5
+    log += block.log_base
+    log -= log.max(axis=2, keepdims=True)
+    share: Array = np.exp(log, out=log)
+    share /= share.sum(axis=2, keepdims=True)
+    return share
 
 
-def _summed(values: Array, rows: Integers) -> Array:
-    """`[chain, paper, tuple]` from `[chain, paper, slot, place]`: the sum over a tuple's slots."""
-    total = values[:, :, 0, rows[:, 0]]
-    for slot in range(1, rows.shape[1]):
-        total += values[:, :, slot, rows[:, slot]]
-    return total
+def _summed(values: Sequence[Array], on: Array | csr_array) -> Array:
+    """`[value, chain, paper, tuple]` from `[chain, paper, slot, place]` each: sums over a tuple's slots."""
+    chains, papers = values[0].shape[:2]
+    flat = np.stack(values).reshape(-1, on.shape[1])
+    return np.asarray(flat @ on.T).reshape(len(values), chains, papers, on.shape[0])
 
 
 def _picked(share: Array, chance: Array) -> Integers:
