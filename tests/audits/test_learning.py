@@ -205,8 +205,9 @@ def test_progress_comes_to_its_end_and_an_interrupt_ends_it() -> None:
         said.append((work, steps))
         yield lambda done: said.append((work, -done))
 
-    learning_findings(views, ["chosen"], target=0.0, most=3, progress=counting)
-    assert sum(steps for _, steps in said) == 0
+    for target in (0.0, 1.0):
+        learning_findings(views, ["chosen"], target=target, most=3, progress=counting)
+        assert sum(steps for _, steps in said) == 0
 
     @contextmanager
     def interrupting(work: str, steps: int) -> Iterator[object]:

@@ -63,7 +63,7 @@ def learn(
     advance: Callable[[int], None] | None = None,
 ) -> Learned:
     """Sweep until the error is at most `target`, or `most` looks were taken. `advance` is called with 1 for
-    each start of a look."""
+    each start of a look, and at the end with what was not needed."""
     parts = [at_start(sheet, some, chains // starts, seed) for some in _parted(sheet, chains, starts)]
     done = None if advance is None else lambda ended: advance(ended * starts // len(parts))
     for look in range(most):
@@ -73,6 +73,8 @@ def learn(
         found = _found(parts, sheet)
         if look and found.error <= target:
             break
+    if advance is not None:
+        advance((most - 1 - look) * starts)
     return found
 
 
