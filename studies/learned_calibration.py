@@ -7,21 +7,22 @@ Histories, papers and guarantees are those of studies/from_history.py. The certi
 holds the stated calibration with its errors, and takes papers one by one. The same slope and offset stand
 behind all scores that a reviewer gave this year: whoever takes all papers together can learn them. This one
 starts from the stated distribution and draws everybody's slope and offset, the quality of every paper and its
-reviewers in turn (Gibbs sampling), given all scores and, under a guarantee, one decision of every paper,
-tossed as `decide` does. Its guess is whoever was drawn most often. Every guess is judged by the truth: the
-chance that it is right under the true calibration. Writes docs/numbers/learned_calibration.json and a table
-of docs/fitting.md.
+reviewers in turn (Gibbs sampling, by `blindcal.audits.sweeping`), given all scores and, under a guarantee,
+one decision of every paper, tossed as `decide` does. Its guess is whoever was drawn most often. Every guess
+is judged by the truth: the chance that it is right under the true calibration. `blindcal audit --learns`
+plays the same adversary against a release. Writes docs/numbers/learned_calibration.json and a table of
+docs/fitting.md.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 import numpy as np
 
+from blindcal.audits.sweeping import Block, People, Sheet, at_start, deciding, swept
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers
 from blindcal.policies.solvers import solve
@@ -46,87 +47,35 @@ SHOWN = ("steady and epsilon 2", "average", "full calibration")
 WARMUP = 5  # one sweep of so many is not counted
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """All scores `[paper, slot]` of pools `[paper, place]`; `tuples[tuple, slot]` are places, the same for
-    all papers. `likely[paper, tuple]`: the probability of the paper's decision; 1 without one."""
-
-    year: Year
-    tuples: Integers
-    likely: Array
-
-    @property
-    def on(self) -> Array:
-        """`[tuple, slot * place]`: who stands where."""
-        size = len(self.tuples)
-        found = np.zeros((size, PER_PAPER, POOL))
-        found[np.arange(size)[:, None], np.arange(PER_PAPER), self.tuples] = 1.0
-        return found.reshape(size, -1)
-
-
-def learned(seen: Seen, rows: Array, sweeps: int, rng: np.random.Generator) -> Array:
-    """`[paper, slot, place]`: how likely each candidate is the author, given everything that is seen and the
-    stated `rows` of all people (slope, offset, noise, slope_se, offset_se, correlation, noise_se)."""
+def people_of(rows: Array) -> People:
+    """What is stated of all people: slope, offset, noise, slope_se, offset_se, correlation, noise_se."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = rows.T
-    variance = noise**2 + noise_se**2
-    covariance = np.array(
-        [
-            [slope_se**2, correlation * slope_se * offset_se],
-            [correlation * slope_se * offset_se, offset_se**2],
-        ]
-    ).transpose(2, 0, 1)
-    prior = np.linalg.inv(covariance + 1e-12 * np.eye(2))
-    mean, on = np.stack([slope, offset], axis=1), seen.on
-    pool, score = seen.year.pool, seen.year.score
-    drawn, total = mean.copy(), np.zeros((len(pool), PER_PAPER * POOL))
-    for sweep in range(sweeps):
-        chance, pull, precision = _conditional(seen, drawn, variance)
-        if sweep >= sweeps // WARMUP:
-            total += chance @ on
-        ends = chance.cumsum(axis=1)
-        pick = (ends < rng.random((len(pool), 1)) * ends[:, -1:]).sum(axis=1)
-        papers = np.arange(len(pool))
-        spread = 1.0 / np.sqrt(precision[papers, pick])
-        quality = pull[papers, pick] / precision[papers, pick] + spread * rng.standard_normal(len(pool))
-        who = pool[papers[:, None], seen.tuples[pick]].ravel()
-        drawn = _drawn(who, np.repeat(quality, PER_PAPER), score.ravel(), variance, mean, prior, rng)
-    return (total / total[:, :POOL].sum(axis=1, keepdims=True)).reshape(len(pool), PER_PAPER, POOL)
+    covariance = slope_se**2, correlation * slope_se * offset_se, offset_se**2
+    return People(np.stack([slope, offset], axis=1), np.stack(covariance, axis=1), noise**2 + noise_se**2)
 
 
-def _conditional(seen: Seen, drawn: Array, variance: Array) -> tuple[Array, Array, Array]:
-    """The chance of each tuple given everybody's slope and offset, qualities integrated out; and what the
-    scores say about the quality: mean times precision, and precision."""
-    pool, score = seen.year.pool, seen.year.score
-    a, b, v = drawn[pool, 0], drawn[pool, 1], variance[pool]
-    rest = score[:, :, None] - b[:, None, :]  # [paper, slot, place]
-    parts = a[:, None, :] * rest / v[:, None, :], rest**2 / v[:, None, :]
-    plain = a**2 / v, np.log(v)
-    pull, square = (sum(part[:, slot, seen.tuples[:, slot]] for slot in range(PER_PAPER)) for part in parts)
-    known, logs = (sum(part[:, seen.tuples[:, slot]] for slot in range(PER_PAPER)) for part in plain)
-    precision = 1.0 + known
-    log = -0.5 * (logs + np.log(precision) + square - pull**2 / precision)
-    chance = np.exp(log - log.max(axis=1, keepdims=True)) * seen.likely
-    return chance / chance.sum(axis=1, keepdims=True), pull, precision
+def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> Sheet:
+    """All scores of pools; `tuples[tuple, slot]` are places, the same for all papers.
+    `likely[paper, tuple]`: the probability of the paper's decision; 1 without one."""
+    papers, slots = year.score.shape
+    block = Block(
+        paper=np.arange(papers),
+        review=np.arange(papers * slots).reshape(papers, slots),
+        rows=tuples,
+        who=np.repeat(year.pool[:, None], slots, axis=1),
+        low=year.score,
+        high=year.score,
+        log_base=np.zeros(likely.shape),
+    )
+    named = np.ones((papers * slots, year.pool.shape[1]), dtype=np.bool_)
+    return deciding(Sheet(people_of(rows), (block,), papers, named), likely)
 
 
-def _drawn(
-    who: Integers,
-    quality: Array,
-    score: Array,
-    variance: Array,
-    mean: Array,
-    prior: Array,
-    rng: np.random.Generator,
-) -> Array:
-    """Everybody's (slope, offset), given who wrote what about papers of which quality."""
-    size, weight = len(mean), 1.0 / variance[who]
-    sums = [np.bincount(who, weight * part, size) for part in (quality**2, quality, 1.0 + 0.0 * quality)]
-    precision = prior + np.array([[sums[0], sums[1]], [sums[1], sums[2]]]).transpose(2, 0, 1)
-    told = np.stack([np.bincount(who, weight * part * score, size) for part in (quality, 1.0)], axis=1)
-    pull = np.einsum("nij,nj->ni", prior, mean) + told
-    root = np.linalg.cholesky(np.linalg.inv(precision))
-    center = np.linalg.solve(precision, pull[..., None])[..., 0]
-    return np.asarray(center + np.einsum("nij,nj->ni", root, rng.standard_normal(mean.shape)))
+def learned(seen: Sheet, sweeps: int, rng: np.random.Generator) -> Array:
+    """`[paper, slot, place]`: how likely each candidate is the author, given everything that is seen and what
+    is stated of all people: by one chain from there."""
+    chain = swept(at_start(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)
+    return (chain.tally[0] / chain.seen[0]).reshape(seen.papers, PER_PAPER, POOL)
 
 
 def right(true: list[PaperCase], likely: Array, mass: Array, on: Array) -> float:
@@ -146,7 +95,7 @@ def compute(job: tuple[str, int, int], people: int, papers: int, sweeps: int) ->
     rows = fitted_rows(np.random.default_rng([number, length]), crowd, length, others)
     true, held = cases(year, crowd.rows), cases(year, rows)
     tuples = held[0].tuples
-    on = Seen(year, tuples, np.ones((papers, len(tuples)))).on
+    on = sheet(year, tuples, np.ones((papers, len(tuples))), rows).on[0]
     weight = np.array([case.belief.weight for case in held])
     found = np.empty((len(ADVERSARIES), 1 + len(SHOWN)))
     for column, name in enumerate((None, *SHOWN)):
@@ -157,7 +106,7 @@ def compute(job: tuple[str, int, int], people: int, papers: int, sweeps: int) ->
             accepted = rng.random(papers) < (truth * accept).sum(axis=1) / truth.sum(axis=1)
             likely = np.where(accepted[:, None], accept, 1.0 - accept)
             claimed = accept
-        mass = learned(Seen(year, tuples, likely), rows, sweeps, np.random.default_rng([3, number, column]))
+        mass = learned(sheet(year, tuples, likely, rows), sweeps, np.random.default_rng([3, number, column]))
         known = (np.array([case.belief.weight for case in true]) * likely) @ on
         found[0, column] = stated(weight, claimed, on, decided=name is not None)
         found[1, column] = right(true, likely, mass, on)

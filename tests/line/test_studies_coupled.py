@@ -11,7 +11,7 @@ pytest.importorskip("joblib")
 
 from studies.coupled_draws import Paper, feasible, named
 from studies.from_history import PER_PAPER, POOL, Year, cases, drawn_people, drawn_year
-from studies.learned_calibration import Seen, learned, right
+from studies.learned_calibration import learned, right, sheet
 
 from blindcal.simulations.drawing import prototype_population
 from sizes import count
@@ -57,11 +57,12 @@ def test_who_has_nothing_to_learn_believes_what_each_paper_says() -> None:
     people = drawn_people(rng, prototype_population(), 12)
     year = drawn_year(rng, people, 4)
     true = cases(year, people.rows)
-    seen = Seen(year, true[0].tuples, np.ones((4, len(true[0].tuples))))
-    found = learned(seen, people.rows, 10, rng)
-    expected = np.array([case.belief.weight for case in true]) @ seen.on
-    assert found == pytest.approx(expected.reshape(found.shape), abs=1e-6)
-    assert right(true, seen.likely, found, seen.on) == pytest.approx(found.max(axis=2).mean(), abs=1e-6)
+    likely = np.ones((4, len(true[0].tuples)))
+    seen = sheet(year, true[0].tuples, likely, people.rows)
+    found = learned(seen, 10, rng)
+    expected = np.array([case.belief.weight for case in true]) @ seen.on[0]
+    assert found == pytest.approx(expected.reshape(found.shape), abs=1e-9)
+    assert right(true, likely, found, seen.on[0]) == pytest.approx(found.max(axis=2).mean(), abs=1e-9)
 
 
 def test_learning_is_weighing_calibrations_by_all_papers() -> None:
@@ -74,7 +75,7 @@ def test_learning_is_weighing_calibrations_by_all_papers() -> None:
     rows = people.rows
     rows[:, 3:6] = 0.3, 0.6, 0.4
     case = cases(year, rows)[0]
-    seen = Seen(year, case.tuples, np.ones((2, len(case.tuples))))
+    seen = sheet(year, case.tuples, np.ones((2, len(case.tuples))), rows)
     draws, total, whole = count(4_000, 40_000), np.zeros((2, PER_PAPER * POOL)), 0.0
     for _ in range(draws):
         z = rng.standard_normal((POOL, 2))
@@ -87,8 +88,8 @@ def test_learning_is_weighing_calibrations_by_all_papers() -> None:
             square = (rest**2 / v).sum(axis=1) - (a * rest / v).sum(axis=1) ** 2 / precision
             density.append(np.exp(-0.5 * (np.log(v).sum(axis=1) + np.log(precision) + square)))
         sums = [one.sum() for one in density]
-        total += np.array([density[0] * sums[1], density[1] * sums[0]]) @ seen.on
+        total += np.array([density[0] * sums[1], density[1] * sums[0]]) @ seen.on[0]
         whole += sums[0] * sums[1]
-    found = learned(seen, rows, count(6_000, 60_000), rng)
+    found = learned(seen, count(6_000, 60_000), rng)
     # Both are means over thousands of draws: 0.02 is beyond six of their standard errors.
     assert found.reshape(2, -1) == pytest.approx(total / whole, abs=0.02)

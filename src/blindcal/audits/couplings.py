@@ -84,13 +84,13 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
         people=people,
         load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
         members=tuple(np.array([place[name] for name in view.names]) for view in views),
-        tuples=tuple(_members(view) for view in views),
+        tuples=tuple(member_rows(view) for view in views),
         weights=tuple(mass / mass.max() for mass in masses),
         named=tuple(np.array([name != OUTSIDER for name in view.names]) for view in views),
     )
 
 
-def _members(view: View) -> Integers:
+def member_rows(view: View) -> Integers:
     """The tuples of a paper with `*` as a member like any other."""
     if OUTSIDER not in view.names:
         return view.rows

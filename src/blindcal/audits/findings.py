@@ -38,7 +38,8 @@ class Finding:
     """How often an adversary is right about a question: without the decisions of a policy and with them.
 
     `adversary`: what it knows, in words.
-    `question`: "author", "three guesses", "reviewed at all", "whole tuple" or "link".
+    `question`: "author", "three guesses", "reviewed at all", "whole tuple" or "link"; beside an adversary who
+    learns across papers also "author, papers one by one".
     `policy`: whose decisions it sees: "raw", "public", "chosen" or "full".
     `baseline`, `success`: the chance of a correct answer from the scores alone, and with the decisions.
     `error`: the standard error of what decisions add; 0 where it is exact.

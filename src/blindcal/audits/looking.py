@@ -50,12 +50,11 @@ AGREEMENT = 4.5
 
 
 @dataclass(frozen=True)
-class Walked:
-    """What walks found: the chance that the best guess at a review's author is right, mean over reviews.
+class Guessed:
+    """What chains found: the chance that the best guess at a review's author is right, mean over reviews.
 
     It lies between `low` and `high`, up to the standard error. `apart`: by how many standard errors the start
-    that differs most differs from all of them. Each walk holds one of the assignments that it counted:
-    `drawn[walk, review]` (members of pools), to be taken with the chances `share[walk]`.
+    that differs most differs from all of them.
     """
 
     success: float
@@ -63,45 +62,63 @@ class Walked:
     low: float
     high: float
     apart: float
-    walks: int
-    starts: int
-    assignments: int
-    drawn: Integers = field(repr=False, compare=False)
-    share: Array = field(repr=False, compare=False)
 
     @property
     def agrees(self) -> bool:
         return self.apart <= AGREEMENT
 
 
+@dataclass(frozen=True)
+class Walked(Guessed):
+    """What walks found. Each walk holds one of the assignments that it counted: `drawn[walk, review]`
+    (members of pools), to be taken with the chances `share[walk]`."""
+
+    walks: int
+    starts: int
+    assignments: int
+    drawn: Integers = field(repr=False, compare=False)
+    share: Array = field(repr=False, compare=False)
+
+
 def found_by(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
     """What the walks say, as far as they have come; of members who are `named[review, member]`."""
-    chains = walks.seen.size
-    reviews = np.arange(walks.author.shape[1])
-    whole = walks.tally.sum(axis=0) * named
-    high = float((whole.max(axis=1) / max(walks.seen.sum(), _LITTLE)).mean())
-    right = np.zeros(chains)
-    for start in np.unique(walks.start):
-        mine = walks.start == start
-        guess = (whole - walks.tally[mine].sum(axis=0) * named).argmax(axis=1)
-        can = np.take_along_axis(np.broadcast_to(named, whole.shape), guess[:, None], axis=1)[:, 0]
-        right[mine] = (walks.tally[mine][:, reviews, guess] * can).mean(axis=1)
-    low, error = _ratio(right, walks.seen)
-    # Whether starts agree is asked of the same guesses for all of them.
-    same = walks.tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
-    apart = _apart(same, walks.seen, walks.start)
-    middle = 0.5 * (low + max(high, low))
     return Walked(
-        success=middle,
-        error=float(np.hypot(error, 0.5 * (max(high, low) - low))),
-        low=low,
-        high=high,
-        apart=apart,
-        walks=chains,
+        **vars(guessed(walks.tally, walks.seen, walks.start, named)),
+        walks=walks.seen.size,
         starts=len(np.unique(walks.start)),
         assignments=round(float(walks.seen.sum())),
         drawn=walks.drawn,
         share=walks.seen / max(walks.seen.sum(), _LITTLE),
+    )
+
+
+def guessed(tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_] | bool = True) -> Guessed:
+    """What chains say that have `seen[chain]` states, from `start[chain]`, and have counted
+    `tally[chain, review, member]` of them in which a member wrote a review; of members who are
+    `named[review, member]`.
+
+    >>> tally = np.array([[[3.0, 1.0]], [[3.0, 1.0]], [[1.0, 3.0]], [[1.0, 3.0]]])
+    >>> guessed(tally, np.full(4, 4.0), np.array([0, 0, 1, 1])).low
+    0.25
+    """
+    reviews = np.arange(tally.shape[1])
+    whole = tally.sum(axis=0) * named
+    high = float((whole.max(axis=1) / max(seen.sum(), _LITTLE)).mean())
+    right = np.zeros(seen.size)
+    for one in np.unique(start):
+        mine = start == one
+        guess = (whole - tally[mine].sum(axis=0) * named).argmax(axis=1)
+        can = np.take_along_axis(np.broadcast_to(named, whole.shape), guess[:, None], axis=1)[:, 0]
+        right[mine] = (tally[mine][:, reviews, guess] * can).mean(axis=1)
+    low, error = _ratio(right, seen)
+    # Whether starts agree is asked of the same guesses for all of them.
+    same = tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
+    return Guessed(
+        success=0.5 * (low + max(high, low)),
+        error=float(np.hypot(error, 0.5 * (max(high, low) - low))),
+        low=low,
+        high=high,
+        apart=_apart(same, seen, start),
     )
 
 

@@ -18,6 +18,9 @@ AUTHOR, THREE, MEMBER, WHOLE, LINK = "author", "three guesses", "reviewed at all
 QUESTIONS = (AUTHOR, THREE, MEMBER, WHOLE)
 """Who wrote a review, in one guess or in three; whether somebody reviewed the paper; all of its reviewers."""
 
+ONE_BY_ONE = "author, papers one by one"
+"""Who wrote a review, for the same adversary if it took every paper on its own."""
+
 GUESSES = 3
 
 

@@ -24,6 +24,7 @@ from blindcal.plans.amendments import AmendedCase
 from blindcal.plans.papers import PaperPlan
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.policy import Policy, evidence_policy
+from blindcal.reviewers.protocol import Reviewer
 
 POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""
@@ -39,7 +40,8 @@ class View:
     `rows[tuple, slot]` are candidates (numbers of `names`; below 0: nobody), `weight` what the scores alone
     say of each tuple, `log_prior` what was said before them. `accept` are the accept probabilities of every
     policy, `outcome` the chance of what was published, where it was. `exact` is false where tuples are too
-    many to be listed and these are a sample.
+    many to be listed and these are a sample. `reviewers` are the candidates' calibrations, all in one; None
+    where `weight` says more than prior, scores and calibration do.
     """
 
     paper: str
@@ -52,6 +54,7 @@ class View:
     outcome: Mapping[str, Array] | None = field(default=None, repr=False)
     truth: tuple[int, ...] | None = field(default=None, repr=False)
     exact: bool = True
+    reviewers: Reviewer | None = field(default=None, repr=False)
 
     def mass(self, policy: str) -> Array:
         """`[outcome, tuple]`: P(tuple, outcome | scores); of what was published, P(tuple | scores, it)."""
@@ -73,7 +76,7 @@ class View:
         total = weight.sum()
         if not total > 0.0:
             raise InputError(f"nothing is possible any more for paper {self.paper!r}")
-        return replace(self, weight=weight / total)
+        return replace(self, weight=weight / total, reviewers=None)
 
 
 def planned_view(case: PaperCase, plan: PaperPlan, raw: float, guarantee: Guarantee) -> View:
@@ -108,6 +111,8 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
         log_prior=case.log_prior(rows),
         accept=accept,
         exact=sample is None,
+        # What an earlier decision revealed is part of the weight.
+        reviewers=None if isinstance(case, AmendedCase) else case.reviewers,
     )
 
 
@@ -140,7 +145,7 @@ def published_view(
     if plain is not None and isinstance(case, AmendedCase):
         factor = case.readings[0]
         outcome["chosen"] = outcome["chosen"] * (factor / int(factor.max())).astype(np.float64)
-        view = replace(view, weight=plain.weight)
+        view = replace(view, weight=plain.weight, reviewers=case.reviewers)
     # Raw and public decisions are the same for every tuple, at a tie too.
     for name in CONSTANT:
         outcome[name] = np.ones_like(view.weight)

@@ -21,7 +21,9 @@ from blindcal.audits.knowing import (
     evidence_findings,
     prior_findings,
 )
+from blindcal.audits.learning import learning_findings
 from blindcal.audits.looking import coupled_findings
+from blindcal.audits.questions import ONE_BY_ONE
 from blindcal.audits.views import CONSTANT
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
@@ -35,6 +37,7 @@ _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
 _QUESTIONS = {
     "author": "a review's author",
+    ONE_BY_ONE: "the same, papers one by one",
     "three guesses": "in three guesses",
     "reviewed at all": "yes or no, each candidate",
     "whole tuple": "all its reviewers",
@@ -56,6 +59,14 @@ Evidence = Annotated[
         metavar="NUMBER",
         help="Also an adversary with evidence of its own about every review, such as writing style, by "
         "which the author stands out by this many standard deviations; repeatable.",
+    ),
+]
+Learns = Annotated[
+    bool,
+    typer.Option(
+        "--learns",
+        help="Also an adversary that takes all papers together, and learns from them how strict everybody "
+        "really is, as far as the standard errors of the calibration leave that open; takes minutes.",
     ),
 ]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
@@ -99,6 +110,7 @@ def audit(
             help="With --coupled: a folder for its owner alone, from which an interrupted run goes on."
         ),
     ] = None,
+    learns: Learns = False,
     processes: Processes = None,
     out: Annotated[
         Path | None,
@@ -133,6 +145,8 @@ def audit(
         if coupled:
             known = true_loads(views) if loads is None else read_loads(loads)
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
+        if learns:
+            more += learning_findings(views, workers=workers, progress=progress)
     found = findings_of(views, better=opened.record.request.better)
     found = replace(found, findings=(*found.findings, *more))
     if opened.record.selection is not None:

@@ -67,6 +67,7 @@ _ARGUMENTS = [
     "grid",
     "guarantee",
     "key",
+    "learns",
     "loads",
     "map",
     "multiplier",

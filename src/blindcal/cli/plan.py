@@ -12,12 +12,13 @@ import typer
 
 from blindcal.audits.auditing import planned_views
 from blindcal.audits.couplings import read_loads
-from blindcal.audits.findings import findings_of
+from blindcal.audits.findings import Findings, findings_of
 from blindcal.audits.holding import CONFIDENCE, Held, hold
+from blindcal.audits.learning import learning_findings
 from blindcal.beliefs.conferences import Level
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired, probability
-from blindcal.cli.audit import facts_of, say_findings
+from blindcal.cli.audit import Learns, facts_of, say_findings
 from blindcal.cli.console import (
     Json,
     about,
@@ -66,6 +67,7 @@ from blindcal.plans.requests import Request
 from blindcal.reports.pages import Report, page
 from blindcal.reports.sentences import percent, quota_line, shown
 from blindcal.reports.surveys import survey
+from blindcal.workers import Workers
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0
@@ -108,6 +110,7 @@ def plan(
             help="Also play adversaries against the planned decisions, on average over what may come out.",
         ),
     ] = False,
+    learns: Learns = False,
     coupled: Annotated[
         float | None,
         typer.Option(
@@ -149,6 +152,8 @@ def plan(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
     _check_coupled(coupled, loads, guarantee)
+    if learns and not audit:
+        raise InputError("--learns goes with --audit")
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
     request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
     with hired(processes, cluster) as workers:
@@ -171,10 +176,10 @@ def plan(
         else:
             found = survey(prepared, requested, better=better, only=only, workers=workers, progress=progress)
             choices = found.menu
+        audited = _audited(planned, learns, workers) if audit else None
     facts = _facts(planned, choices, promise, held)
     if found is not None and out is not None:
         write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
-    audited = findings_of(planned_views(planned), better=planned.request.better) if audit else None
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
@@ -219,6 +224,13 @@ def _facts(planned: Plan, choices: Menu | None, promise: str | None, held: Held 
         "coupled": held,
         "notes": [],
     }
+
+
+def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
+    views = planned_views(planned)
+    found = findings_of(views, better=planned.request.better)
+    more = learning_findings(views, workers=workers, progress=progress) if learns else []
+    return replace(found, findings=(*found.findings, *more))
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import typer
 from blindcal.audits.couplings import read_loads
 from blindcal.audits.findings import findings_of
 from blindcal.audits.knowing import author_findings, evidence_findings, prior_findings
+from blindcal.audits.learning import learning_findings
 from blindcal.audits.looking import coupled_findings
 from blindcal.audits.venues import posterior_table, read_venue
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, hired
-from blindcal.cli.audit import Evidence, Priors, facts_of, prior_of, say_findings
+from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, prior_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
 from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
 from blindcal.files.disk import refuse_existing, write_json, write_table
@@ -49,6 +50,7 @@ def audit_venue(
             help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
         ),
     ] = None,
+    learns: Learns = False,
     processes: Processes = None,
     posterior: Annotated[
         Path | None,
@@ -87,6 +89,8 @@ def audit_venue(
         ]
         if loads is not None:
             more += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+        if learns:
+            more += learning_findings(views, _FULL, workers=workers, progress=progress)
     found = findings_of(views, _FULL, better=better)
     found = replace(found, findings=(*found.findings, *more))
     facts = facts_of(

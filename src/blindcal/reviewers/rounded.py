@@ -87,9 +87,9 @@ class Rounded(Reviewer):
         low, high = self._cell(numbers("score", score))
         mean, spread = self.reviewer.score(quality), self.reviewer.spread(quality)
         if (spread > 0.0).all():
-            return _log_normal_between((low - mean) / spread, (high - mean) / spread)
+            return log_normal_between((low - mean) / spread, (high - mean) / spread)
         with np.errstate(divide="ignore", invalid="ignore"):
-            noisy = _log_normal_between((low - mean) / spread, (high - mean) / spread)
+            noisy = log_normal_between((low - mean) / spread, (high - mean) / spread)
             sharp = np.log(((low <= mean) & (mean < high)).astype(np.float64))
         return np.where(spread > 0.0, noisy, sharp)
 
@@ -98,10 +98,10 @@ class Rounded(Reviewer):
         inner, s = self.reviewer, numbers("score", score)
         low, high = self._cell(s)
         if inner.certain.all():
-            return _log_normal_between(inner.quality(low), inner.quality(high))
+            return log_normal_between(inner.quality(low), inner.quality(high))
         if isinstance(inner, Affine) and inner.covariance is None:
             scale = np.sqrt(np.square(inner.slope) + np.square(inner.noise))
-            return _log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
+            return log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
         return log_evidence((self,), s[..., None])
 
     @property
@@ -148,7 +148,7 @@ def _listed(grid: Array) -> str:
     return ", ".join(shown + (["..."] if grid.size > 10 else []))
 
 
-def _log_normal_between(low: Array, high: Array) -> Array:
+def log_normal_between(low: Array, high: Array) -> Array:
     """log P(low < Z <= high) for a standard normal Z, in the tail that keeps the digits."""
     flip = low + high > 0.0
     near, far = np.where(flip, -low, high), np.where(flip, -high, low)
