@@ -65,7 +65,7 @@ def _facts(reviews: Reviews) -> dict[str, object]:
         "reviews": len(reviews),
         "papers": len(reviews.papers),
         "reviewers": len(reviews.reviewers),
-        "conferences": max(1, len(reviews.conferences)),
+        "conferences": 1 if reviews.conference is None else len(np.unique(reviews.conference)),
         "reviews_a_paper": [int(by_paper.min()), int(by_paper.max())],
         "reviewers_with_one_review": int((by_reviewer == 1).sum()),
         "connected_parts": reviews.components.count,
