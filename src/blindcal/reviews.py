@@ -238,6 +238,18 @@ def twin_remarks(reviews: Reviews, file: str) -> list[str]:
     return remarks
 
 
+def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
+    """A sentence for each paper of `withdrawn` that has no review in `file`: it may be mistyped, and the
+    paper that was meant is then decided. `reviews` still has those of papers withdrawn.
+
+    >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})
+    >>> absent_remarks(reviews, ["p1", "p7"], "r.csv")
+    ["withdrawn: 'p7' has no review in r.csv"]
+    """
+    known = {*reviews.papers}
+    return [f"withdrawn: {name!r} has no review in {file}" for name in withdrawn if name not in known]
+
+
 def _twins(ids: Sequence[str]) -> list[list[int]]:
     """The places of ids that are loosely spelled alike, for each such id."""
     alike: dict[str, list[int]] = {}
