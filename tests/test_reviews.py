@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bad_files import write
@@ -166,7 +166,49 @@ def test_papers_can_be_left_out_and_rows_keep_their_numbers() -> None:
     assert left.score.tolist() == [5.0, 1.0, 2.0]
     assert (left.reviewers, left.tracks, left.grid_declared) == (("ada", "bo", "cy"), ("x",), True)
     assert reviews.without([]) is reviews
-    assert reviews.without(["b/1", "b/2"]).papers == ("2", "10"), "of one conference ids are plain"
+
+
+def test_papers_keep_their_ids_where_one_conference_is_left() -> None:
+    columns = {
+        "paper": [1, 1, 2, 2],
+        "reviewer": ["ada", "bo", "cy", "bo"],
+        "score": [5, 3, 4, 2],
+        "conference": ["A", "B", "B", "B"],
+        "track": ["x", "y", "", ""],
+    }
+    reviews = Reviews.from_table(columns)
+    left = reviews.without(["A/1"])
+    assert left.papers == ("B/1", "B/2")
+    assert (left.reviewers, left.reviewer.tolist()) == (("bo", "cy"), [0, 0, 1])
+    assert left.track is not None
+    assert (left.tracks, left.track.tolist()) == (("y",), [0, -1, -1])
+    assert left.columns()["paper"] == ["1", "2", "2"]
+    assert left.without(["B/1"]).papers == ("B/2",)
+    assert left.only("B").papers == ("1", "2")
+
+
+@given(st.sets(st.integers(0, 11)), st.data())
+def test_what_is_left_is_what_a_table_without_those_rows_has(gone: set[int], data: st.DataObject) -> None:
+    pairs = data.draw(st.sets(st.tuples(st.integers(0, 11), st.integers(0, 5)), min_size=1))
+    rows = [(p, r) for p, r in sorted(pairs)]
+    kept = [(p, r) for p, r in rows if p not in gone]
+    assume(kept)
+
+    def table(pairs: list[tuple[int, int]]) -> dict[str, list[object]]:
+        return {
+            "paper": [p for p, _ in pairs],
+            "reviewer": [f"r{r}" for _, r in pairs],
+            "score": [float(p % 3) for p, _ in pairs],
+            "track": [["", "x", "y"][p % 3] for p, _ in pairs],
+            "confidence": [float(r) for _, r in pairs],
+        }
+
+    left = Reviews.from_table(table(rows)).without([str(p) for p in gone])
+    fresh = Reviews.from_table(table(kept))
+    names = ("papers", "reviewers", "paper", "reviewer", "score", "confidence", "tracks", "track", "grid")
+    for name in names:
+        assert np.array_equal(getattr(left, name), getattr(fresh, name)), name
+    assert [rows[i] for i in left.row] == [kept[i] for i in fresh.row]
 
 
 @pytest.mark.parametrize(

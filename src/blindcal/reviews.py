@@ -68,6 +68,7 @@ class Reviews:
     `row`: where each review stood in its file (the header is row 1), or in its table from 0 on.
     `confidence`: that of each review, `nan` where it was not given; None without such a column.
     `conferences`, `conference`: sorted names, and the place of each review's among them; None without them.
+    Names stay where all papers of a conference were left out.
     `tracks`, `track`: the same of tracks, -1 for a review of a paper that has none.
     `grid`: the scores that can be given, rising; None where scores are not on a grid.
     `grid_declared`: whether the caller listed the grid; else it was recognized, and no belief relies on it.
@@ -153,20 +154,37 @@ class Reviews:
         return Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
 
     def without(self, papers: Collection[str]) -> Reviews:
-        """The reviews of all but these `papers`, such as those withdrawn; rows keep their numbers.
+        """The reviews of all but these `papers`, such as those withdrawn; rows keep their numbers, and papers
+        their ids, also where those of a single conference are left.
 
         >>> reviews = Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]})
         >>> reviews.without(["1"])
         Reviews(1 review of 1 paper by 1 reviewer)
         """
-        names = {*papers}
-        gone = [place for place, name in enumerate(self.papers) if name in names]
+        without = {*papers}
+        gone = [place for place, name in enumerate(self.papers) if name in without]
         if not gone:
             return self
-        kept = np.flatnonzero(~np.isin(self.paper, gone))
-        columns = {name: [values[i] for i in kept] for name, values in self.columns().items()}
-        left = Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
-        return replace(left, row=self.row[kept])
+        if len(gone) == len(self.papers):
+            raise InputError(f"no paper is left: all {len(gone):,} were left out")
+        kept = ~np.isin(self.paper, gone)
+        papers, paper = _left(self.papers, self.paper[kept])
+        reviewers, reviewer = _left(self.reviewers, self.reviewer[kept])
+        tracks, track = (self.tracks, None) if self.track is None else _left(self.tracks, self.track[kept])
+        return replace(
+            self,
+            papers=papers,
+            reviewers=reviewers,
+            paper=paper,
+            reviewer=reviewer,
+            score=self.score[kept],
+            row=self.row[kept],
+            confidence=None if self.confidence is None else self.confidence[kept],
+            conference=None if self.conference is None else self.conference[kept],
+            tracks=tracks,
+            track=track,
+            grid=self.grid if self.grid_declared else recognize_grid(self.score[kept]),
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""
@@ -218,6 +236,18 @@ def twin_remarks(reviews: Reviews, file: str) -> list[str]:
             f"They count as {people:,} people"
         )
     return remarks
+
+
+def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
+    """A sentence for each paper of `withdrawn` that has no review in `file`: it may be mistyped, and the
+    paper that was meant is then decided. `reviews` still has those of papers withdrawn.
+
+    >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})
+    >>> absent_remarks(reviews, ["p1", "p7"], "r.csv")
+    ["withdrawn: 'p7' has no review in r.csv"]
+    """
+    known = {*reviews.papers}
+    return [f"withdrawn: {name!r} has no review in {file}" for name in withdrawn if name not in known]
 
 
 def _twins(ids: Sequence[str]) -> list[list[int]]:
@@ -289,6 +319,12 @@ def _coded(
     names = tuple(order(set(ids)))
     place = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(place.__getitem__, ids), dtype=np.int64, count=len(ids))
+
+
+def _left(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], Integers]:
+    """The names that still occur, and the place of each among them; -1 stays."""
+    used = np.unique(code[code >= 0])
+    return tuple(names[i] for i in used), np.where(code >= 0, np.searchsorted(used, code), -1)
 
 
 def _qualified(ids: Sequence[str], conferences: tuple[str, ...], conference: Integers) -> Sequence[str]:

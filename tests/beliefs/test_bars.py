@@ -85,6 +85,16 @@ def test_known_reviewers_are_accepted_at_exactly_the_requested_share(rate: float
     assert bar_of(cases, None, bar) == (bar, pytest.approx(exact_share(cases, bar), abs=1e-9))
 
 
+@pytest.mark.parametrize("papers", [1, 30])
+def test_where_all_or_none_are_to_pass_the_bar_is_just_beyond_the_papers(papers: int) -> None:
+    cases = conference(4, papers, 5, 3, None, 0.0)
+    for rate, short in ((0.0, 0.01 / papers), (1.0, 1 - 0.01 / papers)):
+        bar, share = bar_of(cases, rate, None)
+        assert share == rate
+        assert bar == bar_of(cases, short, None)[0]
+        assert exact_share(cases, bar) == pytest.approx(rate, abs=0.02 / papers)
+
+
 # Found to hold in all conferences of the long version; a share moves by whole tuples.
 @pytest.mark.parametrize(
     ("grid", "unsure", "within"),

@@ -46,6 +46,7 @@ def test_withdrawn_papers_are_left_out(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.csv" for name in ("reviews", "reviewers", "pools")]
     found = read_inputs(*files, withdrawn=["p1", "p99"])
     assert found.reviews.papers == ("p2",)
+    assert found.remarks == (f"withdrawn: 'p99' has no review in {files[0]}",)
     assert found.reviews.row.tolist() == [row for row in read(tmp_path).reviews.row if row > 3]
 
 

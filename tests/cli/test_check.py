@@ -42,6 +42,15 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
     assert call("check", str(tmp_path / "none.csv"))[0] == 2
 
 
+def test_a_withdrawn_paper_without_a_review_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("paper,reviewer,score\nP1,a,1\nP2,b,2\n")
+    code, _, err = call("check", str(path), "--withdrawn", "P1", "--withdrawn", "nosuch")
+    assert code == 0
+    assert f"withdrawn: 'nosuch' has no review in {path}" in " ".join(err.split())
+    assert "P1" not in err
+
+
 def test_check_says_no_more_of_the_grid_than_the_scores_tell(tmp_path: Path) -> None:
     path, words = tmp_path / "r.csv", {}
     for name, scores in {"few": "147", "equal": "777", "many": [f"0.{n:02}" for n in range(1, 31)]}.items():

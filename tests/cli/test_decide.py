@@ -941,3 +941,21 @@ def test_what_is_frozen_and_withdrawn_is_said(
     one = replace(small, reviews=small.reviews[:3])
     assert run(arguments(one.write(tmp_path / "in"), key, tmp_path / "new")) == 3
     assert "in 5 of 6 papers (5 withdrawn)" in capsys.readouterr().err
+
+
+def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "paper,reviewer,score,conference\n1,a,5,A\n1,b,3,B\n2,c,4,B\n"
+    (tmp_path / "r.csv").write_text(rows)
+    (tmp_path / "rv.csv").write_text("reviewer,slope,offset,noise\na,1,4,1\nb,1,4,1\nc,1,5,1\n")
+    base = ["decide", str(tmp_path / "r.csv"), "--reviewers", str(tmp_path / "rv.csv"), "--pools", "everyone"]
+    base += ["--accept-rate", "0.5", "--key", str(with_key(tmp_path / "key.bin"))]
+    assert run([*base, "--out", str(tmp_path / "one")]) == 0
+    amend = ("--withdrawn", "A/1", "--amend", "--reason", "x", "--out", str(tmp_path / "two"), "--json")
+    capsys.readouterr()
+    assert run([*base, *amend]) == 0
+    before = {line.split(",")[0]: line for line in (tmp_path / "one/decisions.csv").read_text().splitlines()}
+    assert (tmp_path / "two/decisions.csv").read_text().splitlines() == [
+        before[paper] for paper in ("paper", "B/1", "B/2")
+    ]

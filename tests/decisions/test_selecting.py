@@ -8,6 +8,8 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -298,6 +300,84 @@ def test_expected_errors_after_an_amendment_are_those_at_the_frozen_cut(
             )
             wrong += chance * (1 - favor if cut is None or own < cut else favor)
     assert json.loads(record.certificate)["expected_wrong"] == pytest.approx(wrong / 8, abs=1e-12)
+
+
+def expected_wrong(record: Record, accept: dict[str, int]) -> float:
+    """By every outcome of every coin of each track, ranked here."""
+    wrong = 0.0
+    for track, places in accept.items():
+        papers = [paper for paper in record.papers if paper.public["track"] == track]
+        for coins in product((0, 1), repeat=len(papers)):
+            chance = prod(p.figures["standings"][d][0] for p, d in zip(papers, coins, strict=True))
+            tossed = [replace(p, accepted=bool(d)) for p, d in zip(papers, coins, strict=True)]
+            best = sorted(tossed, key=own_rank)[:places]
+            for paper in tossed:
+                favor = paper.figures["standings"][int(paper.accepted)][1]
+                wrong += chance * (1 - favor if paper in best else favor)
+    return wrong / len(record.papers)
+
+
+@pytest.mark.parametrize("accept", [{"main": 2, "short": n} for n in (0, 3)] + [{"main": 5, "short": 2}])
+def test_all_or_none_of_a_track(accept: dict[str, int], key_path: Path, tmp_path: Path) -> None:
+    """The list, expected errors by enumeration, verifying, other numbers later, and a corrected paper."""
+    small = CLOSE.with_tracks(TRACKS)
+    inputs, request = read_small(small, tmp_path / "in"), replace(REQUEST, accept=accept, wait_list=0)
+    record = decide(inputs, request, key_path, tmp_path / "out").record
+    assert numbers(record) == (sum(accept.values()), 0)
+    for row in csv.DictReader(io.StringIO(record.decisions)):
+        if accept[row["track"]] in (0, {"main": 5, "short": 3}[row["track"]]):
+            assert row["decision"] == row["raw_decision"] == ("accept" if accept[row["track"]] else "reject")
+    certificate = json.loads(record.certificate)
+    assert certificate["expected_wrong"] == pytest.approx(expected_wrong(record, accept), abs=1e-12)
+    assert plan(inputs, request).summary["expected_wrong"] == certificate["expected_wrong"]
+    assert verify(inputs, key_path, tmp_path / "out").agrees
+    for i, other in enumerate(({"main": 0, "short": 2}, {"main": 5, "short": 3}, accept)):
+        found = select(tmp_path / "out", key_path, tmp_path / f"out{i}", other).record
+        told = json.loads(found.certificate)["expected_wrong"]
+        assert numbers(found) == (sum(other.values()), 0)
+        assert told == pytest.approx(expected_wrong(found, other), abs=1e-12)
+        assert verify(inputs, key_path, tmp_path / f"out{i}").agrees
+    header, *rows = small.reviews
+    better = [(*row[:2], "9", row[3]) if row[0] in ("p00", "p01") else row for row in rows]
+    corrected = read_small(replace(small, reviews=(header, *better)), tmp_path / "in2")
+    amended = decide(corrected, request, key_path, tmp_path / "new", amend=True, reason="typo").record
+    for track, places in accept.items():
+        papers = [paper for paper in amended.papers if paper.public["track"] == track]
+        found_here = [decisions_of(amended)[paper.paper] for paper in papers].count("accept")
+        assert found_here == places or 0 < places < len(papers)
+    assert verify(corrected, key_path, tmp_path / "new").agrees
+
+
+def test_a_track_that_is_empty_does_not_freeze_the_numbers_of_the_others(
+    key_path: Path, tmp_path: Path
+) -> None:
+    small = CLOSE.with_tracks(TRACKS)
+    inputs, request = read_small(small, tmp_path / "in"), replace(BY_TRACK, wait_list=0)
+    decide(inputs, request, key_path, tmp_path / "out")
+    gone = {paper for paper, track in TRACKS.items() if track == "short"}
+    fewer = replace(
+        small,
+        reviews=tuple(row for row in small.reviews if row[0] not in gone),
+        pools=tuple(row for row in small.pools if row[0] not in gone),
+    )
+    left = read_small(fewer, tmp_path / "in2")
+    decide(left, request, key_path, tmp_path / "out2", amend=True, reason="withdrawn")
+    chosen = select(tmp_path / "out2", key_path, tmp_path / "out3", {"main": 3, "short": 0})
+    assert numbers(chosen.record) == (3, 0)
+    assert verify(left, key_path, tmp_path / "out3").agrees
+    back_request = replace(request, accept={"main": 3, "short": 0})
+    back = decide(inputs, back_request, key_path, tmp_path / "out4", amend=True, reason="back").record
+    assert {decisions_of(back)[paper] for paper in gone} == {"reject"}
+    assert verify(inputs, key_path, tmp_path / "out4").agrees
+
+
+def test_a_track_without_papers_may_have_the_number_0(key_path: Path, tmp_path: Path) -> None:
+    inputs = read_small(CLOSE.with_tracks(dict.fromkeys(TRACKS, "main")), tmp_path / "in")
+    request = replace(REQUEST, accept={"main": 3, "short": 0}, wait_list={"main": 1})
+    assert numbers(decide(inputs, request, key_path, tmp_path / "out").record) == (3, 1)
+    assert verify(inputs, key_path, tmp_path / "out").agrees
+    more = select(tmp_path / "out", key_path, tmp_path / "out2", {"main": 4, "short": 0}).record
+    assert numbers(more) == (4, 0)
 
 
 Refused = Callable[[Inputs, Path, Path], object]

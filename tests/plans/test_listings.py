@@ -25,7 +25,7 @@ PAPERS = st.lists(
 def test_exactly_so_many_are_accepted_and_wait(
     papers: list[tuple[float, list[int]]], data: st.DataObject
 ) -> None:
-    accept = data.draw(st.integers(1, len(papers)))
+    accept = data.draw(st.integers(0, len(papers)))
     wait = data.draw(st.integers(0, len(papers) - accept))
     ranks = [rank(f"p{i}", [float(s) for s in scores], favor) for i, (favor, scores) in enumerate(papers)]
     cut = cuts(ranks, accept, wait)
@@ -77,3 +77,15 @@ def test_where_all_have_a_place_there_is_no_cut() -> None:
     assert cuts(ranks, 3, 0) == (None, None)
     assert cuts(ranks, 2, 1) == (ranks[2], None)
     assert {place(rank("late", [0.0], 0.0), (None, None))} == {ACCEPT}
+
+
+@given(PAPERS, st.integers(0, 12), st.floats(0, 1), st.floats(-1e9, 1e9))
+def test_where_nobody_is_accepted_nobody_is_later(
+    papers: list[tuple[float, list[int]]], wait: int, favor: float, score: float
+) -> None:
+    """Also in a track that had no paper."""
+    ranks = [rank(f"p{i}", [float(s) for s in scores], value) for i, (value, scores) in enumerate(papers)]
+    for known in (ranks, []):
+        cut = cuts_of(json.loads(json.dumps(cuts_json({WHOLE: cuts(known, 0, wait)}))))[WHOLE]
+        later = place(rank("", [score], favor), cut)
+        assert later == REJECT if wait == 0 else later != ACCEPT

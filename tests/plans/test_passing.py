@@ -33,7 +33,7 @@ def test_chances_of_a_place_by_every_outcome_of_every_coin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     papers = int(rng.integers(1, 8))
     ranks, chance = contest(rng, papers, coarse=bool(seed % 2))
-    for places in range(1, papers + 1):
+    for places in range(papers + 1):
         found = pass_chances(ranks, chance.tolist(), places)
         expected = np.zeros((papers, 2))
         for coins in product((0, 1), repeat=papers):

@@ -19,7 +19,8 @@ BAD: list[tuple[tuple[Any, ...], str]] = [
     (({},), "at least one track"),
     (({"": 4},), "a track must not be empty"),
     (({" a": 4},), "a track must"),
-    (({"a": 0},), "`accept` must be whole numbers"),
+    (({"a": 0, "b": 0},), "`accept` must be at least 1 in some track, found 0 in each"),
+    (({"a": 1, "b": -1},), "`accept` must be whole numbers of at least 0, found -1 for track 'b'$"),
     (({"a": 4}, {"b": 1}), "`wait_list` must be about the tracks of `accept`"),
     ((4, {"b": 1}), "`wait_list` must be about the tracks of `accept`"),
     (({"a": 4}, 1), "`wait_list` must have one number for each track"),
@@ -68,5 +69,13 @@ def test_shares_are_of_the_papers_of_the_track() -> None:
 def test_a_number_that_is_every_paper_leaves_nothing_to_decide() -> None:
     with pytest.raises(InputError, match="`accept` 4 is every paper:"):
         shares(Quota(4), [WHOLE] * 4)
-    with pytest.raises(InputError, match="`accept` 1 is every paper of track 'short'"):
-        shares(Quota({"main": 1, "short": 1}), ["main", "main", "short"])
+    for accept in ({"main": 2, "short": 1}, {"main": 2, "short": 0}, {"main": 0, "short": 1}):
+        with pytest.raises(InputError, match="`accept` is every paper of a track or none, in each track:"):
+            shares(Quota(accept), ["main", "main", "short"])
+
+
+def test_all_of_a_track_or_none_is_a_share_where_another_track_has_something_to_decide() -> None:
+    tracks = ["main", "main", "short"]
+    assert shares(Quota({"main": 1, "short": 1}), tracks) == {"main": 0.5, "short": 1.0}
+    assert shares(Quota({"main": 1, "short": 0}), tracks) == {"main": 0.5, "short": 0.0}
+    assert shares(Quota({"main": 1, "demo": 0}), ["main", "main"]) == {"main": 0.5}

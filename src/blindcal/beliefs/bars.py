@@ -39,6 +39,8 @@ MOST_LISTED, DRAWS = 20_000, 4_000
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _STEP, _RANGE = 1e-4, 8.0
 _BINS = round(2 * _RANGE / _STEP)
+# Where all papers or none are to pass, full calibration is this part of a paper short of that at the bar.
+_PART = 0.01
 # Papers are added up this many at a time, in at most this many parts, whoever shares the work: sums do not
 # depend on that.
 _TOGETHER, _MOST_PARTS = 32, 64
@@ -74,11 +76,21 @@ def bar_of(
     mass = sum(each(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS))
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
-        index = int(np.abs(above - accept_rate).argmin())
+        index = int(np.abs(above - _aim(accept_rate, len(cases))).argmin())
         return round(index * _STEP - _RANGE, 4), accept_rate
     height = float(bar or 0.0)
     index = int(np.clip(np.ceil((height + _RANGE) / _STEP), 0, _BINS - 1))
     return height, float(above[index])
+
+
+def _aim(accept_rate: float, papers: int) -> float:
+    """The share that the bar is chosen for: with all or none the bar could be anywhere beyond the papers, and
+    how good they are could no longer be compared."""
+    return (
+        float(np.clip(accept_rate, _PART / papers, 1 - _PART / papers))
+        if accept_rate in (0, 1)
+        else accept_rate
+    )
 
 
 def _histogram(cases: Sequence[PaperCase]) -> Array:

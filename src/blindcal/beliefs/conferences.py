@@ -20,7 +20,7 @@ from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.mismatches import Parameters, Sources, by_slot, refuse_mismatches
 from blindcal.cells import Column, count
-from blindcal.checks import numbers, strictly_within
+from blindcal.checks import numbers, strictly_within, within
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
@@ -82,7 +82,8 @@ def prepare(
     `parameters`: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
     `pools`: for each paper its candidates and their chances, before scaling.
     `accept_rate`: the bar is chosen so that full calibration accepts this share of the papers on average over
-    the public belief; one number, or one for each track, which then has a bar of its own.
+    the public belief; one number, or one for each track, which then has a bar of its own; of single tracks
+    also 0 or 1.
     `bar`: in its place the bar itself, in units of quality; likewise.
     `sources`: the names of the files, for messages.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
@@ -98,7 +99,10 @@ def prepare(
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
     if accept_rate is not None:
-        strictly_within("accept rate", _values(accept_rate), 0.0, 1.0)
+        rates = _values(accept_rate)
+        # All or none of single tracks, where another has something to decide.
+        check = within if any(0.0 < rate < 1.0 for rate in rates) else strictly_within
+        check("accept rate", rates, 0.0, 1.0)
     if bar is not None:
         numbers("bar", _values(bar))
     refuse_mismatches(reviews, parameters, pools, sources)

@@ -27,7 +27,7 @@ from blindcal.errors import InputError
 from blindcal.fitting.footprints import read_scale, refuse_own
 from blindcal.fitting.scales import Scale
 from blindcal.orientations import upright_reviewers, upright_reviews
-from blindcal.reviews import Reviews
+from blindcal.reviews import Reviews, absent_remarks
 from blindcal.workers import Progress, Workers, silent
 
 
@@ -40,6 +40,7 @@ class Inputs:
     `pools`: for each paper its candidates and their chances.
     `sources`: the names of the three files, for messages.
     `scale`: how `fit` moved the calibration to this year's scores; None if `fit` did not write it.
+    `remarks`: what the chair should know about papers that were withdrawn.
     """
 
     reviews: Reviews
@@ -47,6 +48,7 @@ class Inputs:
     pools: Pools
     sources: Sources
     scale: Scale | None = None
+    remarks: tuple[str, ...] = ()
 
     def prepared(
         self,
@@ -112,7 +114,8 @@ def read_inputs(
     """
     if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
-    given, parameters = Reviews.read(reviews, grid=grid).without(withdrawn), read_reviewers(reviewers)
+    whole, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    given = whole.without(withdrawn)
     refuse_own(reviewers, parameters, given)
     named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
     return Inputs(
@@ -121,6 +124,7 @@ def read_inputs(
         pools_of(pools, given.papers, parameters),
         Sources(str(reviews), str(reviewers), named),
         read_scale(reviewers),
+        tuple(absent_remarks(whole, withdrawn, str(reviews))),
     )
 
 

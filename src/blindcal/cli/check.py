@@ -13,7 +13,7 @@ from blindcal.folders.asking import levels
 from blindcal.folders.filling import INPUTS
 from blindcal.folders.strangers import refused_in, unlisted_remarks
 from blindcal.orientations import known_end
-from blindcal.reviews import Reviews, twin_remarks
+from blindcal.reviews import Reviews, absent_remarks, twin_remarks
 
 # Fewer scores than this may each be different though they lie on a grid of ten or so.
 _FEW = 30
@@ -33,12 +33,15 @@ def check(
 ) -> None:
     """Read a table of reviews and report what it holds, or all that is wrong with it.
 
-    Prints counts only: no paper or reviewer is named.
+    Prints counts only: no reviewer is named, and no paper but one withdrawn that has no review.
 
     Example: blindcal check reviews.csv --grid 1..10
     """
-    read = Reviews.read(reviews, grid=levels(grid)).without(withdrawn or ())
+    whole = Reviews.read(reviews, grid=levels(grid))
+    read = whole.without(withdrawn or ())
     facts = {**_facts(read), "better": known_end(better)}
+    for remark in absent_remarks(whole, withdrawn or (), str(reviews)):
+        note(remark)
     for remark in twin_remarks(read, str(reviews)):
         note(remark)
     for remark in _refused(read, str(reviews)):
@@ -71,7 +74,7 @@ def _facts(reviews: Reviews) -> dict[str, object]:
         "reviews": len(reviews),
         "papers": len(reviews.papers),
         "reviewers": len(reviews.reviewers),
-        "conferences": max(1, len(reviews.conferences)),
+        "conferences": 1 if reviews.conference is None else len(np.unique(reviews.conference)),
         "reviews_a_paper": [int(by_paper.min()), int(by_paper.max())],
         "reviewers_with_one_review": int((by_reviewer == 1).sum()),
         "connected_parts": reviews.components.count,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
 
 from blindcal.cells import natural
 from blindcal.plans.quotas import Quota
@@ -19,6 +20,8 @@ Rank = tuple[float, Fraction, tuple[tuple[str | int, ...], str]]
 """What papers are sorted by, the best first."""
 Cuts = tuple[Rank | None, Rank | None]
 """The best paper that is not accepted, and the best that does not wait either; None: there is none."""
+TOP: Rank = (-inf, Fraction(0), natural(""))
+"""Above every paper: the cut of a track in which nobody is accepted, also not a paper that comes later."""
 
 
 def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
@@ -36,8 +39,13 @@ def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
 def cuts(ranks: Sequence[Rank], accept: int, wait_list: int) -> Cuts:
     """Where the list is cut, with this many papers accepted and this many more on the wait list."""
     order = sorted(ranks)
-    first, second = (order[place] if place < len(order) else None for place in (accept, accept + wait_list))
-    return first, second
+
+    def best_after(places: int) -> Rank | None:
+        if places == 0:
+            return TOP
+        return order[places] if places < len(order) else None
+
+    return best_after(accept), best_after(accept + wait_list)
 
 
 def place(own: Rank, cut: Cuts) -> str:

@@ -24,8 +24,8 @@ WHOLE = ""
 class Quota:
     """How many papers are accepted, and how many are on the wait list: of the conference, or of each track.
 
-    `accept` is a number of at least 1, or one for each track by its name; `wait_list` likewise, of at least
-    0. By default nobody waits.
+    `accept` is a number of at least 1, or one for each track by its name, of which some may be 0; `wait_list`
+    likewise, of at least 0. By default nobody waits.
 
     >>> Quota(50, 10).of(WHOLE), Quota({"main": 40, "short": 10}, {"main": 5}).of("short")
     ((50, 10), (10, 0))
@@ -36,12 +36,11 @@ class Quota:
 
     def __post_init__(self) -> None:
         for name, least in (("accept", 1), ("wait_list", 0)):
-            value = getattr(self, name)
-            numbers = value.values() if isinstance(value, Mapping) else [value]
-            if not all(type(one) is int and one >= least for one in numbers):
-                raise InputError(f"`{name}` must be whole numbers of at least {least}, found {value!r}")
+            _check_numbers(name, getattr(self, name), least)
         if isinstance(self.accept, Mapping):
             _check_names(self.accept)
+            if not any(self.accept.values()):
+                raise InputError("`accept` must be at least 1 in some track, found 0 in each")
         if isinstance(self.wait_list, Mapping) and set(self.wait_list) - set(self.tracks):
             raise InputError("`wait_list` must be about the tracks of `accept`")
         if self.tracks and self.wait_list and not isinstance(self.wait_list, Mapping):
@@ -82,6 +81,15 @@ def _of(number: Number, track: str) -> int:
     return number.get(track, 0) if isinstance(number, Mapping) else number
 
 
+def _check_numbers(name: str, value: Number, least: int) -> None:
+    """Refuse what is no number of papers; of a single track all or none may be accepted."""
+    numbers, least = (value, 0) if isinstance(value, Mapping) else ({WHOLE: value}, least)
+    for track, one in numbers.items():
+        if type(one) is not int or one < least:
+            where = f" for track {track!r}" if isinstance(value, Mapping) else ""
+            raise InputError(f"`{name}` must be whole numbers of at least {least}, found {one!r}{where}")
+
+
 def _check_names(accept: Mapping[str, int]) -> None:
     if not accept:
         raise InputError("`accept` must have a number for at least one track")
@@ -92,19 +100,17 @@ def _check_names(accept: Mapping[str, int]) -> None:
 
 
 def shares(quota: Quota, tracks: Sequence[str]) -> Level:
-    """The share of the papers that a quota accepts, of the conference or of each track; `tracks` has one
-    entry for each paper.
+    """The share of the papers that a quota accepts, of the conference or of each track that has papers;
+    `tracks` has one entry for each paper. In some track there must be something to decide.
 
     >>> shares(Quota(1), [WHOLE] * 4), shares(Quota({"a": 1, "b": 1}), ["a", "b", "b", "a"])
     (0.25, {'a': 0.5, 'b': 0.5})
     """
     quota.check(tracks)
     papers = Counter(tracks)
-    for group in quota.groups:
-        if quota.of(group)[0] == papers[group]:
-            where = f" of track {group!r}" if group else ""
-            raise InputError(
-                f"`accept` {papers[group]} is every paper{where}: then there is nothing to decide"
-            )
-    found = {group: quota.of(group)[0] / papers[group] for group in quota.groups}
+    found = {group: quota.of(group)[0] / papers[group] for group in quota.groups if papers[group]}
+    if all(share in (0.0, 1.0) for share in found.values()):
+        what = "every paper of a track or none, in each track" if quota.tracks else "every paper"
+        number = "" if quota.tracks else f" {papers[WHOLE]}"
+        raise InputError(f"`accept`{number} is {what}: then there is nothing to decide")
     return found if quota.tracks else found[WHOLE]

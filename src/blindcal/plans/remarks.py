@@ -89,7 +89,8 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
     """What the chair should know about the files before anything is planned."""
     reviews = inputs.reviews
     sources = inputs.sources
-    remarks = stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
+    remarks = [*inputs.remarks]
+    remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     remarks += twin_remarks(reviews, sources.reviews)
     named = {name for paper in reviews.papers for name in inputs.pools[paper]}
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
