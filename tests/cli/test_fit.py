@@ -171,6 +171,27 @@ def test_an_earlier_result_is_never_overwritten(folder: Path) -> None:
     assert not Path("r.csv.fit.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("out", "picture", "code"),
+    [
+        ("r.csv", "nowhere/p.svg", 2),
+        ("r.svg", "./r.svg", 2),
+        ("r.csv", "mine.svg", 3),
+        ("taken.csv", None, 3),
+    ],
+)
+def test_every_file_is_looked_at_before_the_fit(
+    out: str, picture: str | None, code: int, folder: Path
+) -> None:
+    Path("mine.svg").write_text("mine")
+    Path("taken.csv.similar.csv").write_text("mine")
+    before = sorted(folder.rglob("*"))
+    more = () if picture is None else ("--picture", picture)
+    assert call("fit", "2023.csv", "--out", out, *more)[0] == code
+    assert sorted(folder.rglob("*")) == before
+    assert Path("taken.csv.similar.csv").read_text() == "mine"
+
+
 def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(folder: Path) -> None:
     fit = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--grid", "1..10")
     assert call(*fit, "--for", "reviews.csv", "--out", "r.csv")[0] == 0

@@ -61,6 +61,18 @@ def test_a_further_release_is_refused_without_a_reason() -> None:
     assert json.loads(out)["statement"]["total"] == {"epsilon": None, "zcdp": 8.5}
 
 
+def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
+    assert call(*SHARE, "--epsilon", "1")[0] == 0
+    assert call(*SHARE[:-1], "t.csv", "--epsilon", "2", "--reason", "again")[0] == 0
+    code, out, err = call(*SHARE, "--epsilon", "1", "--reason", "lost")
+    assert code == 0, err
+    assert "with everything that was shared of these reviews: epsilon 3" in out
+    assert "--reason was not entered: nothing new was shared" in err
+    found = json.loads(call(*SHARE, "--epsilon", "1", "--json")[1])
+    assert found["total"] == {"epsilon": 3.0, "zcdp": 2.5}
+    assert found["statement"]["total"] == {"epsilon": 1.0, "zcdp": 0.5}
+
+
 @pytest.mark.parametrize("how", [(), ("--epsilon", "1", "--zcdp", "1"), ("--epsilon", "0")])
 def test_one_limit_must_be_given(how: tuple[str, ...]) -> None:
     code, _, err = call(*SHARE, *how)

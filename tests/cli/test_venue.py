@@ -124,3 +124,22 @@ def test_decisions_that_nobody_leads_to_are_counted(tmp_path: Path) -> None:
     found = json.loads(out)
     assert (code, found["unexplained"]) == (0, 3)
     assert "for 3 papers no candidates lead to the decision" in found["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("out", "posterior", "message"),
+    [
+        ("n.json", "nowhere/x.csv", "nowhere must be a folder that exists"),
+        ("n", "./n", "must not be written twice"),
+    ],
+)
+def test_both_files_are_looked_at_before_the_audit(
+    out: str, posterior: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = venue(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    code, _, err = call(*command, "--out", out, "--posterior", posterior)
+    assert code == 2
+    assert message in err
+    assert sorted(tmp_path.rglob("*")) == before

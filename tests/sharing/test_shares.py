@@ -108,6 +108,36 @@ def test_nothing_is_overwritten_and_nothing_sealed_where_out_is_taken() -> None:
     assert not shared_folder("key.bin").exists()
 
 
+def test_nothing_is_spent_where_out_cannot_be_written() -> None:
+    Path("full.csv").mkdir()
+    Path("file").write_text("")
+    for out, error in (
+        ("nowhere/out.csv", "nowhere must be a folder that exists"),
+        ("file/out.csv", "file must be a folder that exists"),
+        ("full.csv", "full.csv exists already"),
+        ("", "a path must not be empty"),
+    ):
+        with pytest.raises((InputError, RefusedError), match=error):
+            shared(out)
+    assert not shared_folder("key.bin").exists()
+    # Nor is anything else for what was shared before: it only says that it could not be written.
+    shared()
+    with pytest.raises(InputError, match="nowhere must be a folder that exists"):
+        shared("nowhere/out.csv")
+    assert len([*shared_folder("key.bin").glob("*.sealed")]) == 1
+
+
+def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
+    first = shared()
+    stated = Path("out.csv.share.json").read_bytes()
+    assert shared("two.csv", limit=Limit(epsilon=2.0), reason="again").total == Total(3.0, 2.5)
+    again = shared("three.csv")
+    assert (again.how, again.total) == ("stored", Total(3.0, 2.5))
+    # What was published stays as it was.
+    assert again.statement == first.statement
+    assert Path("three.csv.share.json").read_bytes() == stated
+
+
 def test_a_run_that_was_killed_after_sealing_publishes_the_same_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

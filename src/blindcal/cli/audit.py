@@ -32,6 +32,7 @@ from blindcal.cli.console import Json, emit_json, note, number, progress, say, t
 from blindcal.errors import InputError
 from blindcal.files.disk import write_json
 from blindcal.files.published import refuse_published
+from blindcal.files.targets import check_targets
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
@@ -128,6 +129,7 @@ def audit(
 
     Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
     """
+    check_targets(out)
     for file in filter(None, (out, keep and keep / "walks")):
         refuse_published(file)
     if (loads is not None or keep is not None) and not coupled:

@@ -15,11 +15,11 @@ from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.folders import current_folder, fits_again
 from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
-from blindcal.errors import InputError, RefusedError
+from blindcal.errors import InputError
 from blindcal.files.disk import write_table
 from blindcal.files.published import refuse_published
 from blindcal.fitting.diagnoses import Checks, Forecast
-from blindcal.fitting.estimates import Fitted, refuse_existing
+from blindcal.fitting.estimates import Fitted, check_fit
 from blindcal.fitting.estimates import fit as fit_reviews
 from blindcal.fitting.footprints import beside, read_scale
 from blindcal.fitting.prospects import Prospects
@@ -114,13 +114,11 @@ def fit(
     Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
     """
     again = fits_again(current_folder(), out)
-    refuse_existing(out, replace=again)
+    check_fit(out, picture, None if again else _similar_path(out), replace=again)
     for file in filter(None, (out, picture)):
         refuse_published(file)
     if picture is not None:
         check_picture(picture)
-        if picture.exists():
-            raise RefusedError(f"{picture} exists already and is never overwritten")
     scores = levels(grid)
     tables = _tables(past, scores)
     people = None if committee is None else read_committee(committee)
@@ -140,7 +138,7 @@ def fit(
     if picture is not None:
         draw_fit(fitted, picture)
     named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
-    similar = similar_listed(out, named | set(people or ()))
+    similar = similar_listed(out, named | set(people or ()), replace=again)
     facts = _facts(fitted, out, this_year is not None or scale_of is not None)
     if what_if:
         facts["what_if"] = fitted.prospects(accept_rate)
@@ -180,14 +178,18 @@ def _ends(given: Sequence[str]) -> dict[str, str]:
     return {name: end for name, _, end in pairs}
 
 
-def similar_listed(out: Path, names: set[str]) -> list[str]:
+def _similar_path(out: Path) -> Path:
+    return out.with_name(f"{out.name}.similar.csv")
+
+
+def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list[str]:
     """Names that may be one person's, in a file for the chair alone; what is said of it."""
     pairs = similar_names(names)
     if not pairs:
         return []
-    path = out.with_name(f"{out.name}.similar.csv")
+    path = _similar_path(out)
     one, other = zip(*pairs, strict=True)
-    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=True)
+    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=replace)
     return [
         f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
         "(CONFIDENTIAL); list those that are in a table for `same` and fit again"

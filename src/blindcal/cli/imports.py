@@ -11,8 +11,9 @@ import typer
 
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, say
-from blindcal.errors import InputError, RefusedError
+from blindcal.errors import InputError
 from blindcal.files.disk import read_bytes, write_table
+from blindcal.files.targets import check_targets
 from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,
@@ -173,9 +174,7 @@ def _beside(out: Path, imported: Imported) -> dict[Path, Table]:
 
 def _write(tables: Mapping[Path, Table]) -> None:
     """Write all tables or none: every name is looked at first."""
-    for path in tables:
-        if os.path.lexists(path):
-            raise RefusedError(f"{path} exists already and is never overwritten")
+    check_targets(*tables)
     for path, table in tables.items():
         write_table(path, table, confidential=True)
 

@@ -77,6 +77,7 @@ def share(
         "out": out,
         "statement_file": statement_path(out),
         "statement": done.statement,
+        "total": {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp},
         "sealed": shared_folder(key),
         "notes": [],
     }
@@ -88,9 +89,11 @@ def share(
         total = done.total
         at_delta = f"epsilon {total.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
         told = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
-        say(f"with what was shared of these reviews before: {told}")
+        say(f"with everything that was shared of these reviews: {told}")
         say(f"public: {out}, {statement_path(out)}")
         say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
+    if reason and done.how == "stored":
+        note("`reason` was not entered: nothing new was shared")
     if done.left_out:
         note(
             f"for you alone: {count(done.left_out, 'review')} by people who are not on the list count for "

@@ -19,8 +19,9 @@ from blindcal.cli.arguments import Processes, hired
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, prior_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
 from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
-from blindcal.files.disk import refuse_existing, write_json, write_table
+from blindcal.files.disk import write_json, write_table
 from blindcal.files.published import refuse_published
+from blindcal.files.targets import check_targets
 from blindcal.folders.asking import levels
 
 _FULL = ("full",)
@@ -75,9 +76,9 @@ def audit_venue(
     Example: blindcal audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
     pools.csv
     """
+    check_targets(out, posterior)
     for file in (out, posterior):
         if file is not None:
-            refuse_existing(file)
             refuse_published(file)
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid), better=better)
     views = venue.views

@@ -8,7 +8,7 @@ from pathlib import Path
 from blindcal.decisions.coins import KEY_BYTES, read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError
-from blindcal.files.disk import clear_stale, try_writing
+from blindcal.files.targets import check_folder
 from blindcal.fitting.footprints import beside
 
 # As many as Linux follows.
@@ -99,8 +99,4 @@ def check_writable(out: str | os.PathLike[str]) -> None:
     if (folder / "certificate.json").exists():
         return
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    clear_stale(there)
-    try:
-        try_writing(there)
-    except OSError as error:
-        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
+    check_folder(folder, there)

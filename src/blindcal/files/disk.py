@@ -183,9 +183,10 @@ def write_bytes(
     ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
     (b'secret', '0o600')
     """
+    refuse_empty(path)
     target = Path(path)
-    if not replace and os.path.lexists(target):
-        raise _exists(target)
+    if not replace:
+        refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} must be a folder that exists")
     if confidential:
@@ -205,6 +206,12 @@ def write_bytes(
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         os.close(descriptor)
+
+
+def refuse_empty(path: str | os.PathLike[str]) -> None:
+    """Refuse a path without a character, which would be taken for the current folder."""
+    if not os.fspath(path):
+        raise InputError("a path must not be empty")
 
 
 def refuse_existing(path: str | os.PathLike[str]) -> None:
@@ -312,6 +319,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
     # A system that could not write into the folder afterward is not left with an empty one.
     _locks()
+    refuse_empty(path)
     folder = Path(path)
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder} must be a folder")

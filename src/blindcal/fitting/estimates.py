@@ -17,6 +17,7 @@ from blindcal.checks import Array, of_type
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import write_bytes, write_json
 from blindcal.files.tables import format_table
+from blindcal.files.targets import check_targets
 from blindcal.fitting.diagnoses import Checks, checks_of, forecast_of
 from blindcal.fitting.footprints import Footprint, beside, footprint, table_digest, unchanged, written
 from blindcal.fitting.moments import Moments, chain, parameters, pooled
@@ -101,7 +102,7 @@ class Fitted:
         `path`: the table; a file that is there is never overwritten.
         `replace`: whether what an earlier fit wrote there is replaced all the same, if nobody changed it.
         """
-        refuse_existing(path, replace=replace)
+        check_fit(path, replace=replace)
         table = format_table(self.columns())
         names = {"conferences": self.conferences, "shared": self.shared, "table": table_digest(table)}
         record = {**names, "scale": self.scale, "checks": self.checks}
@@ -112,14 +113,21 @@ class Fitted:
         write_bytes(path, table, confidential=True)
 
 
-def refuse_existing(path: str | os.PathLike[str], *, replace: bool = False) -> None:
-    """A `RefusedError` if a fit cannot be written to `path` without overwriting something; with `replace`,
-    something else than what a fit wrote there and nobody changed since."""
-    there = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
-    if not there or (replace and unchanged(path)):
+def check_fit(
+    path: str | os.PathLike[str], *more: str | os.PathLike[str] | None, replace: bool = False
+) -> None:
+    """Refuse a `path` to which a fit cannot be written, with what lies beside it and the files `more` (see
+    `check_targets`); with `replace`, what a fit wrote there and nobody changed since may be there."""
+    if replace and unchanged(path):
+        check_targets(*more)
         return
-    again = f": it is not as `blindcal fit` wrote it. To fit again, move {' and '.join(there)} away"
-    raise RefusedError(f"{there[0]} exists already and is never overwritten{again if replace else ''}")
+    there = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
+    if replace and there:
+        raise RefusedError(
+            f"{there[0]} exists already and is never overwritten: it is not as `blindcal fit` wrote it. "
+            f"To fit again, move {' and '.join(there)} away"
+        )
+    check_targets(path, beside(path), *more)
 
 
 def fit(

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blindcal.errors import InputError, RefusedError
-from blindcal.files.disk import lock, make_folder
+from blindcal.errors import InputError
+from blindcal.files.disk import lock, make_folder, refuse_empty, refuse_existing
 
 _TEMPORARY = ".blindcal-new"
 
@@ -53,13 +53,13 @@ def check_new(path: str | os.PathLike[str]) -> None:
     ...
     blindcal.errors.InputError: .. must be the name of a new folder
     """
+    refuse_empty(path)
     target = Path(path)
     if target.name in ("", ".", ".."):
         raise InputError(f"{target} must be the name of a new folder")
     if not target.name.isprintable():
         raise InputError(f"{target.name!a} must be a name without control or invisible characters")
-    if os.path.lexists(target):
-        raise RefusedError(f"{target} exists already and is never overwritten")
+    refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} must be a folder that exists")
 

@@ -16,8 +16,9 @@ from blindcal.checks import Integers
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.records import sealed_folder
 from blindcal.errors import InputError, RefusedError
-from blindcal.files.disk import write_bytes
+from blindcal.files.disk import refuse_empty, refuse_existing, write_bytes
 from blindcal.files.tables import format_table
+from blindcal.files.targets import check_folder_of
 from blindcal.fitting.footprints import footprint
 from blindcal.fitting.pasts import Past, pasts_of
 from blindcal.fitting.points import Points, points_of, sums_of, upright_scores
@@ -36,8 +37,9 @@ class Share:
     """What was released.
 
     `how`: `new`, or `stored` where this very input was released before.
-    `statement`: what the table promises and how it is read; public, as the table is.
-    `total`: what all releases about the same reviews add up to, this one included.
+    `statement`: what the table promises and how it is read; public, as the table is. Its total is as it was
+    when the table was released.
+    `total`: what all releases about the same reviews add up to now, later ones included.
     `left_out`: the number of reviews by people who are not on the list; for the chair alone.
     """
 
@@ -85,14 +87,16 @@ def share(
         stored = account.again(stamp)
         _check_vacant(out, stored)
         entry = stored or _released(account, past, people, limit, stamp, reason)
+        about = account.about(past.name, footprint(past))
+        total = total_of(one.limit for one in (*about, *(() if stored else (entry,))))
     _publish(entry, out)
     statement = json.loads(entry.statement)
-    total = Total(**statement["total"])
     return Share("stored" if stored else "new", statement, total, left_out)
 
 
 def _check_place(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Public tables never lie among sealed files."""
+    refuse_empty(out)
     folder = Path(os.path.realpath(Path(out).parent))
     if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), sealed_folder(key))}:
         raise InputError("`out` must not lie in a sealed folder, which must never be shared")
@@ -189,9 +193,14 @@ def _files(entry: Entry, out: str | os.PathLike[str]) -> dict[Path, bytes]:
 
 
 def _check_vacant(out: str | os.PathLike[str], entry: Entry | None) -> None:
-    for path in (Path(statement_path(out)), Path(out)):
-        if os.path.lexists(path) and (entry is None or path.read_bytes() != _files(entry, out)[path]):
-            raise RefusedError(f"{path} exists already and is never overwritten")
+    """Refuse an `out` that could not be written, before anything is spent of the reviews' privacy."""
+    files = (Path(statement_path(out)), Path(out))
+    there = [path for path in files if os.path.lexists(path)]
+    for path in there:
+        if entry is None or not path.is_file() or path.read_bytes() != _files(entry, out)[path]:
+            refuse_existing(path)
+    if len(there) < len(files):
+        check_folder_of(out)
 
 
 def _publish(entry: Entry, out: str | os.PathLike[str]) -> None:
