@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from blindcal.assignments.similarities import Similarity
 from blindcal.audits.findings import named, paper_findings
@@ -21,8 +22,10 @@ from blindcal.audits.knowing import (
     with_similarity,
 )
 from blindcal.audits.knowing import _informed as informed
-from blindcal.audits.views import View
+from blindcal.audits.views import View, case_view
+from blindcal.beliefs.cases import PaperCase
 from blindcal.errors import InputError
+from blindcal.policies.policy import Policy
 from sizes import count
 from whole_conferences import random_views
 
@@ -43,6 +46,26 @@ def test_a_uniform_prior_leaves_the_likelihood() -> None:
         other = with_prior(view, "uniform")
         weight = view.weight / np.exp(view.log_prior)
         np.testing.assert_allclose(other.weight, weight / weight.sum(), rtol=1e-9)
+
+
+def test_a_candidate_who_is_certain_leaves_the_likelihood_of_the_other_tuples() -> None:
+    """Two reviews, by `a` for certain and by `b` or `c`: all four tuples are listed, with their densities."""
+    rows = {"a": (1.0, 5.0, 1.0), "b": (0.5, 6.0, 1.5), "c": (2.0, 4.0, 0.5)}
+    parameters = tuple((*row, 0.0, 0.0, 0.0, 0.0) for row in rows.values())
+    case = PaperCase("p", (5.0, 6.0), ("a", "b", "c"), (1.0, 0.7, 0.3), parameters, 0.0)
+    view = case_view(case, Policy(np.full(case.belief.weight.shape, 0.5)), 1.0)
+    density = np.zeros(len(view.rows))
+    for place, row in enumerate(view.rows):
+        if 0 in row:
+            slope, offset, noise = np.array([parameters[who][:3] for who in row]).T
+            spread = np.diag(noise**2) + np.outer(slope, slope)
+            density[place] = multivariate_normal(offset, spread).pdf(case.scores)
+    assert np.count_nonzero(density) == 4
+    np.testing.assert_allclose(with_prior(view, "uniform").weight, density / density.sum(), rtol=1e-6)
+    near = np.array([0.5, 0.9, 0.2])
+    similarity = Similarity.dense(["p"], ["a", "b", "c"], near[None, :])
+    weight = density * near[view.rows].prod(axis=1)
+    np.testing.assert_allclose(with_similarity(view, similarity).weight, weight / weight.sum(), rtol=1e-6)
 
 
 def test_a_sharpened_prior_leans_towards_the_truth() -> None:

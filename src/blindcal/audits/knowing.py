@@ -38,14 +38,14 @@ _SEED = 17
 
 
 def with_prior(view: View, prior: str) -> View:
-    """The paper for somebody with another prior: the stated one, all tuples alike, or one that leans towards
-    the true reviewers."""
+    """The paper for somebody with another prior: the stated one, all tuples alike that it allows, or one that
+    leans towards the true reviewers."""
     if prior not in PRIORS:
         raise InputError(f"`prior` must be one of {', '.join(PRIORS)}, found {prior!r}")
     if prior == "given":
         return view
     if prior == "uniform":
-        return view.believing(view.weight * np.exp(view.log_prior.min() - view.log_prior))
+        return view.believing(_likelihood(view))
     if view.truth is None:
         raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
     right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
@@ -62,12 +62,20 @@ def with_similarity(view: View, similarity: Similarity) -> View:
     # Nobody (-1) is the last one: strangers are as near as `*` is.
     stranger = near[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
     product = np.append(near, stranger)[view.rows].prod(axis=1)
-    likelihood = view.weight * np.exp(view.log_prior.min() - view.log_prior)
+    likelihood = _likelihood(view)
     if not (likelihood @ product) > 0.0:
         raise InputError(
             f"`prior`: by its similarities nobody of the pool can have reviewed paper {view.paper!r}"
         )
     return view.believing(likelihood * product)
+
+
+def _likelihood(view: View) -> Array:
+    """What the scores alone say of each tuple, without the stated prior and up to a factor; 0 for tuples that
+    it rules out, such as those without a candidate who is certain."""
+    possible = np.isfinite(view.log_prior)
+    least = view.log_prior[possible].min()
+    return np.asarray(view.weight * possible * np.exp(least - np.where(possible, view.log_prior, least)))
 
 
 def prior_findings(
