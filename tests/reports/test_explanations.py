@@ -74,3 +74,16 @@ def test_numbers_in_sentences_are_those_of_the_certificate(tmp_path: Path) -> No
     odds = lines["epsilon"].sentence
     assert "single decision" in odds
     assert f"a factor of {2.718281828459045 ** content['epsilon']:.1f}" in odds
+
+
+def test_a_fit_without_its_optional_parts_is_explained(tmp_path: Path) -> None:
+    """`following` and `mirrored` are numbers or missing: a reader may get either."""
+    decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    content = json.loads(path.read_text())
+    for name in ("following", "mirrored"):
+        content["calibration_fit"].pop(name)
+    (tmp_path / "short.json").write_text(json.dumps(content))
+    told = {line.name for part in explained(read_certificate(tmp_path / "short.json")) for line in part.lines}
+    assert "calibration_fit.shape" in told
+    assert not told & {"calibration_fit.following", "calibration_fit.mirrored"}

@@ -28,6 +28,7 @@ STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may dif
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
 PERSISTENCE = (4.0, 1.0)  # a Beta prior: correlations from one conference to the next around 0.8
 _LOWEST, _HIGHEST = 0.01, 0.999
+_SINGULAR = 1e-12  # of the largest eigenvalue: a regression with one that is smaller is not solved
 
 
 @dataclass
@@ -203,6 +204,9 @@ class Sampler:
             columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
             target = np.concatenate([target, sums])
         precision = columns @ columns.T
+        # So few reviews do not fix four coefficients; what this depends on stays fixed in this step.
+        if np.linalg.matrix_rank(precision, hermitian=True, rtol=_SINGULAR) < len(columns):
+            return
         mean = np.linalg.solve(precision, columns @ target)
         drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))
         new: Array = np.array([[drawn[1], 0.0], [drawn[2], drawn[3]]], dtype=np.float64)

@@ -205,7 +205,10 @@ def _listed_levels(text: str) -> list[float]:
     parts = text.replace(" ", "").split(",")
     if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
         raise InputError(f"`grid` must be like 1..10 or 1,3,5, found {text!r}")
-    return [float(part) for part in parts]
+    found = [float(part) for part in parts]
+    if len({*found}) < 2:
+        raise InputError(f"`grid` must have at least two different scores, found {text!r}")
+    return found
 
 
 def meant(text: str, *, percent: bool = False) -> str:

@@ -389,13 +389,13 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
         percent(fit["shape"]),
         f"The share of scores up to any value is within {percent(fit['shape'])} of the prediction.",
     )
-    if fit["following"] is not None:
+    if fit.get("following") is not None:
         yield Line(
             "calibration_fit.following",
             f"{fit['following']:.2f}",
             "Papers with generous candidates get higher scores: 1 is as much as predicted, 0 is not at all.",
         )
-    if fit["mirrored"] is not None:
+    if fit.get("mirrored") is not None:
         yield Line(
             "calibration_fit.mirrored",
             f"{fit['mirrored']:.2f}",
