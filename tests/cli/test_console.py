@@ -186,3 +186,10 @@ def test_colors_are_those_that_the_terminal_wants(
 
 def refused(arguments: list[str], **_: object) -> None:
     raise errors.InputError("no")
+
+
+def test_first_steps_at_one_time_are_no_measure() -> None:
+    """A coarse clock, or a burst of steps that waited: nothing fails, and only the later ones count."""
+    times = [5.0] * 7
+    assert console.seconds_left([*times, 8.0], [1, 2, 3, 4, 5, 6, 7, 8], 100) is None
+    assert console.seconds_left([*times, 25.0], [1, 2, 3, 4, 5, 6, 7, 8], 100) == 20.0 * 92

@@ -273,7 +273,8 @@ def seconds_left(seconds: Sequence[float], done: Sequence[int], total: int) -> f
     if left <= 0 or spent < _QUIET_SECONDS or len(seconds) <= max(2.0, min(_FEW, _PART * total)):
         return None
     middle = min(bisect_left(seconds, seconds[0] + spent / 2), len(seconds) - 2)
-    early = (done[middle] - done[0]) / (seconds[middle] - seconds[0])
+    # A coarse clock may give the first steps one time; they are then no measure.
+    early = (done[middle] - done[0]) / max(seconds[middle] - seconds[0], _QUIET_SECONDS / len(seconds) ** 2)
     late = (done[-1] - done[middle]) / (seconds[-1] - seconds[middle])
     alike = max(early, late) <= _ALIKE * min(early, late)
     return left / late if late > 0.0 and (alike or spent >= _PATIENCE_SECONDS) else None
