@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from blindcal.audits.comparisons import Check, checks_of, refuse_failed, with_bar
+from blindcal.audits.comparisons import Check, checks_of, refuse_failed, stamp_as_recorded
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
-from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.places import check_paths
-from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
+from blindcal.decisions.records import Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
 from blindcal.frames import frame
 from blindcal.orientations import as_given
@@ -32,11 +31,24 @@ class Verification:
     `record`: the sealed record of that release, CONFIDENTIAL.
     `checks`: everything that was compared.
     `earlier`: numbers of the releases whose input is the one given, where that of the latest one is not.
+    `committed`: whether a commitment published beforehand was compared.
     """
 
     record: Record
     checks: tuple[Check, ...]
     earlier: tuple[int, ...]
+    committed: bool = False
+
+    @property
+    def limits(self) -> str:
+        """What these checks cannot exclude, in words; empty if the commitment was published beforehand."""
+        if self.committed:
+            return ""
+        return (
+            "not excluded: that several keys or inputs were tried before these were chosen. Only a "
+            "commitment that was published before decisions could be known excludes it: give it as "
+            "`commitment`"
+        )
 
     @property
     def agrees(self) -> bool:
@@ -83,6 +95,7 @@ def verify(
     out: str | os.PathLike[str] | None = None,
     *,
     conference: str = "conference",
+    commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
@@ -95,6 +108,8 @@ def verify(
     `key`: the file of the key that they were decided with.
     `out`: the folder of the public files; by default these are not compared.
     `conference`: its name in the ledger, as in the request.
+    `commitment`: the number that was published before decisions could be known. Without it nothing excludes
+    that several keys or inputs were tried.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
 
@@ -115,7 +130,8 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
-    return verify_latest(inputs, *latest(key, conference), out, workers=workers, progress=progress)
+    past, record = latest(key, conference)
+    return verify_latest(inputs, past, record, out, commitment=commitment, workers=workers, progress=progress)
 
 
 def verify_latest(
@@ -124,6 +140,7 @@ def verify_latest(
     record: Record,
     out: str | os.PathLike[str] | None = None,
     *,
+    commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
@@ -147,7 +164,11 @@ def verify_latest(
             partial(assemble, workers=workers),
             None if out is None else Path(out),
         )
-    return Verification(record, tuple(checks), _earlier(past.ledger, record, loaded, truth))
+    if commitment is not None:
+        made = past.of(record.conference)[0].commitment
+        checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != made)))
+    earlier = _earlier(past, record, loaded, truth)
+    return Verification(record, tuple(checks), earlier, commitment is not None)
 
 
 def _steps(record: Record) -> int:
@@ -157,9 +178,11 @@ def _steps(record: Record) -> int:
     return planning_steps(tossed, record.request.guarantee, price)
 
 
-def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
-    stamp = input_stamp(ledger.key, with_bar(conference, record.bar), truth, record.request)
-    releases = ledger.of(record.conference)
-    same = tuple(release.number for release in releases if release.input == stamp)
+def _earlier(past: Past, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
+    same = tuple(
+        release.number
+        for release, made in zip(past.ledger.of(record.conference), past.of(record.conference), strict=True)
+        if release.input == stamp_as_recorded(past, made, conference, truth)
+    )
     # Another list of the same papers has the input of the list before it.
     return () if record.release in same else same

@@ -32,6 +32,10 @@ def verify(
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     conference: ConferenceName = "conference",
+    commitment: Annotated[
+        str | None,
+        typer.Option(help="The commitment that was published before decisions could be known, to check it."),
+    ] = None,
     withdrawn: Withdrawn = None,
     numbered: Numbered = False,
     processes: Processes = None,
@@ -57,7 +61,9 @@ def verify(
             )
     given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
-        found = verify_latest(inputs, past, record, out, workers=workers, progress=progress)
+        found = verify_latest(
+            inputs, past, record, out, commitment=commitment, workers=workers, progress=progress
+        )
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if found.agrees else facts)
@@ -65,9 +71,14 @@ def verify(
         say(f"release {record.release}, the latest of conference {conference!r}")
         rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in found.checks]
         table(["check", "result", ""], rows)
+        for check in found.checks:
+            if check.papers:
+                say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
     found.raise_if_not()
     if not as_json:
         say(f"release {record.release} verified")
+        if found.limits:
+            say(found.limits)
         settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
         quota = record.request.quota
