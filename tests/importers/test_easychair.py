@@ -27,8 +27,8 @@ def test_the_unit_of_calibration_is_chosen() -> None:
 
 def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:
     review = BY_NAME["easychair/review-2024.csv"].data
-    short = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less\n"})
-    refused(short, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 2")
+    longer = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less,B,C\n"})
+    refused(longer, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 4")
     twice = packed({"review.csv": review, "submission.csv": b"#,title,title,authors\n12,Logic,L,A\n"})
     refused(twice, "x.csv: submission.csv, row 1, column title: must appear once")
 

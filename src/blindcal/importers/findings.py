@@ -79,7 +79,7 @@ class Found:
     `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
     `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
     the chair and name nobody.
-    `problems`: those of the form, such as a row with too few cells; they refuse the export.
+    `problems`: those of the form, such as a row with too many cells; they refuse the export.
     """
 
     format: str

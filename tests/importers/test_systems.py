@@ -1,0 +1,40 @@
+"""Exports as the real programs wrote them (tests/systems): what is read of each, what is left out and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.importers import Choices, import_reviews
+
+SYSTEMS = Path(__file__).parents[1] / "systems"
+
+
+def data(name: str) -> bytes:
+    return (SYSTEMS / name).read_bytes()
+
+
+def test_rows_without_their_empty_last_cells_are_whole() -> None:
+    """HotCRP omits empty cells at the end of a row."""
+    name = "hotcrp-3.4-scores-shortrows.csv"
+    merit = import_reviews(data(name), name, Choices(score_field="OveMer"))
+    assert (len(merit.reviews), len(merit.reviews.papers), len(merit.reviews.reviewers)) == (90, 30, 20)
+    later = import_reviews(data(name), name, Choices(score_field="PosRebMer"))
+    assert len(later.reviews) < 90
+    assert f"{90 - len(later.reviews)} reviews without a score left out" in later.warnings[-1]
+
+
+def test_a_row_with_more_cells_than_the_header_is_still_refused() -> None:
+    name = "hotcrp-3.4-scores.csv"
+    longer = data(name).replace(b",mo@example.edu,3,2\n", b",mo@example.edu,3,2,\n", 1)
+    with pytest.raises(InputError, match=r"row 2: must have 7 cells like the header, found 8"):
+        import_reviews(longer, name)
+
+
+def test_a_last_row_that_may_be_cut_is_refused() -> None:
+    name = "hotcrp-3.4-scores.csv"
+    cut = data(name)[: data(name).rindex(b",")].rstrip(b"\n")
+    with pytest.raises(InputError, match=r"row 91: must have 7 cells like the header, found 6"):
+        import_reviews(cut, name)
