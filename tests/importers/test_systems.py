@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews
+from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 
@@ -38,3 +38,28 @@ def test_a_last_row_that_may_be_cut_is_refused() -> None:
     cut = data(name)[: data(name).rindex(b",")].rstrip(b"\n")
     with pytest.raises(InputError, match=r"row 91: must have 7 cells like the header, found 6"):
         import_reviews(cut, name)
+
+
+def test_conflicts_are_those_of_the_people_named() -> None:
+    """60 of 20 people in each shape, and nobody called "conflict"."""
+    plain, _ = read_conflicts(data("hotcrp-3.4-pcconf.csv"), "pcconf.csv")
+    words, _ = read_conflicts(data("hotcrp-3.4-allrevpref.csv"), "allrevpref.csv")
+    papers, what = read_conflicts(data("hotcrp-3.4-jsonrqc-metareview-round.json"), "rqc.json")
+    assert len(plain) == 60
+    assert plain == words == papers
+    assert what == "HotCRP's JSON of papers"
+    committee = read_people(data("hotcrp-3.4-pcinfo.csv"), "pcinfo.csv")
+    assert {who for _, who in plain} <= committee.keys()
+
+
+def test_preferences_without_a_conflict_are_none() -> None:
+    table = (
+        data("hotcrp-3.4-allrevpref.csv") + b"1,W,Ada,Byron,ada@example.edu,,5\n1,W,Bo,Chen,bo@example.edu\n"
+    )
+    pairs, what = read_conflicts(table, "allrevpref.csv")
+    assert (len(pairs), what) == (60, "a list of conflicts: 2 rows that are no conflict left out")
+
+
+def test_assignments_without_conflicts_are_refused() -> None:
+    with pytest.raises(InputError, match=r"must hold conflicts: none of its rows is one\. HotCRP's list"):
+        read_conflicts(data("hotcrp-3.4-pcassignments.csv"), "pcassignments.csv")

@@ -59,7 +59,8 @@ def new(
     conflicts: Annotated[
         Path | None,
         typer.Option(
-            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's bulk assignment."
+            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's pcconf, allrevpref, "
+            "jsonrqc or bulk assignment."
         ),
     ] = None,
     pools: Annotated[

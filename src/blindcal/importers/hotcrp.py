@@ -170,8 +170,7 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
     ]
     forms = [item["reviewform"] for item in pages(opened.value) if isinstance(item.get("reviewform"), dict)]
     found = _found(opened.file, None, reviews, columns, choices, dropped, forms[0] if forms else {})
-    papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
-    papers = papers or [paper for paper, _ in pairs]
+    papers = _papers(opened.value) or [paper for paper, _ in pairs]
     return replace(
         found,
         titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
@@ -197,6 +196,25 @@ def _review(number: int, paper: Item, review: Item) -> _Review:
 def _plain(text: str) -> str:
     """A name without its markup."""
     return html.unescape(re.sub(r"<[^<>]*+>", "", text))
+
+
+def read_conflicts(opened: Opened) -> list[tuple[str, str]] | None:
+    """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them.
+
+    `opened` is what `open_export` returns.
+
+    >>> papers = [{"pid": 7, "pc_conflicts": {"ada@x.org": True}, "reviews": []}]
+    >>> read_conflicts(Opened("x.json", value={"papers": papers}, is_json=True))
+    [('7', 'ada@x.org')]
+    """
+    papers = _papers(opened.value)
+    return list(_conflicts(papers)) if any("pc_conflicts" in paper for paper in papers) else None
+
+
+def _papers(value: object) -> list[Item]:
+    items = pages(value)
+    listed = [paper for item in items for paper in objects(item.get("papers"))]
+    return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
 
 
 def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
