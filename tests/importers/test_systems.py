@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import Choices, import_reviews, read_codes, read_conflicts, read_map, read_people
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 
@@ -63,3 +63,24 @@ def test_preferences_without_a_conflict_are_none() -> None:
 def test_assignments_without_conflicts_are_refused() -> None:
     with pytest.raises(InputError, match=r"must hold conflicts: none of its rows is one\. HotCRP's list"):
         read_conflicts(data("hotcrp-3.4-pcassignments.csv"), "pcassignments.csv")
+
+
+def test_emails_that_differ_in_capitals_are_one_person() -> None:
+    """One of HotCRP's people is Eva.Fermi@Example.EDU in one file; others write her otherwise."""
+    eva = "eva.fermi@example.edu"
+    years = [
+        import_reviews(table, "scores.csv").reviews.reviewers
+        for table in (
+            data("hotcrp-3.4-scores.csv"),
+            data("hotcrp-3.4-scores-past.csv"),
+            data("hotcrp-3.4-scores.csv").replace(b"@example.edu", b"@EXAMPLE.edu"),
+        )
+    ]
+    assert years[0] == years[1] == years[2]
+    assert eva in years[0]
+    assert eva in read_people(b"email\nEVA.Fermi@example.edu\neva.fermi@example.edu\n", "pc.csv")
+    assert read_conflicts(b"paper,conflict\n1,Eva.Fermi@Example.EDU\n", "c.csv")[0] == (("1", eva),)
+    assert read_map(b"signature,profile_id\nx,Eva.Fermi@Example.EDU\n", "map.csv") == {"x": eva}
+    assert read_codes(b"code,reviewer\nR001,Eva.Fermi@Example.EDU\n", "codes.csv") == {eva: "R001"}
+    joined = Choices(people={"Eva.Fermi@Example.EDU": "~Eva_Fermi1"})
+    assert "~Eva_Fermi1" in import_reviews(data("hotcrp-3.4-scores.csv"), "x", joined).reviews.reviewers

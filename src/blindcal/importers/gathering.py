@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, id_problem
+from blindcal.cells import Broken, id_problem, same_id
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
 from blindcal.importers.findings import Choices, Dropped, Found, Row, counted
@@ -165,8 +165,8 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
 
 
 def _clean(text: str) -> str:
-    """An id without spaces around it, in the one normal form that ids have."""
-    text = text.strip()
+    """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
+    text = same_id(text.strip())
     return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 

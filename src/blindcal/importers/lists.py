@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import id_problem, unescape
+from blindcal.cells import id_problem, same_id, unescape
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
 from blindcal.importers.findings import counted, refusal
@@ -129,7 +129,7 @@ def _from_json(opened: Opened, people: Mapping[str, str] | None) -> tuple[tuple[
     if not listed:
         raise refusal(opened.file, _NONE)
     log = Problems(opened.file)
-    pairs = [(paper.strip(), who.strip()) for paper, who in listed]
+    pairs = [(paper.strip(), same_id(who.strip())) for paper, who in listed]
     for broken in filter(None, (id_problem(cell) for pair in pairs for cell in pair)):
         log.add(None, "pc_conflicts", *broken)
     log.finish()
@@ -169,7 +169,7 @@ def _ids(
     rows: Sequence[int] | None = None,
 ) -> list[str]:
     """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
-    cells = [unescape(cell.strip()) for cell in table.column(column)]
+    cells = [same_id(unescape(cell.strip())) for cell in table.column(column)]
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)
     log.extend([*table.problems, *table.repeated([column])])
