@@ -93,3 +93,12 @@ def test_members_of_one_name_are_told_apart_by_their_numbers() -> None:
     imported = import_reviews(reviews(*numberless, header=HEADER.replace("member #,", "")), "x")
     assert imported.reviews.reviewers == ("Ada", "Bo")
     assert "there are no member numbers: members of one name are taken as one person" in imported.warnings
+
+
+def test_metareviews_that_come_along_are_counted() -> None:
+    header = "submission #,member #,member name,recommendation,text,PC-only part,date,time"
+    meta = f"{header}\n12,3,Ada,accept,Good.,,2026-03-01,10:15\n13,3,Ada,reject,Bad.,,2026-03-01,10:16\n"
+    review = BY_NAME["easychair/review-2024.csv"].data
+    both = import_reviews(packed({"review.csv": review, "metareview.csv": meta.encode()}), "x.zip")
+    assert rows(both) == rows(import_reviews(review, "x.csv"))
+    assert "2 metareviews: they sum up reviews and are none themselves" in map(str, both.dropped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,44 @@ def test_emails_that_differ_in_capitals_are_one_person() -> None:
     assert read_codes(b"code,reviewer\nR001,Eva.Fermi@Example.EDU\n", "codes.csv") == {eva: "R001"}
     joined = Choices(people={"Eva.Fermi@Example.EDU": "~Eva_Fermi1"})
     assert "~Eva_Fermi1" in import_reviews(data("hotcrp-3.4-scores.csv"), "x", joined).reviews.reviewers
+
+
+def test_metareviews_of_hotcrp_are_no_reviews() -> None:
+    """Of 93 reviews one is of the type 5; a CSV has no word of types, and that is said."""
+    name = "hotcrp-3.4-jsonrqc-metareview-round.json"
+    imported = import_reviews(data(name), name)
+    assert (len(imported.reviews), len(imported.reviews.papers), len(imported.conflicts)) == (92, 30, 60)
+    assert "1 metareview: they sum up reviews and are none themselves" in map(str, imported.dropped)
+    assert ("1", "ada@example.edu") not in {*zip(*list(imported.reviews.columns().values())[:2], strict=True)}
+    for table in ("scores", "revcsv"):
+        said = import_reviews(data(f"hotcrp-3.4-{table}.csv"), "x.csv").warnings
+        assert "HotCRP's CSV does not say which reviews are metareviews" in said[0]
+        assert "import the JSON (jsonrqc) instead" in said[0]
+    assert not any("metareviews" in line for line in imported.warnings)
+
+
+def test_metareviews_of_openreview_are_counted() -> None:
+    people = read_map(data("openreview-neurips2023-people.csv"), "people.csv")
+    name = "openreview-py-2.9.1-neurips2023-labels.json"
+    imported = import_reviews(data(name), name, Choices(people=people))
+    assert (len(imported.reviews), len(imported.reviews.papers), len(imported.reviews.reviewers)) == (
+        90,
+        30,
+        20,
+    )
+    assert "30 metareviews: they sum up reviews and are none themselves" in map(str, imported.dropped)
+    assert sorted({*imported.reviews.score.tolist()}) == [2, 3, 5, 6, 7, 8]
+
+
+def test_metareviews_of_the_oldest_venues_are_no_reviews() -> None:
+    notes = [
+        {
+            "id": f"{kind}{paper}", "forum": f"f{paper}", "signatures": [f"~{kind.title()}1"],
+            "invitation": f"ICX.cc/2017/x/-/paper{paper}/{kind}/review", "content": {"rating": paper},
+        }
+        for kind in ("meta", "official", "public") for paper in (1, 2)
+    ]  # fmt: skip
+    imported = import_reviews(json.dumps(notes).encode(), "x.json")
+    assert imported.reviews.reviewers == ("~Official1",)
+    assert "2 metareviews: they sum up reviews and are none themselves" in map(str, imported.dropped)
+    assert "2 public_review: no reviews" in map(str, imported.dropped)

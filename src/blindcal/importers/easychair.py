@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -89,7 +90,10 @@ def read(opened: Opened, choices: Choices) -> Found:
         tracks=tracks,
         committee=_committee(opened),
         said=(*subs, _go_by(authors)),
-        dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+        dropped=(
+            *_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+            *_metareviews(opened),
+        ),
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(*_numberless(table), *_namesakes(authors)),
     )
@@ -266,6 +270,13 @@ def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, .
         [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
     )
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+
+
+def _metareviews(opened: Opened) -> list[Dropped]:
+    """The metareviews that came along, in a table of their own."""
+    table = one_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
+    number = 0 if table is None else len(table.rows)
+    return [Dropped(counted(number, "metareview"), METAREVIEWS)] if number else []
 
 
 def _go_by(authors: Sequence[tuple[str, str]]) -> str:

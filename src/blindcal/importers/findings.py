@@ -98,6 +98,7 @@ class Found:
     problems: tuple[Problem, ...] = ()
 
 
+METAREVIEWS = "they sum up reviews and are none themselves"
 TIMES, ORDINALS, TEXTS, UNUSED = (
     "times can reveal who wrote a review",
     "numbers and letters of reviews can reveal who wrote them",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -50,6 +51,11 @@ _NOT_FIELDS = {
     *("modified_at", "modified_at_text", "submitted_at", "version", "vtag", "ratings", "editable", "draft"),
     *("needs_approval", "my_review", "format"),
 }
+_SILENT = (
+    "HotCRP's CSV does not say which reviews are metareviews, nor which papers were withdrawn: if there are "
+    "such, import the JSON (jsonrqc) instead"
+)
+_METAREVIEW = "5"
 _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))
 _FINISHED = frozenset(("", "approved", "complete", "submitted"))
 
@@ -139,7 +145,8 @@ def _read_table(table: Headed, choices: Choices) -> Found:
     ]
     unused = [name for name in table.names if name.casefold() in _NOT_SCORES - {*map(str, known)}]
     found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
-    return replace(found, problems=(*found.problems, *table.problems, *table.repeated([*known, *names])))
+    problems = (*found.problems, *table.problems, *table.repeated([*known, *names]))
+    return replace(found, problems=problems, warnings=(_SILENT,))
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -161,7 +168,14 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
         raise refusal(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
     if not any(review.get("reviewer_email") for _, review in pairs):
         raise refusal(opened.file, _IDENTITIES)
-    reviews = [_review(number, *pair) for number, pair in enumerate(pairs, start=1)]
+    reviews = [
+        _review(number, paper, review)
+        for number, (paper, review) in enumerate(pairs, start=1)
+        if cell_of(review.get("rtype")) != _METAREVIEW
+    ]
+    metareviews = len(pairs) - len(reviews)
+    if not reviews:
+        raise refusal(opened.file, "must hold reviews", "metareviews alone")
     names = dict.fromkeys(name for review in reviews for name in review.fields)
     columns = {name: [review.fields.get(name, "") for review in reviews] for name in names}
     unused = dict.fromkeys(key for _, review in pairs for key in review if key in _NOT_FIELDS)
@@ -173,6 +187,10 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
     return replace(
         found,
+        dropped=(
+            *found.dropped,
+            *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+        ),
         titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
         tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),

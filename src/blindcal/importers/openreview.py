@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -25,8 +26,9 @@ from blindcal.importers.sheets import Opened
 from blindcal.importers.values import Item, cell_of, objects, pages, whole
 
 NAME = "openreview"
-# `.../-/Official_Review`, and in the oldest venues `.../-/Paper12/Official_Review` or `.../official/review`.
-_KIND = re.compile(r"/-/(?:[A-Za-z0-9_-]+/)*+([A-Za-z0-9_]+)$")
+# `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
+_KIND = re.compile(r"/-/(?:[A-Za-z_]+[0-9]+/)?([A-Za-z0-9_/-]+)$")
+_OFFICIAL = "official_review"
 _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/")
 _ANONYMOUS = re.compile(r"/(?:AnonReviewer|Anon_?Reviewer_?|Reviewer_?)[A-Za-z0-9]+$")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
@@ -134,11 +136,16 @@ def _kinds(note: Item) -> list[str]:
         if isinstance(invitations, list)
         else []
     )
-    return [match[1] for match in found if match is not None and match[1] != "Edit"]
+    kinds = [match[1].replace("/", "_") for match in found if match is not None]
+    return [kind for kind in kinds if kind != "Edit"]
+
+
+def _is_metareview(kind: str) -> bool:
+    return re.search(r"meta_?review", kind, re.I) is not None
 
 
 def _is_review_kind(kind: str) -> bool:
-    return bool(re.search(r"(?i:Review)$", kind)) and not re.search(r"Meta|Ethics|Desk", kind)
+    return kind.casefold().endswith("review") and not re.search(r"meta|ethics|desk", kind, re.I)
 
 
 def _sorted(opened: Opened) -> _Notes:
@@ -147,12 +154,13 @@ def _sorted(opened: Opened) -> _Notes:
         list(whole(top, "notes", opened.file))
     notes = _unique(_walk(top), opened.file)
     live = [note for note in notes if not note.get("ddate")]
-    kinds = Counter(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
-    if len(kinds) > 1 and "Official_Review" not in kinds:
+    kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
+    official = [kind for kind in kinds if kind.casefold() == _OFFICIAL]
+    if len(kinds) > 1 and len(official) != 1:
         raise refusal(
             opened.file, "must hold one kind of reviews: leave the others out", ", ".join(sorted(kinds))
         )
-    kind = "Official_Review" if "Official_Review" in kinds else next(iter(kinds), "")
+    kind = next(iter([*official, *kinds]), "")
     reviews = [note for note in live if kind and kind in _kinds(note)]
     submissions = [note for note in live if _is_submission(note)]
     rest = [note for note in live if kind not in _kinds(note) and not _is_submission(note)]
@@ -251,7 +259,10 @@ def _dropped(
     times = [name for name in _TIMES if name in keys]
     others = [name for name in fields if name not in used]
     texts = [name for name in columns if name not in fields]
-    notes_left = ", ".join(f"{count:,} {kind}" for kind, count in sorted(notes.others.items()))
+    metareviews = sum(count for kind, count in notes.others.items() if _is_metareview(kind))
+    notes_left = ", ".join(
+        f"{count:,} {kind}" for kind, count in sorted(notes.others.items()) if not _is_metareview(kind)
+    )
     return (
         *dropped_columns([*times, *others], texts),
         *(
@@ -259,6 +270,7 @@ def _dropped(
             if "number" in keys
             else []
         ),
+        *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         *([Dropped(notes_left, "no reviews")] if notes_left else []),
         *([Dropped(counted(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
     )
