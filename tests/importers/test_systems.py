@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews, read_codes, read_conflicts, read_map, read_people
+from blindcal.importers import (
+    Choices,
+    Imported,
+    import_reviews,
+    read_codes,
+    read_conflicts,
+    read_map,
+    read_people,
+)
+from blindcal.importers.findings import WITHDRAWN
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 
@@ -126,3 +136,68 @@ def test_metareviews_of_the_oldest_venues_are_no_reviews() -> None:
     assert imported.reviews.reviewers == ("~Official1",)
     assert "2 metareviews: they sum up reviews and are none themselves" in map(str, imported.dropped)
     assert "2 public_review: no reviews" in map(str, imported.dropped)
+
+
+def openreview(notes: list[dict[str, object]]) -> Imported:
+    people = read_map(data("openreview-neurips2023-people.csv"), "people.csv")
+    return import_reviews(json.dumps(notes).encode(), "notes.json", Choices(people=people))
+
+
+def labels() -> list[Any]:
+    notes: list[Any] = json.loads(data("openreview-py-2.9.1-neurips2023-labels.json"))
+    return notes
+
+
+def number(note: Any) -> str:
+    return str(note["signatures"][0]).split("/Submission")[1].split("/")[0]
+
+
+def test_papers_that_openreview_calls_withdrawn_are_known_and_their_reviews_stay() -> None:
+    notes = labels()
+    for place, where in enumerate(
+        ("Withdrawn_Submission", "Desk_Rejected_Submission", "Rejected_Submission")
+    ):
+        notes[place]["content"]["venueid"] = {"value": f"NeurIPS.cc/2023/Conference/{where}"}
+    notes[3]["ddate"] = 1700000000000
+    imported = openreview(notes)
+    expected = dict(zip(map(number, (notes[0], notes[1], notes[3])), WITHDRAWN, strict=True))
+    assert imported.withdrawn == expected
+    assert len(imported.reviews) == 90, "past reviews of such papers still calibrate"
+    assert len(imported.to_decide().reviews) == 81
+    assert not {*imported.to_decide().reviews.papers} & expected.keys()
+
+
+def test_papers_that_the_old_api_calls_withdrawn_are_known() -> None:
+    def note(paper: int, invitation: str) -> list[dict[str, object]]:
+        review = {
+            "id": f"r{paper}",
+            "forum": f"f{paper}",
+            "content": {"rating": paper},
+            "signatures": ["~A1"],
+        }
+        paper_ = {"id": f"f{paper}", "forum": f"f{paper}", "number": paper, "content": {"title": "T"}}
+        return [
+            {**paper_, "invitation": f"V/-/{invitation}"},
+            {**review, "invitation": f"V/Paper{paper}/-/Official_Review"},
+        ]
+
+    kinds = ("Blind_Submission", "Withdrawn_Submission", "Desk_Rejected_Submission")
+    notes = [each for paper, kind in enumerate(kinds, start=1) for each in note(paper, kind)]
+    imported = import_reviews(json.dumps(notes).encode(), "notes.json")
+    assert imported.withdrawn == {"2": "withdrawn", "3": "desk rejected"}
+    assert "dropped" not in str(imported.warnings)
+
+
+def test_papers_that_hotcrp_calls_withdrawn_are_known() -> None:
+    export = json.loads(data("hotcrp-3.4-jsonrqc-metareview-round.json"))
+    first, second, third = export["papers"][-3:]
+    first |= {"status": "withdrawn", "withdrawn": True}
+    second |= {"status": "deskrejected"}
+    third |= {"status": "reject", "decision": "Desk reject"}
+    imported = import_reviews(json.dumps(export).encode(), "rqc.json")
+    assert imported.withdrawn == {"28": "withdrawn", "29": "desk rejected", "30": "desk rejected"}
+    assert len(imported.to_decide().reviews.papers) == 27
+    rounds = [row for row in imported.columns()["round"] if row]
+    assert rounds == [row for row in imported.to_decide().columns()["round"] if row] == ["R2"]
+    table = b"paper,title,decision,email,OveMer\n1,W,Desk rejected,a@x.org,3\n2,V,Rejected,a@x.org,4\n"
+    assert import_reviews(table, "scores.csv").withdrawn == {"1": "desk rejected"}

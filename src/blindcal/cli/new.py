@@ -15,6 +15,7 @@ from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
     BestFirst,
     ColumnNames,
+    KeepWithdrawn,
     PeopleMap,
     ScoreField,
     System,
@@ -30,7 +31,7 @@ from blindcal.folders.filling import INPUTS, Contents
 from blindcal.folders.founding import Founded, Given, Wishes, found_folder, same_people
 from blindcal.folders.keys import key_beside
 from blindcal.folders.settings import FILE, read_folder
-from blindcal.importers import Choices
+from blindcal.importers import Choices, withdrawn_lines
 from blindcal.importers.panels import columns_of
 from blindcal.orientations import BETTER
 from blindcal.workers import cores
@@ -89,6 +90,7 @@ def new(
     best_first: BestFirst = None,
     unit: WhoseSeverity = "reviewer",
     people: PeopleMap = None,
+    keep_withdrawn: KeepWithdrawn = False,
     as_json: Json = False,
 ) -> None:
     """Make a folder for a conference: imported reviews, calibration, settings, and beside it the key.
@@ -96,7 +98,9 @@ def new(
     Afterward `blindcal check FOLDER`, `plan FOLDER`, `decide FOLDER` and `verify FOLDER` need no other
     option: FOLDER/conference.toml has them all, each with what it means, for you to read and change.
     FOLDER/public is for what may be sent on; the key and its sealed record lie beside FOLDER. Reviews are
-    read as by `blindcal import`, past ones too. All is written, or nothing.
+    read as by `blindcal import`, past ones too. Papers of this year that the export calls withdrawn, desk
+    rejected or deleted are listed under [withdrawn] there, and so left out of the decisions. All is written,
+    or nothing.
 
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
     """
@@ -109,7 +113,7 @@ def new(
         unit=known_unit(unit),
     )
     given = Given(reviews, committee, past or (), conflicts, pools, reviewers, same, choices)
-    wishes = Wishes(accept_rate, accept, grid, better)
+    wishes = Wishes(accept_rate, accept, grid, better, keep_withdrawn)
     key = key_beside(folder) if key is None else key
     made = found_folder(folder, given, wishes, key, workers=cores(), progress=progress)
     remarks = [*made.remarks, *_similar(folder, made.contents)]
@@ -142,6 +146,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
         "papers": len(imported.reviews.papers),
         "reviewers": len(imported.reviews.reviewers),
         "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+        "withdrawn": made.withdrawn,
         "warnings": list(imported.warnings),
         "committee": len(contents.committee),
         "conflicts": len(contents.conflicts),
@@ -163,6 +168,8 @@ def _print(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
     say(f"{count(facts['reviews'], 'review')} of {papers} by {people}")
     for item in imported.dropped:
         say(as_options(f"dropped: {item}"))
+    for line in withdrawn_lines(made.withdrawn):
+        say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
     for line in imported.warnings:
         say(as_options(f"note: {line}"))
     if contents.committee:

@@ -63,12 +63,14 @@ class Wishes:
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
     `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
     `better`: the better end of the scale, `high` or `low`.
+    `keep_withdrawn`: whether papers are decided that the export calls withdrawn, desk rejected or deleted.
     """
 
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
     better: str = "high"
+    keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,14 @@ class Founded:
 
     `contents`: its inputs.
     `settings`: those of its `conference.toml`, by name.
+    `withdrawn`: what became of each paper that it leaves out, since the export says so.
     `key`: where the key lies; `secret` is the key itself.
     `remarks`: what the chair should know, a sentence each.
     """
 
     contents: Contents
     settings: Mapping[str, Value]
+    withdrawn: Mapping[str, str]
     key: Path
     secret: Key
     remarks: tuple[str, ...]
@@ -133,12 +137,14 @@ def found_folder(
     fitted = _fitted(contents, folder, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
+    withdrawn = {} if wishes.keep_withdrawn else contents.imported.withdrawn
     with new_folder(folder) as filled:
         write_inputs(filled, contents)
-        write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
+        reasons = {paper: f"{what}, as the export says" for paper, what in withdrawn.items()}
+        write_bytes(filled / FILE, conference_text(settings, reasons).encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (*_remarks(contents, folder, given), *(() if fitted is None else fitted.checks.notes))
-    return Founded(contents, settings, key, secret, remarks)
+    return Founded(contents, settings, withdrawn, key, secret, remarks)
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:

@@ -20,6 +20,7 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheets import Headed, Opened, one_table
@@ -146,7 +147,9 @@ def _read_table(table: Headed, choices: Choices) -> Found:
     unused = [name for name in table.names if name.casefold() in _NOT_SCORES - {*map(str, known)}]
     found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
     problems = (*found.problems, *table.problems, *table.repeated([*known, *names]))
-    return replace(found, problems=problems, warnings=(_SILENT,))
+    decisions = zip(table.column(paper), table.column("decision"), strict=True)
+    withdrawn = {p: what for p, word in decisions if (what := what_became(word))}
+    return replace(found, problems=problems, warnings=(_SILENT,), withdrawn=withdrawn)
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -194,6 +197,7 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
         titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
         tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
+        withdrawn=_withdrawn(papers),
     )
 
 
@@ -233,6 +237,13 @@ def _papers(value: object) -> list[Item]:
     items = pages(value)
     listed = [paper for item in items for paper in objects(item.get("papers"))]
     return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
+
+
+def _withdrawn(papers: Sequence[Item]) -> dict[str, str]:
+    """What became of papers, by their status; a desk rejection may also be a decision of that name."""
+    words = ((cell_of(paper.get("pid")), paper.get("status"), paper.get("decision")) for paper in papers)
+    found = {pid: what_became(cell_of(status)) or what_became(cell_of(word)) for pid, status, word in words}
+    return {pid: what for pid, what in found.items() if what}
 
 
 def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:

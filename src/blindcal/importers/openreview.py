@@ -19,6 +19,7 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.identities import NEVER_REPEATED
 from blindcal.importers.scores import score_shaped
@@ -46,6 +47,7 @@ class _Notes(NamedTuple):
     deleted: int
     people: dict[str, str]
     conflicts: list[Item]
+    withdrawn: dict[str, str]
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
@@ -109,6 +111,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         conflicts=[
             (papers.get(cell_of(edge.get("head")), ""), cell_of(edge.get("tail"))) for edge in notes.conflicts
         ],
+        withdrawn={papers[forum]: what for forum, what in notes.withdrawn.items() if forum in papers},
         said=(f"reviews are the notes called {notes.kind}",),
         dropped=_dropped(notes, fields, columns, (score, confidence)),
         warnings=(_BY_FORUM,) if all(forum == paper for forum, paper in papers.items()) else (),
@@ -168,7 +171,18 @@ def _sorted(opened: Opened) -> _Notes:
     edges = [edge for page in top for edge in objects(page.get("edges"))]
     conflicts = [edge for edge in edges if cell_of(edge.get("invitation")).endswith("/-/Conflict")]
     groups = [group for page in top for group in objects(page.get("groups"))]
-    return _Notes(submissions, reviews, kind, others, len(notes) - len(live), _signatures(groups), conflicts)
+    became = {_forum(note): _what_became(note) for note in notes if _is_submission(note)}
+    withdrawn = {forum: what for forum, what in became.items() if what}
+    deleted = len(notes) - len(live)
+    return _Notes(submissions, reviews, kind, others, deleted, _signatures(groups), conflicts, withdrawn)
+
+
+def _what_became(submission: Item) -> str | None:
+    """Whether a paper was deleted, withdrawn or desk rejected: by its venue, on API 1 by its invitation."""
+    if submission.get("ddate"):
+        return "deleted"
+    venue = _content(submission, "venueid") or cell_of(submission.get("invitation"))
+    return what_became(venue.rpartition("/")[2])
 
 
 def _is_submission(note: Item) -> bool:
