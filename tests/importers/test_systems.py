@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blindcal.cells import natural
 from blindcal.errors import InputError
 from blindcal.importers import (
     Choices,
@@ -201,3 +202,72 @@ def test_papers_that_hotcrp_calls_withdrawn_are_known() -> None:
     assert rounds == [row for row in imported.to_decide().columns()["round"] if row] == ["R2"]
     table = b"paper,title,decision,email,OveMer\n1,W,Desk rejected,a@x.org,3\n2,V,Rejected,a@x.org,4\n"
     assert import_reviews(table, "scores.csv").withdrawn == {"1": "desk rejected"}
+
+
+def test_a_submission_without_reviews_leaves_all_numbers_as_they_are() -> None:
+    """`Note.to_json` has no numbers: they are found in what notes answer, and by whom they are signed."""
+    whole = openreview(labels()).reviews.papers
+    assert whole == tuple(map(str, range(1, 31)))
+    notes = labels()
+    bare = {**notes[0], "id": "x", "forum": "x", "details": {"replies": []}, "signatures": ["~Ada_Byron1"]}
+    signed = {
+        **bare,
+        "id": "y",
+        "forum": "y",
+        "signatures": ["NeurIPS.cc/2023/Conference/Submission31/Authors"],
+    }
+    answer = {
+        "id": "z1",
+        "forum": "z",
+        "invitations": ["NeurIPS.cc/2023/Conference/Submission32/-/Withdrawal"],
+    }
+    answered = {**bare, "id": "z", "forum": "z", "details": {"replies": [answer]}}
+    imported = openreview([bare, signed, answered, *notes])
+    assert imported.reviews.papers == whole
+    assert imported.titles.keys() == {*whole, "31", "32"}
+    assert not any("forum" in line for line in imported.warnings)
+
+
+def test_papers_go_by_forum_only_if_numbers_of_reviewed_ones_are_unknown() -> None:
+    notes = labels()
+    for reply in notes[0]["details"]["replies"]:
+        reply["invitations"] = ["NeurIPS.cc/2023/Conference/-/Official_Review"]
+        reply["signatures"] = ["~Ada_Byron1"]
+    notes[0]["signatures"] = ["~Ada_Byron1"]
+    notes[0]["details"]["replies"] = notes[0]["details"]["replies"][:1]
+    imported = openreview(notes)
+    assert imported.reviews.papers == tuple(sorted((note["forum"] for note in notes), key=natural))
+    assert "decisions cannot go back to OpenReview by file" in imported.warnings[0]
+
+
+def test_a_numbered_part_of_a_venue_is_no_number_of_a_paper() -> None:
+    venue = "NeurIPS.cc/2021/Track/Datasets/Round1"
+    text = json.dumps(labels()).replace("NeurIPS.cc/2023/Conference/", f"{venue}/")
+    people = {
+        key.replace("NeurIPS.cc/2023/Conference/", f"{venue}/"): who
+        for key, who in read_map(data("openreview-neurips2023-people.csv"), "people.csv").items()
+    }
+    imported = import_reviews(text.encode(), "notes.json", Choices(people=people))
+    assert imported.reviews.papers == tuple(map(str, range(1, 31)))
+
+
+def test_signatures_are_those_of_reviewers_whatever_they_are_called() -> None:
+    """A venue may call its reviewers Program_Committee; authors and area chairs are no reviewers."""
+    text = json.dumps(labels()).replace("/Reviewer_", "/Program_Committee_")
+    with pytest.raises(InputError, match="must name a reviewer on several papers"):
+        import_reviews(text.encode(), "notes.json")
+    people = read_map(data("openreview-neurips2023-people.csv"), "people.csv")
+    groups: list[dict[str, object]] = [
+        {"id": key.replace("/Reviewer_", "/Program_Committee_"), "members": [who]}
+        for key, who in people.items()
+    ]
+    paper = "NeurIPS.cc/2023/Conference/Submission1"
+    others = ("Authors", "Area_Chairs", "Area_Chair_abcd", "Program_Committee")
+    groups += [{"id": f"{paper}/{name}", "members": [f"~{name}1"]} for name in others]
+    whole = json.dumps({"notes": json.loads(text), "groups": groups}).encode()
+    imported = import_reviews(whole, "notes.json")
+    assert len(imported.reviews) == 90
+    assert {*imported.committee} == {*imported.reviews.reviewers} == {*people.values()}
+    some = json.dumps({"notes": json.loads(text), "groups": groups[1:]}).encode()
+    with pytest.raises(InputError, match="column signatures: must be in the map of signatures"):
+        import_reviews(some, "notes.json")
