@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,9 +161,10 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     """
     choices, past = given.choices, given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
-    if len({path.stem for path in past}) < len(past):
-        raise InputError("files of `past` must have different names")
-    older = {path.stem: import_past(read_bytes(path, MAX_EXPORT), str(path), choices) for path in past}
+    older = {
+        name: import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
+        for name, path in zip(_names(past), past, strict=True)
+    }
     people, pairs = dict[str, str](), imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.committee is not None:
@@ -174,6 +176,20 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
     taken = {name: path for name, path in files.items() if path is not None}
     return Contents(imported, older, people, pairs, taken), remarks
+
+
+def _names(past: Sequence[Path]) -> list[str]:
+    """A name for each past conference: that of its file, with that of its folder in front if several have it.
+
+    >>> _names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])
+    ['2025-notes', '2026-notes', '2024']
+    """
+    stems = Counter(path.stem for path in past)
+    folders = [f"{path.resolve().parent.name}-" if stems[path.stem] > 1 else "" for path in past]
+    names = [f"{folder}{path.stem}" for folder, path in zip(folders, past, strict=True)]
+    if len({*names}) < len(names):
+        raise InputError("files of `past` must have different names, or lie in folders of different names")
+    return names
 
 
 def same_people(contents: Contents) -> dict[str, str]:

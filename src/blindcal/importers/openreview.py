@@ -266,7 +266,7 @@ def _papers(notes: _Notes) -> dict[str, str]:
     for note in notes.submissions:
         author = _AUTHORS.search(_signature(note))
         numbers[_forum(note)] = cell_of(note.get("number")) or (author[1] if author else "")
-    for note in notes.replies:
+    for note in [*notes.reviews, *(note for note in notes.replies if "forum" in note)]:
         numbers[_forum(note)] = numbers.get(_forum(note)) or _number(note)
     known = {forum: number for forum, number in numbers.items() if number}
     unique = len({*known.values()}) == len(known)
