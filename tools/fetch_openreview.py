@@ -53,7 +53,7 @@ SCORE = re.compile(r"\s*[+-]?[0-9]+(?:\.[0-9]+)?(?:\s*[:=(]|\s|$)")
 
 
 class Server:
-    """The API, as far as it is needed: GET, and one POST to log in."""
+    """The API, as far as it is needed: GET, and POST to log in."""
 
     def __init__(self, url: str, api: int) -> None:
         host = urllib.parse.urlsplit(url)
@@ -199,9 +199,10 @@ def fetch(server: Server, venue: str, group: str, rating: str | None, most: floa
         notes = old_notes(server, venue)
         people = signed_one_by_one(server, venue, notes, kind)
     reviews = [reply for note in notes for reply in replies_of(note) if is_review(reply, kind)]
-    usual = [value(settings, "review_rating", "rating"), value(settings, "review_confidence", "confidence")]
-    saved = [plain(note, scores_in(reviews, usual)) for note in notes]
-    check(saved, kind, rating or usual[0], people, most)
+    rating = rating or value(settings, "review_rating", "rating")
+    scores = scores_in(reviews, [rating, value(settings, "review_confidence", "confidence")])
+    saved = [plain(note, scores) for note in notes]
+    check(saved, kind, rating, people, most)
     number = {note["id"]: str(note["number"]) for note in notes}
     committee = server.get("/groups", id=reviewers)["groups"][0]["members"]
     return {
