@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -22,10 +23,79 @@ from blindcal.importers import (
 from blindcal.importers.findings import WITHDRAWN
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
+T = TypeVar("T")
 
 
 def data(name: str) -> bytes:
     return (SYSTEMS / name).read_bytes()
+
+
+class Read(NamedTuple):
+    """What is read of a file: reviews, papers and reviewers; conflicts beside them (`inside`); conflicts and
+    people, where it is given as such a list; None if it is refused. `left` is left out, beside columns."""
+
+    reviews: tuple[int, int, int] | None
+    inside: int = 0
+    conflicts: int | None = None
+    people: int | None = None
+    left: tuple[str, ...] = ()
+    score_field: str | None = None
+
+
+ALL = (90, 30, 20)
+META = "{}: they sum up reviews and are none themselves"
+FILES = {
+    "hotcrp-3.4-allrevpref.csv": Read(None, conflicts=60),
+    "hotcrp-3.4-authors.csv": Read(None),
+    "hotcrp-3.4-jsonrqc-metareview-round.json": Read(
+        (92, 30, 21), inside=60, conflicts=60, left=(META.format("1 metareview"),)
+    ),
+    "hotcrp-3.4-pcassignments.csv": Read(None),
+    "hotcrp-3.4-pcconf.csv": Read(None, conflicts=60),
+    "hotcrp-3.4-pcinfo.csv": Read(None, people=20),
+    "hotcrp-3.4-revcsv.csv": Read(ALL),
+    "hotcrp-3.4-scores-past.csv": Read(ALL),
+    "hotcrp-3.4-scores-shortrows.csv": Read(ALL, score_field="OveMer"),
+    "hotcrp-3.4-scores.csv": Read(ALL),
+    "openreview-neurips2023-people.csv": Read(None, people=20),
+    "openreview-py-2.9.1-neurips2023-labels.json": Read(
+        ALL, left=(META.format("30 metareviews"), "30 Official_Comment: no reviews")
+    ),
+    "pretalx-2025.2.2-api.json": Read(ALL, left=("1 review without a score left out (row 91)",)),
+}
+
+
+def test_every_file_of_the_systems_is_in_the_table() -> None:
+    there = {path.name for path in SYSTEMS.iterdir() if path.suffix in (".csv", ".json")}
+    assert {name for name in there if not name.startswith("pretalx-2025.2.2-export")} == FILES.keys()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_read_of_each_file_and_what_is_left_out(name: str) -> None:
+    expected = FILES[name]
+    known = "openreview-py" in name
+    people = read_map(data("openreview-neurips2023-people.csv"), "people.csv") if known else None
+    choices = Choices(score_field=expected.score_field, people=people)
+    imported = attempt(lambda: import_reviews(data(name), name, choices))
+    conflicts = attempt(lambda: read_conflicts(data(name), name)[0])
+    committee = attempt(lambda: read_people(data(name), name))
+    if imported is not None:
+        reviews = imported.reviews
+        assert (len(reviews), len(reviews.papers), len(reviews.reviewers)) == expected.reviews
+        assert len(imported.conflicts) == expected.inside
+        said = [*map(str, imported.dropped), *imported.warnings]
+        counts = [line for line in said if line[0].isdigit()]
+        assert counts == [*expected.left]
+        assert imported.withdrawn == {}
+    found = (imported and expected.reviews, conflicts and len(conflicts), committee and len(committee))
+    assert found == (expected.reviews, expected.conflicts, expected.people)
+
+
+def attempt(read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except InputError:
+        return None
 
 
 def test_rows_without_their_empty_last_cells_are_whole() -> None:
@@ -271,3 +341,9 @@ def test_signatures_are_those_of_reviewers_whatever_they_are_called() -> None:
     some = json.dumps({"notes": json.loads(text), "groups": groups[1:]}).encode()
     with pytest.raises(InputError, match="column signatures: must be in the map of signatures"):
         import_reviews(some, "notes.json")
+
+
+def test_an_export_of_reviews_is_no_committee() -> None:
+    """Those who reviewed are secret; pretalx calls papers proposals."""
+    with pytest.raises(InputError, match="must be a list of people, and this one is about papers"):
+        read_people(data("pretalx-2025.2.2-export.csv"), "export.csv")

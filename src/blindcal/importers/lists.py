@@ -16,7 +16,7 @@ from blindcal.importers.values import MixedListError
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
 _IDS = ("reviewer", *_MAILS)
 _NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
-_PAPERS = ("paper", "paper id", "pid", "submission #", "submission")
+_PAPERS = ("paper", "paper id", "pid", "submission #", "submission", "proposal id")
 # What may stand in a table of papers and emails that is a list of conflicts, and no list of reviews.
 _PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group), "title", "affiliation"}
 # HotCRP's lists of conflicts (pcconf) and of preferences (allrevpref) say with a word that there is one.
