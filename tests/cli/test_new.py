@@ -381,3 +381,12 @@ def test_papers_that_the_export_calls_withdrawn_can_be_kept(withdrawn: list[str]
     text = settings.read_text(encoding="utf-8").replace('"9" = "desk rejected', '# "9" = "desk rejected')
     settings.write_text(text, encoding="utf-8")
     assert [*read_folder("other").withdrawn] == ["4", "30"], "a line taken out forces its paper in"
+
+
+def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdrawn: list[str]) -> None:
+    reviews, people = (str(SYSTEMS / f"hotcrp-3.4-{name}.csv") for name in ("scores-past", "pcinfo"))
+    code, out, err = call("new", "icx", "--reviews", reviews, "--committee", people, "--past", "rqc.json")
+    assert code == 0, err
+    assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
+    assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30
+    assert read_folder("icx").withdrawn == {}

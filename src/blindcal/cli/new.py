@@ -32,6 +32,7 @@ from blindcal.folders.founding import Founded, Given, Wishes, found_folder, same
 from blindcal.folders.keys import key_beside
 from blindcal.folders.settings import FILE, read_folder
 from blindcal.importers import Choices, withdrawn_lines
+from blindcal.importers.findings import METAREVIEWS
 from blindcal.importers.panels import columns_of
 from blindcal.orientations import BETTER
 from blindcal.workers import cores
@@ -176,8 +177,9 @@ def _print(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
         say(f"committee: {count(facts['committee'], 'member')}")
     if contents.conflicts:
         say(f"conflicts: {facts['conflicts']:,}")
-    for name, reviews in facts["past"].items():
-        say(f"past: {name}, {count(reviews, 'review')}")
+    for name, one in contents.past.items():
+        left = [f"; {item.what} left out" for item in one.dropped if item.why == METAREVIEWS]
+        say(f"past: {name}, {count(len(one.reviews), 'review')}{''.join(left)}")
     if facts["calibrated"] is not None:
         say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
     say()
