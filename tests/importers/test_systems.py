@@ -292,7 +292,8 @@ def test_a_submission_without_reviews_leaves_all_numbers_as_they_are() -> None:
         "invitations": ["NeurIPS.cc/2023/Conference/Submission32/-/Withdrawal"],
     }
     answered = {**bare, "id": "z", "forum": "z", "details": {"replies": [answer]}}
-    imported = openreview([bare, signed, answered, *notes])
+    twice = {**signed, "id": "w", "forum": "w", "signatures": [f"{notes[0]['signatures'][0]}"]}
+    imported = openreview([bare, signed, answered, twice, *notes])
     assert imported.reviews.papers == whole
     assert imported.titles.keys() == {*whole, "31", "32"}
     assert not any("forum" in line for line in imported.warnings)

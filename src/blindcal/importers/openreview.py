@@ -261,18 +261,18 @@ def _forum(note: Item) -> str:
 
 def _papers(notes: _Notes) -> dict[str, str]:
     """The id of each paper by forum: its number, which decisions go by; without those of all that have
-    reviews, the forum itself. A submission without reviews may have no number, and then no id."""
+    reviews, the forum itself. A submission without reviews may have no number of its own, and then no id."""
     numbers: dict[str, str] = {}
     for note in notes.submissions:
         author = _AUTHORS.search(_signature(note))
         numbers[_forum(note)] = cell_of(note.get("number")) or (author[1] if author else "")
     for note in [*notes.reviews, *(note for note in notes.replies if "forum" in note)]:
         numbers[_forum(note)] = numbers.get(_forum(note)) or _number(note)
-    known = {forum: number for forum, number in numbers.items() if number}
-    unique = len({*known.values()}) == len(known)
-    if unique and all(_forum(note) in known for note in notes.reviews):
-        return known
-    return {forum: forum for forum in numbers}
+    reviewed = {_forum(note): numbers[_forum(note)] for note in notes.reviews}
+    if not all(reviewed.values()) or len({*reviewed.values()}) < len(reviewed):
+        return {forum: forum for forum in numbers}
+    times = Counter(numbers.values())
+    return {f: number for f, number in numbers.items() if f in reviewed or (number and times[number] == 1)}
 
 
 def _number(reply: Item) -> str:
