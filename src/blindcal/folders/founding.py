@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,12 +64,14 @@ class Wishes:
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
     `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
     `better`: the better end of the scale, `high` or `low`.
+    `keep_withdrawn`: whether papers are decided that the export calls withdrawn, desk rejected or deleted.
     """
 
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
     better: str = "high"
+    keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,14 @@ class Founded:
 
     `contents`: its inputs.
     `settings`: those of its `conference.toml`, by name.
+    `withdrawn`: what became of each paper that it leaves out, since the export says so.
     `key`: where the key lies; `secret` is the key itself.
     `remarks`: what the chair should know, a sentence each.
     """
 
     contents: Contents
     settings: Mapping[str, Value]
+    withdrawn: Mapping[str, str]
     key: Path
     secret: Key
     remarks: tuple[str, ...]
@@ -133,12 +138,14 @@ def found_folder(
     fitted = _fitted(contents, folder, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
+    withdrawn = {} if wishes.keep_withdrawn else contents.imported.withdrawn
     with new_folder(folder) as filled:
         write_inputs(filled, contents)
-        write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
+        reasons = {paper: f"{what}, as the export says" for paper, what in withdrawn.items()}
+        write_bytes(filled / FILE, conference_text(settings, reasons).encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (*_remarks(contents, folder, given), *(() if fitted is None else fitted.checks.notes))
-    return Founded(contents, settings, key, secret, remarks)
+    return Founded(contents, settings, withdrawn, key, secret, remarks)
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
@@ -154,9 +161,10 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     """
     choices, past = given.choices, given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
-    if len({path.stem for path in past}) < len(past):
-        raise InputError("files of `past` must have different names")
-    older = {path.stem: import_past(read_bytes(path, MAX_EXPORT), str(path), choices) for path in past}
+    older = {
+        name: import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
+        for name, path in zip(_names(past), past, strict=True)
+    }
     people, pairs = dict[str, str](), imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.committee is not None:
@@ -168,6 +176,20 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
     taken = {name: path for name, path in files.items() if path is not None}
     return Contents(imported, older, people, pairs, taken), remarks
+
+
+def _names(past: Sequence[Path]) -> list[str]:
+    """A name for each past conference: that of its file, with that of its folder in front if several have it.
+
+    >>> _names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])
+    ['2025-notes', '2026-notes', '2024']
+    """
+    stems = Counter(path.stem for path in past)
+    folders = [f"{path.resolve().parent.name}-" if stems[path.stem] > 1 else "" for path in past]
+    names = [f"{folder}{path.stem}" for folder, path in zip(folders, past, strict=True)]
+    if len({*names}) < len(names):
+        raise InputError("files of `past` must have different names, or lie in folders of different names")
+    return names
 
 
 def same_people(contents: Contents) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -17,6 +18,7 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheets import Headed, Opened, Sheet, headed, one_table
@@ -24,6 +26,7 @@ from blindcal.importers.sheets import Headed, Opened, Sheet, headed, one_table
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
 _AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
+_DELETED = "deleted?"
 _ATTACHMENT = "attachment?"
 # Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
 _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
@@ -78,7 +81,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         )
     ]
     latest, old, broken = _latest(table, rows)
-    titles, tracks = _submissions(opened)
+    titles, tracks, withdrawn = _submissions(opened)
     return Found(
         format=NAME,
         file=table.file,
@@ -88,8 +91,12 @@ def read(opened: Opened, choices: Choices) -> Found:
         titles=titles,
         tracks=tracks,
         committee=_committee(opened),
+        withdrawn=withdrawn,
         said=(*subs, _go_by(authors)),
-        dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+        dropped=(
+            *_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+            *_metareviews(opened),
+        ),
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(*_numberless(table), *_namesakes(authors)),
     )
@@ -227,20 +234,23 @@ def _committee_table(opened: Opened) -> Headed | None:
 def _problems(opened: Opened, table: Headed) -> list[Problem]:
     """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
-    beside = ("#", "title", "track name", "first name", "last name", "email")
+    beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (_submission_table(opened), _committee_table(opened)))
     found = [*table.problems, *table.repeated(used)]
     return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
-def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
-    """Titles and tracks, where the table of submissions came with it."""
+def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Titles, tracks, and which papers were withdrawn, if the table of submissions came with it."""
     table = _submission_table(opened)
     if table is None:
-        return {}, {}
+        return {}, {}, {}
     papers = table.column("#")
     titles = dict(zip(papers, table.column("title"), strict=True))
-    return titles, dict(zip(papers, table.column("track name"), strict=True))
+    words = zip(papers, table.column(_DELETED), table.column("decision"), strict=True)
+    became = {p: "deleted" if gone.strip().casefold() == "yes" else what_became(d) for p, gone, d in words}
+    withdrawn = {paper: what for paper, what in became.items() if what}
+    return titles, dict(zip(papers, table.column("track name"), strict=True)), withdrawn
 
 
 def _members(opened: Opened) -> list[tuple[str, str, str]]:
@@ -266,6 +276,13 @@ def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, .
         [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
     )
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+
+
+def _metareviews(opened: Opened) -> list[Dropped]:
+    """The metareviews that came along, in a table of their own."""
+    table = one_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
+    number = 0 if table is None else len(table.rows)
+    return [Dropped(counted(number, "metareview"), METAREVIEWS)] if number else []
 
 
 def _go_by(authors: Sequence[tuple[str, str]]) -> str:

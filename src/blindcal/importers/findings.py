@@ -77,9 +77,10 @@ class Found:
     `score_field`, `confidence_field`: where their scores and confidences are from.
     `best_first`: the order of the score's letters where the export has it.
     `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
+    `withdrawn`: what became of each paper that is not to be decided: one of `WITHDRAWN`.
     `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
     the chair and name nobody.
-    `problems`: those of the form, such as a row with too few cells; they refuse the export.
+    `problems`: those of the form, such as a row with too many cells; they refuse the export.
     """
 
     format: str
@@ -92,12 +93,15 @@ class Found:
     tracks: Mapping[str, str] = field(default_factory=dict)
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     warnings: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
+WITHDRAWN = ("withdrawn", "desk rejected", "deleted")
+METAREVIEWS = "they sum up reviews and are none themselves"
 TIMES, ORDINALS, TEXTS, UNUSED = (
     "times can reveal who wrote a review",
     "numbers and letters of reviews can reveal who wrote them",
@@ -204,6 +208,16 @@ def refusal(file: str, rule: str, found: str | None = None, row: int | None = No
     x.csv: must hold reviews, found a list of people
     """
     return refuse([Problem(file, row, None, rule, found)])
+
+
+def what_became(text: str) -> str | None:
+    """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`.
+
+    >>> what_became("ICX.cc/2027/Desk_Rejected_Submission"), what_became("withdrawn"), what_became("Reject")
+    ('desk rejected', 'withdrawn', None)
+    """
+    words = re.sub(r"[\W_]+", "", text.casefold())
+    return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)
 
 
 def counted(number: int, what: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, id_problem
+from blindcal.cells import Broken, id_problem, same_id
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
 from blindcal.importers.findings import Choices, Dropped, Found, Row, counted
@@ -44,6 +46,8 @@ class Imported:
     `titles`, `tracks`: by paper, for those papers that have one.
     `committee`: the name of everyone known, by id; empty where there is only the id.
     `conflicts`: pairs of paper and reviewer.
+    `withdrawn`: of the papers that have reviews, those that the system says were withdrawn, desk rejected or
+    deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
     `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
     and what to look at; they name nobody.
     """
@@ -58,6 +62,7 @@ class Imported:
     tracks: Mapping[str, str]
     committee: Mapping[str, str]
     conflicts: tuple[tuple[str, str], ...]
+    withdrawn: Mapping[str, str]
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -65,6 +70,17 @@ class Imported:
     def columns(self) -> dict[str, list[object]]:
         """The table to write: `paper, reviewer, score` and what else is known of a review."""
         return {**self.reviews.columns(), **({"round": list(self.rounds)} if self.rounds else {})}
+
+    def to_decide(self) -> Imported:
+        """The same without reviews of papers that were withdrawn."""
+        if not self.withdrawn:
+            return self
+        kept = [self.reviews.papers[place] not in self.withdrawn for place in self.reviews.paper]
+        return replace(
+            self,
+            reviews=self.reviews.without(self.withdrawn),
+            rounds=tuple(compress(self.rounds, kept)),
+        )
 
 
 def gather(found: Found, choices: Choices) -> Imported:
@@ -125,6 +141,7 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
         committee=committee,
         conflicts=_conflicts(found, people),
+        withdrawn=_withdrawn(found, reviews),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
@@ -165,8 +182,8 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
 
 
 def _clean(text: str) -> str:
-    """An id without spaces around it, in the one normal form that ids have."""
-    text = text.strip()
+    """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
+    text = same_id(text.strip())
     return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
@@ -312,6 +329,23 @@ def _committee(rows: Sequence[Row], found: Found, people: Mapping[str, str]) -> 
 def _conflicts(found: Found, people: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     pairs = {(_clean(paper), _person(_clean(who), people)) for paper, who in found.conflicts}
     return tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair))))
+
+
+def _withdrawn(found: Found, reviews: Reviews) -> dict[str, str]:
+    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
+    return {paper: became[paper] for paper in reviews.papers if paper in became}
+
+
+def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
+    """What is said of papers that were `withdrawn`, as `Imported` has them: how many, why, and which.
+
+    >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})
+    ['2 papers withdrawn: 4, 17', '1 paper desk rejected: 9']
+    """
+    papers = defaultdict[str, list[str]](list)
+    for paper, what in withdrawn.items():
+        papers[what].append(paper)
+    return [f"{counted(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
 def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
