@@ -26,7 +26,14 @@ from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
 from blindcal.folders.strangers import unlisted_remarks
 from blindcal.folders.templates import Value, conference_text
-from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import (
+    MAX_EXPORT,
+    Choices,
+    import_reviews,
+    read_conflicts,
+    read_people,
+    team_codes,
+)
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
 from blindcal.workers import Progress, silent
@@ -152,7 +159,7 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
-    choices, past = given.choices, given.past
+    choices, past = _known(given), given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
     if len({path.stem for path in past}) < len(past):
         raise InputError("files of `past` must have different names")
@@ -160,7 +167,9 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     people, pairs = dict[str, str](), imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.committee is not None:
-        people = read_people(read_bytes(given.committee), str(given.committee), choices.people)
+        people = read_people(
+            read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
+        )
     if given.conflicts is not None:
         data = read_bytes(given.conflicts, MAX_EXPORT)
         pairs, what = read_conflicts(data, str(given.conflicts), choices.people)
@@ -168,6 +177,13 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
     taken = {name: path for name, path in files.items() if path is not None}
     return Contents(imported, older, people, pairs, taken), remarks
+
+
+def _known(given: Given) -> Choices:
+    """The choices, with the codes that a list of teams explains among the ids of known people."""
+    choices, file = given.choices, given.committee
+    codes = {} if file is None else team_codes(read_bytes(file, MAX_EXPORT), str(file))
+    return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
 def same_people(contents: Contents) -> dict[str, str]:

@@ -350,5 +350,5 @@ def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
     """How much of the map fits the export."""
     if not people:
         return []
-    missing = len({_clean(row.reviewer) for row in scored} - people.keys())
+    missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
     return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

@@ -9,6 +9,7 @@ from blindcal.errors import Problem
 from blindcal.files.tables import Problems
 from blindcal.importers.findings import counted, refusal
 from blindcal.importers.opening import open_export
+from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheets import Headed, one_table
 
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
@@ -34,14 +35,16 @@ _CONFLICTS = (
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
     """The name of everyone in the list of a committee, by id; empty where there is only the id.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP and
-    EasyChair export of their committees, where ids are emails. `file` is its name in messages. `people` maps
-    an id to a person, as for reviews; by default ids stay as they are.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
+    EasyChair and pretalx (its teams) export of their committees, where ids are emails. `file` is its name in
+    messages. `people` maps an id to a person, as for reviews; by default ids stay as they are.
 
     >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
     {'ada@example.edu': 'Ada Byron'}
     """
-    table = one_table(open_export(data, file).sheets, lambda names: bool(names & {*_IDS}))
+    opened = open_export(data, file)
+    teams = team_sheet(opened)
+    table = one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
     if table is None:
         raise refusal(file, _PEOPLE)
     if table.first(*_PAPERS) is not None:

@@ -41,6 +41,7 @@ _ASSIGNMENT = (
     "must hold reviews: this is a bulk assignment. Export the reviews; conflicts among its rows can be given "
     "to `blindcal new` with `conflicts`"
 )
+_TEAMS = "must hold reviews: this is pretalx's list of teams, for `committee` or `map`. Export the reviews"
 _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
     "names, or name the column with `columns` reviewer=..."
@@ -117,6 +118,8 @@ def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
 
 def _advice(opened: Opened) -> str:
     """What to do about a file that is not understood."""
+    if pretalx.team_sheet(opened) is not None:
+        return _TEAMS
     for unusable, advice in _UNUSABLE:
         if any(headed(sheet, unusable) is not None for sheet in opened.sheets):
             return advice
