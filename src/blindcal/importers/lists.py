@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from blindcal.cells import id_problem, unescape
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
+from blindcal.importers.easychair import committee_table
 from blindcal.importers.findings import counted, refusal
 from blindcal.importers.opening import open_export
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheets import Headed, one_table
+from blindcal.importers.sheets import Headed, Opened, one_table
 
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
 _IDS = ("reviewer", *_MAILS)
@@ -42,9 +43,7 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
     {'ada@example.edu': 'Ada Byron'}
     """
-    opened = open_export(data, file)
-    teams = team_sheet(opened)
-    table = one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
+    table = _people_table(open_export(data, file))
     if table is None:
         raise refusal(file, _PEOPLE)
     if table.first(*_PAPERS) is not None:
@@ -56,6 +55,14 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     for who, name in zip(ids, names, strict=True):
         found[who] = found.get(who) or " ".join(" ".join(name).split())
     return dict(sorted(found.items()))
+
+
+def _people_table(opened: Opened) -> Headed | None:
+    """The table of people: EasyChair's committee, pretalx's teams, or the only table that has them."""
+    if (committee := committee_table(opened)) is not None:
+        return committee
+    teams = team_sheet(opened)
+    return one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
 
 
 def read_conflicts(
