@@ -25,6 +25,8 @@ from blindcal.reviews import Reviews
 
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5
+# Two years are in one file if one paper in so many has two titles.
+_MIXED = 4
 NO_ORDER = (
     "must be a number: letters and words need their order. Give it with `best_first`, such as "
     "`best_first` A,B,C,D"
@@ -100,7 +102,8 @@ def _checked(
     rows = [_cleaned(row, people) for row in scored]
     score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
     tracks = _tracks(rows, found)
-    _check_pairs(rows, tracks, found, log)
+    if not _years_mixed(rows, found, log):
+        _check_pairs(rows, tracks, found, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
     _check_ids(rows, found, log)
@@ -261,18 +264,38 @@ def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
                 log.extend([Problem(row.file or found.file, row.row, name, *problem)])
 
 
+def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
+    """Whether many papers have two titles: their numbers start again every year."""
+    titles: dict[str, set[str]] = {}
+    for row in rows:
+        titles.setdefault(row.paper, set()).add(_phrase(row.title))
+    double = sum(len(given - {""}) > 1 for given in titles.values())
+    mixed = double > 1 and _MIXED * double >= len(titles)
+    if mixed:
+        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
+    return mixed
+
+
 def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, log: Problems) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
-            rule, where = "must not repeat an earlier row's paper and reviewer", f"row {earlier.row}'s"
-            where += " from another round: import one round at a time" if row.round != earlier.round else ""
-            log.extend([Problem(file, row.row, "reviewer", rule, where)])
+            rule = "must not repeat an earlier row's paper and reviewer"
+            log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
             log.extend([Problem(file, row.row, "track", rule)])
+
+
+def _repeated(earlier: Row, row: Row) -> str:
+    """Which row another one repeats, and how that may have come about if they are not the same."""
+    if row.round != earlier.round:
+        return f"row {earlier.row}'s from another round: import one round at a time"
+    same = row._replace(row=earlier.row, file=earlier.file) == earlier
+    return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
 
 
 def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:

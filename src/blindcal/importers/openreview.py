@@ -29,6 +29,7 @@ NAME = "openreview"
 _KIND = re.compile(r"/-/(?:[A-Za-z0-9_-]+/)*+([A-Za-z0-9_]+)$")
 _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/")
 _ANONYMOUS = re.compile(r"/(?:AnonReviewer|Anon_?Reviewer_?|Reviewer_?)[A-Za-z0-9]+$")
+_YEAR = re.compile(r"^[^/]*/(?:.*?/)?(20[0-9]{2})(?:/|$)")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
 _BY_FORUM = "papers go by their forum, as their numbers are missing or not unique"
 _NEEDS_MAP = "must be in the map of signatures (`map` with the columns signature,profile_id)"
@@ -83,6 +84,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     notes = _sorted(opened)
     if not notes.reviews:
         raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")
+    _check_year(notes.reviews, opened.file)
     columns = _columns(notes.reviews)
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
     score = chosen_score(fields, choices.score_field, opened.file, others=columns)
@@ -114,6 +116,14 @@ def read(opened: Opened, choices: Choices) -> Found:
     )
 
 
+def _check_year(reviews: Iterable[Item], file: str) -> None:
+    """Refuse reviews from venues of two years: their papers have the same numbers."""
+    found = (_YEAR.search(text) for note in reviews for text in _invitations(note))
+    years = sorted({match[1] for match in found if match is not None})
+    if len(years) > 1:
+        raise refusal(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
+
+
 def _walk(items: Iterable[Item]) -> Iterator[Item]:
     """Every note at the top, under `notes`, and among the replies that came with a submission."""
     for item in items:
@@ -128,13 +138,13 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 
 def _kinds(note: Item) -> list[str]:
     """What the note answers: the last words of its invitations, without mere edits."""
-    invitations = note.get("invitations", [note.get("invitation")])
-    found = (
-        [_KIND.search(text) for text in invitations if isinstance(text, str)]
-        if isinstance(invitations, list)
-        else []
-    )
+    found = map(_KIND.search, _invitations(note))
     return [match[1] for match in found if match is not None and match[1] != "Edit"]
+
+
+def _invitations(note: Item) -> list[str]:
+    invitations = note.get("invitations", [note.get("invitation")])
+    return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
 
 
 def _is_review_kind(kind: str) -> bool:
