@@ -276,11 +276,20 @@ def _settings(
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",
         "epsilon": 2.0,
+        **_decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": PUBLIC,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _decision_words(contents: Contents) -> dict[str, Value]:
+    """What the system calls its decisions, as the latest export that has them shows."""
+    latest = [contents.imported, *[*contents.past.values()][::-1]]
+    words: Mapping[str, str] = next((one.decision_words for one in latest if one.decision_words), {})
+    names = {"accept": "accepted", "reject": "rejected"}
+    return {names[kind]: word for kind, word in words.items()}
 
 
 def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:

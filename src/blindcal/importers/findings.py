@@ -77,6 +77,7 @@ class Found:
     `score_field`, `confidence_field`: where their scores and confidences are from.
     `best_first`: the order of the score's letters where the export has it.
     `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
     `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
     the chair and name nobody.
     `problems`: those of the form, such as a row with too few cells; they refuse the export.
@@ -92,6 +93,7 @@ class Found:
     tracks: Mapping[str, str] = field(default_factory=dict)
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()
+    decision_words: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ class Imported:
     `titles`, `tracks`: by paper, for those papers that have one.
     `committee`: the name of everyone known, by id; empty where there is only the id.
     `conflicts`: pairs of paper and reviewer.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
     `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
     and what to look at; they name nobody.
     """
@@ -60,6 +61,7 @@ class Imported:
     tracks: Mapping[str, str]
     committee: Mapping[str, str]
     conflicts: tuple[tuple[str, str], ...]
+    decision_words: Mapping[str, str]
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -128,6 +130,7 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
         committee=committee,
         conflicts=_conflicts(found, people),
+        decision_words=dict(found.decision_words),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
