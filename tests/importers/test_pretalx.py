@@ -68,3 +68,12 @@ def test_the_total_is_taken_unless_a_category_is_named() -> None:
 def test_other_json_is_not_taken_for_pretalx() -> None:
     for value in ([{"submission": "A", "user": "a"}], {"results": [{"score": 1}]}, [], 7, None):
         assert pretalx.recognize(Opened("x", value=value, is_json=True), Choices()) is None
+
+
+def test_a_category_that_is_called_score_is_not_the_total() -> None:
+    """pretalx calls the first category of every event Score."""
+    scores = [{"category": {"name": {"en": "Score"}}, "value": "3"}]
+    review = {"submission": "A", "user": "a", "score": "1", "scores": scores}
+    assert [row.score for row in found(review)] == ["1"]
+    assert [row.score for row in found(review, score_field="Score")] == ["1"]
+    assert [row.score for row in found(review, score_field="category Score")] == ["3"]

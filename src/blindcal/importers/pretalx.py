@@ -162,7 +162,12 @@ def _score(
 
 
 def _aliases(name: str) -> tuple[str, ...]:
-    return (name.removeprefix(_CATEGORY) if name.startswith(_CATEGORY) else _CATEGORY + name,)
+    """The other name of a category; one that is called Score, as pretalx's first is, has none: that is the
+    total's."""
+    bare = name.removeprefix(_CATEGORY)
+    if bare.casefold() == _TOTAL:
+        return ()
+    return (_CATEGORY + name if bare == name else bare,)
 
 
 def _row(number: int, review: Item, score: str) -> Row:
