@@ -31,7 +31,7 @@ from pathlib import Path
 SYSTEMS = Path(__file__).resolve().parents[1] / "tests" / "systems"
 BEST = 5
 OUTCOMES = """
-require_once("src/init.php");
+require_once("./src/init.php");
 $conf = initialize_conf(null, null);
 $result = $conf->qe("select paperId, outcome from Paper where paperId>0 order by paperId");
 while (($row = $result->fetch_row())) echo join(",", $row), "\\n";
