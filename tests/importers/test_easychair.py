@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
-from blindcal.importers import Choices, import_reviews
+from blindcal.folders.founding import Given, read_contents
+from blindcal.importers import Choices, import_reviews, read_people
 from exports import BY_NAME, packed, refused, rows
 
 
@@ -114,3 +117,35 @@ def test_deleted_and_desk_rejected_papers_are_known() -> None:
     assert imported.withdrawn == {papers[0]: "desk rejected", papers[1]: "deleted"}, "99 has no reviews"
     assert imported.reviews.papers == papers
     assert imported.to_decide().reviews.papers == papers[2:]
+
+
+def test_one_workbook_is_reviews_and_committee() -> None:
+    """EasyChair's own download: the committee is the table of it, whatever else has emails."""
+    everyone = {"ada@example.edu": "Ada Byron", "bo@example.org": "Bo Chen", "eve@example.org": "Eve Fox"}
+    for name in ("easychair/workbook.xlsx", "easychair/all-tables.zip"):
+        committee = read_people(BY_NAME[name].data, name)
+        assert everyone.items() <= committee.items()
+        assert "cy@example.org" not in committee, "a sub-reviewer is no member"
+        given = Given(BY_NAME[name].path, BY_NAME[name].path, choices=Choices(unit="member"))
+        contents, _ = read_contents(given)
+        assert {*contents.imported.reviews.reviewers} <= {*contents.committee}
+
+
+def headless(name: str) -> bytes:
+    """A table of the zip without its header."""
+    with zipfile.ZipFile(BY_NAME["easychair/all-tables.zip"].path) as archive:
+        return archive.read(f"conf_data/{name}.csv").partition(b"\n")[2]
+
+
+def test_a_zip_of_a_year_without_headers_is_read() -> None:
+    old = {f"conf/{name}.csv": headless(name) for name in ("submission", "review", "committee")}
+    imported = import_reviews(packed(old), "conf.zip")
+    assert imported.recognized[0] == "EasyChair reviews without a header row"
+    assert rows(imported) == [
+        {name: cell for name, cell in row.items() if name != "track"}
+        for row in rows(BY_NAME["easychair/all-tables.zip"].read())
+    ]
+    assert "ada@example.edu" in imported.reviews.reviewers, "by email, as in years with headers"
+    assert "eve@example.org" in read_people(packed(old), "conf.zip")
+    twice = {**old, "2017/review.csv": headless("review")}
+    refused(packed(twice), "must be the only table of its kind in the file")

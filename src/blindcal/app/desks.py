@@ -183,7 +183,7 @@ class Desk:
         if role == "past":
             return _imported_lines(import_past(read_bytes(path, MAX_EXPORT), str(path), self.choices))
         if role == "committee":
-            return [count(len(read_people(read_bytes(path), str(path))), "member")]
+            return [count(len(read_people(read_bytes(path, MAX_EXPORT), str(path))), "member")]
         if role == "conflicts":
             pairs, what = read_conflicts(read_bytes(path, MAX_EXPORT), str(path))
             return [what, count(len(pairs), "conflict")]

@@ -27,7 +27,14 @@ from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
 from blindcal.folders.strangers import unlisted_remarks
 from blindcal.folders.templates import Value, conference_text
-from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import (
+    MAX_EXPORT,
+    Choices,
+    import_reviews,
+    read_conflicts,
+    read_people,
+    team_codes,
+)
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
 from blindcal.workers import Progress, silent
@@ -159,7 +166,7 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
-    choices, past = given.choices, given.past
+    choices, past = _known(given), given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
     older = {
         name: import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
@@ -168,7 +175,9 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     people, pairs = dict[str, str](), imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.committee is not None:
-        people = read_people(read_bytes(given.committee), str(given.committee), choices.people)
+        people = read_people(
+            read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
+        )
     if given.conflicts is not None:
         data = read_bytes(given.conflicts, MAX_EXPORT)
         pairs, what = read_conflicts(data, str(given.conflicts), choices.people)
@@ -190,6 +199,13 @@ def _names(past: Sequence[Path]) -> list[str]:
     if len({*names}) < len(names):
         raise InputError("files of `past` must have different names, or lie in folders of different names")
     return names
+
+
+def _known(given: Given) -> Choices:
+    """The choices, with the codes that a list of teams explains among the ids of known people."""
+    choices, file = given.choices, given.committee
+    codes = {} if file is None else team_codes(read_bytes(file, MAX_EXPORT), str(file))
+    return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
 def same_people(contents: Contents) -> dict[str, str]:
@@ -282,11 +298,20 @@ def _settings(
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",
         "epsilon": 2.0,
+        **_decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": PUBLIC,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _decision_words(contents: Contents) -> dict[str, Value]:
+    """What the system calls its decisions, as the latest export that has them shows."""
+    latest = [contents.imported, *[*contents.past.values()][::-1]]
+    words: Mapping[str, str] = next((one.decision_words for one in latest if one.decision_words), {})
+    names = {"accept": "accepted", "reject": "rejected"}
+    return {names[kind]: word for kind, word in words.items()}
 
 
 def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:

@@ -152,6 +152,13 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
                 "Each release in a folder of its own there: release-1, release-2 after an amendment.",
                 True,
             ),
+            Line(
+                "accepted",
+                "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
+                "CMT; HotCRP refuses a word that it does not know.",
+                "Accept (Oral)",
+            ),
+            Line("rejected", "And a rejected one.", "Reject"),
         ),
     ),
 )

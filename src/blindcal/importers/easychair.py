@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
@@ -21,13 +21,14 @@ from blindcal.importers.findings import (
     what_became,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, Sheet, headed, one_table
+from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
 
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
 _AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
 _DELETED = "deleted?"
 _ATTACHMENT = "attachment?"
+_MEMBER = ("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role")
 # Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
 _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -115,22 +116,32 @@ def _check_names(table: Headed) -> None:
 
 
 def _reviews(opened: Opened) -> Headed | None:
-    table = one_table(opened.sheets, lambda names: {"submission #", "scores"} <= names)
-    if table is not None or len(opened.sheets) > 1:
-        return table
-    return next(filter(None, map(_headless, opened.sheets)), None)
+    return one_table(_with_headers(opened, _review_header), lambda names: {"submission #", "scores"} <= names)
 
 
-def _headless(sheet: Sheet) -> Headed | None:
-    """The table of an export from the years without a header: columns are recognized by what they hold."""
-    first = list(sheet.rows[0][1]) if sheet.rows else []
+def _with_headers(opened: Opened, header: Callable[[Sequence[str]], list[str]]) -> list[Sheet]:
+    """The sheets, those from the years without a header under the one that fits what they hold, if any."""
+    sheets = []
+    for sheet in opened.sheets:
+        names = header(list(sheet.rows[0][1])) if sheet.rows else []
+        rows = [(0, names), *sheet.rows] if names else sheet.rows
+        sheets.append(Sheet(sheet.file, sheet.name, rows, sheet.workbook))
+    return sheets
+
+
+def _review_header(first: Sequence[str]) -> list[str]:
+    """The header of reviews above their `first` row, in which columns are recognized by what they hold."""
     if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
-        return None
+        return []
     total = bool(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", first[8].strip()))
     names = [*_BEFORE, *(["total score"] if total else []), *_AFTER, _ATTACHMENT][: len(first)]
-    filled = [*names, *[""] * (len(first) - len(names))]
-    whole = Sheet(sheet.file, sheet.name, [(0, filled), *sheet.rows], sheet.workbook)
-    return headed(whole, lambda names: "scores" in names)
+    return [*names, *[""] * (len(first) - len(names))]
+
+
+def _committee_header(first: Sequence[str]) -> list[str]:
+    """The same for the committee."""
+    fits = len(first) == len(_MEMBER) and all(map(_WHOLE.fullmatch, first[:2])) and "@" in first[4]
+    return list(_MEMBER) if fits else []
 
 
 def _answers(table: Headed) -> tuple[list[dict[str, str]], list[Problem]]:
@@ -227,15 +238,22 @@ def _submission_table(opened: Opened) -> Headed | None:
     return one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
 
 
-def _committee_table(opened: Opened) -> Headed | None:
-    return one_table(opened.sheets, lambda names: {"#", "first name", "last name", "email", "role"} <= names)
+def committee_table(opened: Opened) -> Headed | None:
+    """The table of the committee: in the zip of all tables, in the workbook, or alone; None if there is none.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> committee = b"#,first name,last name,email,role\\n3,Ada,Byron,ada@x.org,chair\\n"
+    >>> committee_table(open_export(committee, "committee.csv")).column("email")
+    ['ada@x.org']
+    """
+    return one_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
 
 
 def _problems(opened: Opened, table: Headed) -> list[Problem]:
     """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
-    others = filter(None, (_submission_table(opened), _committee_table(opened)))
+    others = filter(None, (_submission_table(opened), committee_table(opened)))
     found = [*table.problems, *table.repeated(used)]
     return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
@@ -255,7 +273,7 @@ def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str], dict[s
 
 def _members(opened: Opened) -> list[tuple[str, str, str]]:
     """Number, email and name of each member, where the table of the committee came with it."""
-    table = _committee_table(opened)
+    table = committee_table(opened)
     if table is None:
         return []
     columns = (table.column(name) for name in ("#", "email", "first name", "last name"))

@@ -27,6 +27,8 @@ from blindcal.reviews import Reviews
 
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5
+# Two years are in one file if one paper in so many has two titles.
+_MIXED = 4
 NO_ORDER = (
     "must be a number: letters and words need their order. Give it with `best_first`, such as "
     "`best_first` A,B,C,D"
@@ -48,6 +50,7 @@ class Imported:
     `conflicts`: pairs of paper and reviewer.
     `withdrawn`: of the papers that have reviews, those that the system says were withdrawn, desk rejected or
     deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
     `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
     and what to look at; they name nobody.
     """
@@ -63,6 +66,7 @@ class Imported:
     committee: Mapping[str, str]
     conflicts: tuple[tuple[str, str], ...]
     withdrawn: Mapping[str, str]
+    decision_words: Mapping[str, str]
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -116,7 +120,8 @@ def _checked(
     rows = [_cleaned(row, people) for row in scored]
     score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
     tracks = _tracks(rows, found)
-    _check_pairs(rows, tracks, found, log)
+    if not _years_mixed(rows, found, log):
+        _check_pairs(rows, tracks, found, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
     _check_ids(rows, found, log)
@@ -142,6 +147,7 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         committee=committee,
         conflicts=_conflicts(found, people),
         withdrawn=_withdrawn(found, reviews),
+        decision_words=dict(found.decision_words),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
@@ -278,18 +284,38 @@ def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
                 log.extend([Problem(row.file or found.file, row.row, name, *problem)])
 
 
+def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
+    """Whether many papers have two titles: their numbers start again every year."""
+    titles: dict[str, set[str]] = {}
+    for row in rows:
+        titles.setdefault(row.paper, set()).add(_phrase(row.title))
+    double = sum(len(given - {""}) > 1 for given in titles.values())
+    mixed = double > 1 and _MIXED * double >= len(titles)
+    if mixed:
+        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
+    return mixed
+
+
 def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, log: Problems) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
-            rule, where = "must not repeat an earlier row's paper and reviewer", f"row {earlier.row}'s"
-            where += " from another round: import one round at a time" if row.round != earlier.round else ""
-            log.extend([Problem(file, row.row, "reviewer", rule, where)])
+            rule = "must not repeat an earlier row's paper and reviewer"
+            log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
             log.extend([Problem(file, row.row, "track", rule)])
+
+
+def _repeated(earlier: Row, row: Row) -> str:
+    """Which row another one repeats, and how that may have come about if they are not the same."""
+    if row.round != earlier.round:
+        return f"row {earlier.row}'s from another round: import one round at a time"
+    same = row._replace(row=earlier.row, file=earlier.file) == earlier
+    return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
 
 
 def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
@@ -384,5 +410,5 @@ def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
     """How much of the map fits the export."""
     if not people:
         return []
-    missing = len({_clean(row.reviewer) for row in scored} - people.keys())
+    missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
     return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -104,7 +104,9 @@ def read(opened: Opened, choices: Choices) -> Found:
     ('OveMer', [('7', 'ada@x.org', '4')])
     """
     if opened.is_json:
-        return _read_json(opened, choices)
+        papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
+        decided = [(cell_of(paper.get("decision")), cell_of(paper.get("status"))) for paper in papers]
+        return replace(_read_json(opened, choices), decision_words=_decision_words(decided))
     table = _table(opened)
     if table is None:
         raise refusal(opened.file, "must be a HotCRP export: a header with paper, title and email")
@@ -112,7 +114,8 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(table.file, "must have a column for each field: run the batch script without -x")
     if "email" not in table:
         raise refusal(table.file, _IDENTITIES, row=table.row)
-    return _read_table(table, choices)
+    decided = [(word, "") for word in table.column("decision")]
+    return replace(_read_table(table, choices), decision_words=_decision_words(decided))
 
 
 def _wanted(names: frozenset[str]) -> bool:
@@ -329,3 +332,22 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
     if isinstance(start, str) and re.fullmatch(r"[A-Z]", start) and ord(start) + count <= ord("Z") + 1:
         return tuple(chr(ord(start) + place) for place in range(count))
     return ()
+
+
+def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What the site calls its decisions, from each paper's decision and status. Without a status the word
+    must say it itself; of several words for one decision none is taken.
+
+    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
+    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
+    >>> _decision_words([("A", "accept")])
+    {'accept': 'A'}
+    """
+    words: dict[str, set[str]] = {"accept": set(), "reject": set()}
+    for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:
+        kinds = [kind for kind in words if kind == status] or [
+            kind for kind in words if kind in word.casefold()
+        ]
+        if len(kinds) == 1:
+            words[kinds[0]].add(word)
+    return {kind: min(found) for kind, found in words.items() if len(found) == 1}

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from blindcal.cells import id_problem, same_id, unescape
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
+from blindcal.importers.easychair import committee_table
 from blindcal.importers.findings import counted, refusal
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.opening import open_export
+from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheets import Headed, Opened, one_table
 from blindcal.importers.values import MixedListError
 
@@ -44,14 +46,14 @@ _TWO_PEOPLE = (
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
     """The name of everyone in the list of a committee, by id; empty where there is only the id.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP and
-    EasyChair export of their committees, where ids are emails. `file` is its name in messages. `people` maps
-    an id to a person, as for reviews; by default ids stay as they are.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
+    EasyChair and pretalx (its teams) export of their committees, where ids are emails. `file` is its name in
+    messages. `people` maps an id to a person, as for reviews; by default ids stay as they are.
 
     >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
     {'ada@example.edu': 'Ada Byron'}
     """
-    table = one_table(open_export(data, file).sheets, lambda names: bool(names & {*_IDS}))
+    table = _people_table(open_export(data, file))
     if table is None:
         raise refusal(file, _PEOPLE)
     if table.first(*_PAPERS) is not None:
@@ -63,6 +65,14 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     for who, name in zip(ids, names, strict=True):
         found[who] = found.get(who) or " ".join(" ".join(name).split())
     return dict(sorted(found.items()))
+
+
+def _people_table(opened: Opened) -> Headed | None:
+    """The table of people: EasyChair's committee, pretalx's teams, or the only table that has them."""
+    if (committee := committee_table(opened)) is not None:
+        return committee
+    teams = team_sheet(opened)
+    return one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
 
 
 def read_conflicts(

@@ -35,6 +35,7 @@ _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/(?:-/|[a-z]+/)?[^/]+$")
 _AUTHORS = re.compile(r"/[A-Za-z_]+([0-9]+)/Authors$")
 # A signature of one paper alone, and the part of it that all reviewers share (`Reviewer_`).
 _ANONYMOUS = re.compile(r"/[A-Za-z_]+[0-9]+/((?:[A-Za-z]+_)*(?:AnonReviewer)?)[^/]*$")
+_YEAR = re.compile(r"^[^/]*/(?:.*?/)?(20[0-9]{2})(?:/|$)")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
 _BY_FORUM = (
     "papers go by their forum, as numbers of papers with reviews are missing or not unique: decisions cannot "
@@ -94,6 +95,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     notes = _sorted(opened)
     if not notes.reviews:
         raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")
+    _check_year(notes.reviews, opened.file)
     columns = _columns(notes.reviews)
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
     score = chosen_score(fields, choices.score_field, opened.file, others=columns)
@@ -127,6 +129,14 @@ def read(opened: Opened, choices: Choices) -> Found:
     )
 
 
+def _check_year(reviews: Iterable[Item], file: str) -> None:
+    """Refuse reviews from venues of two years: their papers have the same numbers."""
+    found = (_YEAR.search(text) for note in reviews for text in _invitations(note))
+    years = sorted({match[1] for match in found if match is not None})
+    if len(years) > 1:
+        raise refusal(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
+
+
 def _walk(items: Iterable[Item]) -> Iterator[Item]:
     """Every note at the top, under `notes`, and among the replies that came with a submission."""
     for item in items:
@@ -141,18 +151,18 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 
 def _kinds(note: Item) -> list[str]:
     """What the note answers: the last words of its invitations, without mere edits."""
-    invitations = note.get("invitations", [note.get("invitation")])
-    found = (
-        [_KIND.search(text) for text in invitations if isinstance(text, str)]
-        if isinstance(invitations, list)
-        else []
-    )
+    found = map(_KIND.search, _invitations(note))
     kinds = [match[1].replace("/", "_") for match in found if match is not None]
     return [kind for kind in kinds if kind != "Edit"]
 
 
 def _is_metareview(kind: str) -> bool:
     return re.search(r"meta_?review", kind, re.I) is not None
+
+
+def _invitations(note: Item) -> list[str]:
+    invitations = note.get("invitations", [note.get("invitation")])
+    return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
 
 
 def _is_review_kind(kind: str) -> bool:

@@ -142,7 +142,10 @@ def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool])
     """
     tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
     if len(tables) > 1:
-        rule = "must be the only table of its kind in the file: save the one to import alone"
+        rule = (
+            "must be the only table of its kind in the file: save the one to import alone (two years in one "
+            "file?)"
+        )
         raise refuse([Problem(table.file, table.row, None, rule) for table in tables])
     return tables[0] if tables else None
 
