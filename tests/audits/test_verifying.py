@@ -62,9 +62,7 @@ def test_another_input_or_another_file_does_not_agree(
     other = read_small(swapped(small_conference()), tmp_path / "in2")
     found = verify(other, key_path, tmp_path / "out")
     assert failed(found) == {"reviewers are those recorded"}
-    with pytest.raises(
-        VerificationError, match=r"verification failed\. reviewers are those [^.]*$"
-    ):
+    with pytest.raises(VerificationError, match=r"verification failed\. reviewers are those [^.]*$"):
         found.raise_if_not()
     table = tmp_path / "out" / "decisions.csv"
     text = table.read_text()

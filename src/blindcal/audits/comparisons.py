@@ -37,6 +37,7 @@ from blindcal.decisions.facts import coin_facts, input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.records import PaperRecord, Record
 from blindcal.decisions.selections import ranked_again
+from blindcal.decisions.statements import SUMS
 from blindcal.errors import InputError, VerificationError
 from blindcal.plans.certificates import claim, keeps
 from blindcal.plans.exact import ExactPolicy, Tables, packed
@@ -44,6 +45,7 @@ from blindcal.plans.figures import expected_figures
 from blindcal.plans.papers import PaperPlan
 from blindcal.plans.quotas import shares
 from blindcal.plans.requests import Request
+from blindcal.plans.rounding import FINE
 from blindcal.plans.sharing import frozen_price
 from blindcal.policies.guarantees import PUBLIC, Guarantee
 from blindcal.policies.lumps import MOST_EXACT
@@ -295,7 +297,7 @@ def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     if name == "figures":
         # Epsilon and multiplier depend on the table alone: no digit of them may differ.
         exact = ("epsilon", "multiplier", "reviews")
-        same = all(one.get("claim", {}).get(part) == other["claim"][part] for part in exact)
+        same = all(one["claim"][part] == other["claim"][part] for part in exact)
         return same and _close(_in_units(one), _in_units(other), _FIGURES)
     if name == "raw_accepted":
         return _close(one, other, _FIGURES)
@@ -303,14 +305,9 @@ def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
 
 
 def _in_units(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures with sums that are kept as whole numbers of 2^-80 as what they are."""
-    whole = {name: value for name, value in figures.items() if name != "claim"}
-    sums = {name: _unit(value) for name, value in figures.get("claim", {}).items()}
-    return {**whole, "added": _unit(figures.get("added", 0)), "claim": sums}
-
-
-def _unit(value: Any) -> Any:
-    return value / 2.0**80 if isinstance(value, int) and abs(value) > 2**40 else value
+    """Figures with the sums that are kept as whole numbers of 2^-80 as what they are."""
+    claimed = {name: value / FINE if name in SUMS else value for name, value in figures["claim"].items()}
+    return {**figures, "added": figures["added"] / FINE, "claim": claimed}
 
 
 def _close(one: Any, other: Any, slack: float) -> bool:
@@ -347,7 +344,7 @@ def _budget(name: str, made: Draft, guarantee: Guarantee) -> Check:
     """The shared budget, which all tables together keep."""
     claims = [paper.figures["claim"] for paper in made.record.papers]
     reviews = sum(one["reviews"] for one in claims)
-    spent, reached = (fsum(one[part] / 2.0**80 for one in claims) for part in ("added", "success"))
+    spent, reached = (fsum(one[part] / FINE for one in claims) for part in ("added", "success"))
     over = spent > reviews * guarantee.added_success + float(WEIGHTS) * reached
     return Check(f"{name}: the budget", 1, int(over))
 
@@ -363,7 +360,7 @@ def _worse(made: Draft, here: Mapping[str, PaperPlan]) -> int:
 
 
 def _cost(paper: PaperRecord) -> float:
-    success = paper.figures["claim"]["success"] / 2.0**80 if paper.price is not None else 0.0
+    success = paper.figures["claim"]["success"] / FINE if paper.price is not None else 0.0
     return float(paper.figures["numbers"]["wrong"]) + (paper.price or 0.0) * success
 
 

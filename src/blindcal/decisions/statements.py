@@ -28,7 +28,7 @@ CERTIFICATE_FORMAT = 1
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
-_SUMS = ("success_scores_only", "success", "added")
+SUMS = ("success_scores_only", "success", "added")
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
@@ -223,7 +223,7 @@ def figures_of(paper: PaperRecord) -> Figures:
 
 def claim_json(claim: Claim) -> dict[str, Any]:
     """A claim in JSON's types, the sums in units of 2^-80; how a table was repaired is no claim."""
-    sums = {name: int(getattr(claim, name) * FINE) for name in _SUMS}
+    sums = {name: int(getattr(claim, name) * FINE) for name in SUMS}
     kept = {name: value for name, value in asdict(claim).items() if name != "mixed"}
     return {**kept, **sums, "epsilon": jsonable(claim.epsilon)}
 
@@ -231,7 +231,7 @@ def claim_json(claim: Claim) -> dict[str, Any]:
 def claim_of(paper: PaperRecord) -> Claim:
     """The claim of a recorded paper."""
     content = dict(paper.figures["claim"])
-    sums = {name: Fraction(content[name], FINE) for name in _SUMS}
+    sums = {name: Fraction(content[name], FINE) for name in SUMS}
     return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
 
 
