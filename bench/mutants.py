@@ -27,22 +27,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
-    "amendments": "amendments histories attacks comparisons releases",
     "bars": "bars conferences crowds comparisons archive",
     "belief": "belief pairs outsiders certificates policy",
     "weighing": "weighing outsiders precise_reviewers certificates papers crowds",
     "cases": "cases weighing outsiders certificates papers programs crowds conferences releases",
-    "certificates": "certificates precise_reviewers outsiders amendments papers attacks comparisons",
+    "certificates": "certificates precise_reviewers outsiders papers attacks comparisons",
     "coins": "coins releases planted_bugs cli/decide",
     "conferences": "conferences papers crowds cli/decide comparisons",
     "crowds": "crowds sums lumps outsiders",
     "sharing": "sharing papers releases programs menus attacks",
-    "equations": "equations certificates outsiders papers amendments crowds",
-    "exact": "exact certificates precise_reviewers outsiders amendments crowds records",
+    "equations": "equations certificates outsiders papers crowds",
+    "exact": "exact certificates precise_reviewers outsiders crowds records",
     "histories": "histories attacks comparisons releases",
     "lumps": "lumps crowds programs sharing papers",
     "pairs": "pairs",
-    "papers": "papers amendments releases comparisons attacks crowds menus",
+    "papers": "papers releases comparisons attacks crowds menus",
     "assignments/pools": "assignments/pools conferences outsiders crowds sampled_assignments cli/decide",
     "halvings": "halvings assigning",
     "marginals": "marginals",
@@ -50,12 +49,12 @@ TESTS = {
     "drafts": "drafts histories attacks comparisons releases planted_bugs cli/decide",
     "releases": "histories attacks comparisons cli/decide",
     "facts": "facts coins attacks comparisons planted_bugs cli/decide",
-    "rounding": "rounding certificates amendments attacks papers",
+    "rounding": "rounding certificates attacks papers",
     "programs": "programs solvers sharing lumps papers outsiders crowds certificates",
     "orbits": "orbits programs solvers lumps outsiders",
     "solvers": "solvers pairwise programs frontiers",
     "plans/figures": "plans/figures papers menus conferences crowds comparisons",
-    "promises": "promises papers amendments releases comparisons attacks",
+    "promises": "promises papers releases comparisons attacks",
     "statements": "statements releases attacks comparisons planted_bugs cli/decide",
     "sums": "sums crowds outsiders",
     "comparisons": "comparisons attacks cli/decide",
@@ -81,7 +80,7 @@ FLIPPED: dict[type, type] = {
     ast.Or: ast.And,
 }
 SWAPPED = {"max": "min", "min": "max", "any": "all", "all": "any", "maximum": "minimum", "minimum": "maximum"}
-SWAPPED |= {"upward": "downward", "argmax": "argmin", "exponential_below": "exponential_above"}
+SWAPPED |= {"upward": "downward", "argmax": "argmin"}
 
 
 @dataclass(frozen=True)

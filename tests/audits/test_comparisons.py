@@ -173,6 +173,7 @@ PAPER: dict[str, Callable[[PaperRecord], Any]] = {
     "accepted": lambda p: not p.accepted,
     "raw_accepted": lambda p: not p.raw_accepted,
     "figures": lambda p: other_number(dict(p.figures), "numbers", "wrong"),
+    "corrected": lambda p: True,
 }
 
 

@@ -222,7 +222,8 @@ def test_corrected_pools_leave_decisions_standing_unless_all_are_decided_again(
     assert kept.cases == ()
     assert kept.record.decisions == before.decisions
     assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
-    assert replace(kept.record.papers[0], public=before.papers[0].public) == before.papers[0]
+    same = replace(kept.record.papers[0], public=before.papers[0].public, corrected=False)
+    assert (same, kept.record.papers[0].corrected) == (before.papers[0], True)
     again = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected", redecide=True)
     assert [case.paper for case in again.cases] == ["p00"]
     assert again.policies["p00"].ends[0] == again.policies["p00"].ends[1]

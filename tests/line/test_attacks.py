@@ -18,12 +18,11 @@ from blindcal.decisions.coins import Key, make_key
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
 from blindcal.decisions.releases import Outcome, release
-from blindcal.decisions.statements import claim_of, probability_of
+from blindcal.decisions.statements import probability_of
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.plans.certificates import claim, keeps, table_epsilon
+from blindcal.plans.certificates import keeps
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.papers import PaperPlan, plan_conference
-from blindcal.plans.promises import paired
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
@@ -119,21 +118,24 @@ def test_a_paper_brought_back_with_a_correction_is_charged_for_its_first_decisio
     paper = conference.cases[0].paper
     decided(key, conference, truth)
     decided(key, only(conference, 1, 2), truth, amend=True)
-    corrected = {**truth, paper: truth[paper][::-1]}
-    back = decided(key, conference, corrected, amend=True)
+    moved = replace(conference.cases[0], scores=tuple(s + 0.5 for s in conference.cases[0].scores))
+    corrected = replace(conference, cases=(moved, *conference.cases[1:]))
+    back = decided(key, corrected, truth, amend=True)
     assert record_of(back, paper).earlier == (("conference", 1, paper),)
     assert back.certificate["decided_again"]["papers"] == 1
-    refuse_failed(verified(conference, corrected, REQUEST, key))
+    refuse_failed(verified(corrected, truth, REQUEST, key))
 
 
-def test_there_and_back_is_charged_every_time(key: Path) -> None:
+def test_there_and_back_has_one_coin(key: Path) -> None:
     conference, truth = loaded(small_conference(papers=3))
     paper = conference.cases[0].paper
-    swapped = {**truth, paper: truth[paper][::-1]}
-    for number, now in enumerate((truth, swapped, truth, swapped), start=1):
-        outcome = decided(key, conference, now, amend=number > 1)
-        assert record_of(outcome, paper).earlier == tuple(("conference", n, paper) for n in range(1, number))
-        assert outcome.certificate["largest_rise"] == 0
+    moved = replace(conference.cases[0], scores=tuple(s + 0.5 for s in conference.cases[0].scores))
+    other = replace(conference, cases=(moved, *conference.cases[1:]))
+    for number, now in enumerate((conference, other, conference, other), start=1):
+        outcome = decided(key, now, truth, amend=number > 1)
+        again = record_of(outcome, paper)
+        assert again.earlier == tuple(("conference", n, paper) for n in range(1, number))
+        assert number == 1 or probability_of(again) in (0, 1)
     assert decided(key, conference, truth).record.release == 3, "stored, not tossed"
 
 
@@ -216,26 +218,6 @@ def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: P
     assert len(seen) == 1
 
 
-def test_the_epsilons_of_a_corrected_paper_add_up(tmp_path: Path) -> None:
-    """Somebody who knows of the correction has two secrets: opposite decisions do not cancel."""
-    key, request = tmp_path / "key.bin", Request(Guarantee("average", epsilon=1.0), accept_rate=0.4)
-    key.write_bytes(bytes(32))
-    conference, truth = loaded(small_conference(papers=12))
-    swapped = {paper: who[::-1] for paper, who in truth.items()}
-    decided(key, conference, truth, request)
-    outcome = decided(key, conference, swapped, request, amend=True)
-    past = Past(ledger_of(key))
-    alone: dict[str, list[float]] = {paper: [] for paper in truth}
-    for index in range(2):
-        for paper, table in past.tables(index).items():
-            alone[paper].append(table_epsilon(table))
-    assert sum(min(both) > 0 for both in alone.values()) >= 2, "some papers must tell something twice"
-    for paper, both in alone.items():
-        assert len(both) == 2
-        assert claim_of(record_of(outcome, paper)).epsilon >= sum(map(Fraction, both))
-    refuse_failed(verified(conference, swapped, request, key))
-
-
 @pytest.mark.edge
 def test_the_key_never_lies_in_the_folder_that_is_sent_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -274,8 +256,8 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
     with open_ledger(key, Key(key.read_bytes())) as ledger:
         release(conference, truth, REQUEST, ledger, loose)
     checks = verified(conference, truth, REQUEST, key)
-    assert "release 1: tables" in [check.name for check in checks if check.failed]
-    with pytest.raises(VerificationError, match="release 1: tables"):
+    assert "release 1: limits of each table" in [check.name for check in checks if check.failed]
+    with pytest.raises(VerificationError, match="release 1: limits of each table"):
         refuse_failed(checks)
 
 
@@ -323,15 +305,6 @@ def test_swapped_columns_name_no_reviewer(tmp_path: Path, capsys: pytest.Capture
     assert not any(canary in told.out + told.err for canary in small.canaries)
 
 
-def test_opposite_decisions_do_not_cancel() -> None:
-    """Odds of 4 one way, then of 10 the other way: log 40 and not log 4.4, by hand."""
-    belief = Belief([0.5, 0.5], [0.9, 0.2])
-    one, two = (ExactPolicy(np.array([int(p * UNIT) for p in table])) for table in ((0.2, 0.8), (0.9, 0.99)))
-    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(True))
-    assert second.epsilon == pytest.approx(np.log(4.4))
-    assert paired([first], second, two, same_public_data=True).epsilon == pytest.approx(np.log(40.0))
-
-
 def test_papers_added_later_stay_within_the_budget(key: Path) -> None:
     """Late papers at the frozen price would overdraw it: they get what is left."""
     conference, truth = loaded(small_conference(seed=1, papers=24, pool=6))
@@ -352,15 +325,17 @@ def test_papers_added_later_stay_within_the_budget(key: Path) -> None:
 
 
 def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
-    """What a second decision adds comes out of what the first ones left."""
+    """A decision from public data adds nothing to what the first ones used."""
     conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
     request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
     decided(key, conference, truth, request)
-    swapped = {paper: who[::-1] for paper, who in truth.items()}
-    outcome = decided(key, conference, swapped, request, amend=True)
+    first = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
+    moved = tuple(replace(case, scores=tuple(s + 0.5 for s in case.scores)) for case in conference.cases)
+    corrected = replace(conference, cases=moved)
+    outcome = decided(key, corrected, truth, request, amend=True)
     spent = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
-    assert 0 < spent <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
-    refuse_failed(verified(conference, swapped, request, key))
+    assert 0 < spent == first <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
+    refuse_failed(verified(corrected, truth, request, key))
 
 
 def test_whoever_spends_half_of_what_full_calibration_reveals_says_so(key: Path) -> None:

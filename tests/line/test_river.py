@@ -23,8 +23,10 @@ STATIONS = {
     "plans/certificates.py:certify": "certificate",
     "decisions/coins.py:toss": "decision",
 }
-# Whoever shares out work, or keeps what was computed, is handed a function and calls it.
+# Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
+# release is handed a planner, which replays stored tables where a release is verified.
 HANDED = {"workers", "errors"}
+PLANNERS = {("decisions", "audits")}
 
 
 class Trace:
@@ -90,7 +92,7 @@ def test_calls_go_to_the_same_floor_or_to_one_before_it(tmp_path: Path) -> None:
     seen = {pair for pair in seen if "__init__" not in pair}
     assert {"beliefs", "policies", "plans", "decisions", "audits"} <= {here for _, here in seen}
     upwards = {(one, two) for one, two in seen if one not in HANDED and height[two] > height[one]}
-    assert not upwards, sorted(upwards)
+    assert upwards == PLANNERS
 
 
 def test_each_paper_passes_belief_policy_certificate_and_decision_in_this_order(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ _PAPER = {
     "accepted": "coins",
     "raw_accepted": "raw decisions",
     "figures": "claims and figures",
+    "corrected": "public data",
 }
 Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
 """Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
@@ -194,10 +195,17 @@ def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: P
     conference, truth = given
     wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
     conference = with_bar(conference, stored.bar)
-    here: dict[str, PaperPlan] = {}
-    replay = _replaying(planner, stored, tables, here)
-    request = stored.request.checked()
-    made = draft(conference, truth, request, before, replay, stored.reason, redecide=stored.redecided)
+    plans = _Plans(stored, tables, {}, {})
+    made = draft(
+        conference,
+        truth,
+        stored.request.checked(),
+        before,
+        planner,
+        stored.reason,
+        redecide=stored.redecided,
+        replay=plans.replay,
+    )
     name = f"release {stored.release}"
     for what, (items, failed) in _compared(stored, tables, made, before, wrong_bar).items():
         yield Check(f"{name}: {what}", items, failed)
@@ -205,8 +213,8 @@ def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: P
     yield Check(f"{name}: limits of each table", len(made.cases), _loose(made, tables, guarantee))
     if guarantee.spends and stored.release == 1:
         yield _budget(name, made, guarantee)
-    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, here))
-    yield _decisions(name, made, here, tables, past.ledger.key)
+    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, plans))
+    yield _decisions(name, made, plans, past.ledger.key)
 
 
 def with_bar(conference: Conference, bar: Level) -> Conference:
@@ -235,24 +243,28 @@ def _near_price(stored: float, computed: float) -> float:
     return stored if stored in ends else computed
 
 
-def _replaying(planner: Planner, stored: Record, tables: Tables, here: dict[str, PaperPlan]) -> Planner:
-    """Plan here, then say what the stored tables promise under the weights computed here."""
-    prices = [paper.price for paper in stored.papers if paper.release == stored.release]
+@dataclass(frozen=True, eq=False)
+class _Plans:
+    """The stored tables of a release beside those planned `here`: what the stored ones promise and cost under
+    the weights computed here is `replayed`."""
+
+    stored: Record
+    tables: Tables
+    here: dict[str, PaperPlan]
+    replayed: dict[str, PaperPlan]
 
     def replay(
-        part: Conference, guarantee: Guarantee, price: float | None
+        self, part: Conference, plans: Sequence[PaperPlan], computed: float | None
     ) -> tuple[list[PaperPlan], float | None]:
-        plans, computed = planner(part, guarantee, price)
-        here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
-        replayed = [
-            _replayed(case.promised(guarantee.promise), plan, tables.get(case.paper), raw)
-            for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True)
-        ]
+        promise = self.stored.request.guarantee.promise
+        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
+            table = self.tables.get(case.paper)
+            self.here[case.paper] = plan
+            self.replayed[case.paper] = _replayed(case.promised(promise), plan, table, raw)
+        prices = [paper.price for paper in self.stored.papers if paper.release == self.stored.release]
         if computed is not None and prices and prices[0] is not None:
             computed = _near_price(prices[0], computed)
-        return replayed, computed
-
-    return replay
+        return [self.replayed[case.paper] for case in part.cases], computed
 
 
 def _replayed(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
@@ -349,23 +361,19 @@ def _budget(name: str, made: Draft, guarantee: Guarantee) -> Check:
     return Check(f"{name}: the budget", 1, int(over))
 
 
-def _worse(made: Draft, here: Mapping[str, PaperPlan]) -> int:
+def _worse(made: Draft, plans: _Plans) -> int:
     """How many stored tables cost more wrong decisions than those planned here, each with its own slack.
     Under a shared budget success costs its price: papers may share it differently at the same price."""
-    papers = {paper.paper: paper for paper in made.record.papers}
+    prices = {paper.paper: paper.price for paper in made.record.papers}
+
+    def cost(plan: PaperPlan, price: float | None) -> float:
+        return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
+
     return sum(
-        _cost(papers[case.paper]) > _cost_of(here[case.paper], papers[case.paper].price) + _slack(case)
+        cost(plans.replayed[case.paper], prices[case.paper])
+        > cost(plans.here[case.paper], prices[case.paper]) + _slack(case)
         for case in made.cases
     )
-
-
-def _cost(paper: PaperRecord) -> float:
-    success = paper.figures["claim"]["success"] / FINE if paper.price is not None else 0.0
-    return float(paper.figures["numbers"]["wrong"]) + (paper.price or 0.0) * success
-
-
-def _cost_of(plan: PaperPlan, price: float | None) -> float:
-    return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
 
 
 def _slack(case: PaperCase) -> float:
@@ -373,7 +381,7 @@ def _slack(case: PaperCase) -> float:
     return COST if few else COST_OF_LARGE_POOLS
 
 
-def _decisions(name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Tables, key: Key) -> Check:
+def _decisions(name: str, made: Draft, plans: _Plans, key: Key) -> Check:
     """The recorded coins under the tables planned here: which decisions would differ, and whether the tables
     explain so many. Tables that were bent at the true reviewers are noticed, as those of an honest chair
     differ there as little as elsewhere."""
@@ -381,7 +389,7 @@ def _decisions(name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Ta
     request, accept = made.record.request, made.record.first_accept
     differ, apart, usual = [], [], []
     for case in made.cases:
-        paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
+        paper, plan, table = papers[case.paper], plans.here[case.paper], plans.tables.get(case.paper)
         if case.settled or table is None or _equal(table, plan.policy):
             continue
         at = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)

@@ -42,6 +42,8 @@ _KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "retu
 
 Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
 """Certified tables for a conference and their price; the price is given where it is frozen."""
+Replay = Callable[[Conference, Sequence[PaperPlan], float | None], tuple[Sequence[PaperPlan], float | None]]
+"""Papers with their plans and the price -> those of stored tables, to be compared."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,14 @@ def draft(
     reason: str,
     *,
     redecide: bool = False,
+    replay: Replay | None = None,
 ) -> Draft:
     """The release that this input leads to after that past.
 
     New papers are tossed. Papers whose scores changed are decided from their new public data alone, which
     reveals nothing further; so are all papers with corrected pools or calibration, with `redecide`. All
-    others keep their decisions, and everything else is frozen.
+    others keep their decisions, and everything else is frozen. `replay` puts stored tables in the place of
+    those that were planned.
     """
     records, old = past.of(request.conference), past.latest(request.conference)
     others = not records and bool(reason.strip())
@@ -119,6 +123,7 @@ def draft(
     before = _looked_up(past, conference, request, changes.decided, others)
     frozen = records[0].price if records else None
     plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
+    plans, price = (plans, price) if replay is None else replay(part, plans, price)
     price = None if price is None else frozen_price(price)
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
@@ -165,7 +170,8 @@ def stamp_of(
 
 def _standing(paper: PaperRecord, case: PaperCase) -> PaperRecord:
     """A paper whose decision stands, with its public data of today: pools or calibration may be corrected."""
-    return replace(paper, public=plain(public_facts(case)))
+    public = plain(public_facts(case))
+    return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
 
 
 def _selection(

@@ -67,7 +67,8 @@ class PaperRecord:
     the exact accept probability under the true reviewers, numerator and denominator in hexadecimal: with it
     the coin can be tossed again by whoever holds the key. `raw_accepted` is 1, 0 or, at a tie, the share of
     the tied papers that fits. `accepted` is the private decision, sealed where a number of papers was
-    requested. What is secret is not in its text: notebooks and logs keep what they print.
+    requested. `corrected`: its pools or calibration were corrected since. What is secret is not in its text:
+    notebooks and logs keep what they print.
     """
 
     paper: str
@@ -81,6 +82,7 @@ class PaperRecord:
     accepted: bool = field(repr=False)
     raw_accepted: float
     figures: Mapping[str, Any]
+    corrected: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))

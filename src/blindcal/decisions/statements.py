@@ -93,7 +93,7 @@ def certificate_text(
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
-    twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
+    since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
     content = {
         "format": CERTIFICATE_FORMAT,
         "version": __version__,
@@ -112,14 +112,16 @@ def certificate_text(
         "guarantee": guarantee.name,
         "limits": {name: settings[name] for name in _LIMITS},
         "decided_again": {
-            "papers": len(twice),
-            "epsilon": upwards(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
-            "multiplier": upwards(max((c.multiplier for c in twice), default=1.0), guarantee.multiplier),
-            "note": "Papers decided before, under this name or one with the same scores, are decided from "
-            "their public data alone: the new decision reveals nothing further. Their figures above are "
-            "those of the first decision, for the scores of its release and the reviewers as recorded "
-            "then. Under corrected scores only its epsilon and multiplier are promised; success, "
-            "largest_rise and largest_posterior are not stated for them.",
+            "papers": sum(bool(paper.earlier) for paper in papers),
+            "corrected": sum(paper.corrected for paper in papers),
+            "epsilon": upwards(max((c.epsilon for c in since), default=0.0), guarantee.epsilon),
+            "multiplier": upwards(max((c.multiplier for c in since), default=1.0), guarantee.multiplier),
+            "note": "papers: decided before, under this name or one with the same scores, and decided again "
+            "from public data alone, which reveals nothing further. corrected: pools or calibration were "
+            "corrected after the decision, which stands. The figures above are those of the first "
+            "decision, for the scores, pools and calibration of its release and the reviewers as recorded "
+            "then. Under corrected ones only its epsilon and multiplier are promised, as stated here; "
+            "success, largest_rise and largest_posterior are not stated for them.",
         },
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,
