@@ -224,6 +224,35 @@ def test_scores_that_are_all_the_same_are_said_to_be() -> None:
     assert "from 6" not in said
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_a_calibration_beyond_the_end_of_the_grid_does_not_fit(scale: float) -> None:
+    """All candidates would give 10 whatever the paper: nothing is left to divide by."""
+
+    def all_sixty(rows: np.ndarray) -> np.ndarray:
+        return np.column_stack([scale * rows[:, 0], np.full(len(rows), 60.0), scale * rows[:, 2]])
+
+    found = agreement(Drawn().cases(np.random.default_rng(5), all_sixty))
+    assert (found.verdict, found.following) == (HOPELESS, None)
+    assert found.predicted_mean == pytest.approx(10.0)
+    assert np.isfinite([found.shift, found.stretch]).all()
+
+
+def test_a_constant_added_to_scores_and_offsets_changes_nothing() -> None:
+    cases = Drawn(grid=False).cases(np.random.default_rng(1))
+    added = [
+        replace(
+            case,
+            scores=tuple(score + 1e9 for score in case.scores),
+            parameters=tuple((a, b + 1e9, *rest) for a, b, *rest in case.parameters),
+        )
+        for case in cases
+    ]
+    plain, moved = agreement(cases), agreement(added)
+    assert moved.verdict == plain.verdict == FITS
+    for name in ("shift", "stretch", "shape", "following", "mirrored"):
+        assert getattr(moved, name) == pytest.approx(getattr(plain, name), abs=1e-4)
+
+
 def test_a_doubtful_calibration_may_not_fit() -> None:
     def moved(rows: np.ndarray) -> np.ndarray:
         rows[:, 1] += 1.5

@@ -117,7 +117,7 @@ def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
     world, sign = world_of(cases), -1.0 if better == "low" else 1.0
     mean, mean_chance = expected(world, score_measure(world))
     variance, variance_chance = expected(world, square_measure(world, mean))
-    sd, off = float(np.sqrt(variance)), float(world.score.mean()) - mean
+    sd, off = max(float(np.sqrt(variance)), world.least_sd), float(world.score.mean()) - mean
     stretch = float(world.score.std()) / sd
     shape, bent = _shape(world)
     slope, slope_chance = following(world)
@@ -292,8 +292,8 @@ def _swapped(world: World, sign: float) -> bool:
     other = replace(world, people=np.column_stack([slope, offset, world.people[:, 2:]]))
     mean, mean_chance = expected(other, score_measure(other))
     variance, _ = expected(other, square_measure(other, mean))
-    sd, stretch = float(np.sqrt(variance)), float(world.score.std()) / float(np.sqrt(variance))
-    shift = abs(float(world.score.mean()) - mean)
+    sd = max(float(np.sqrt(variance)), other.least_sd)
+    stretch, shift = float(world.score.std()) / sd, abs(float(world.score.mean()) - mean)
     return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
 
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from blindcal.beliefs.cases import PaperCase
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array, Integers, roundoff
 
 # A score this many standard deviations from all its candidates was given by none of them.
 _IMPOSSIBLE = 6.0
@@ -25,6 +25,10 @@ _IMPOSSIBLE = 6.0
 # fewer scores than that, what anybody gives is known less well.
 _FAR, _FEW_SCORES = 1e-3, 30
 _QUALITIES, _POINTS = 16, 11
+# Pools are alike if their predictions differ by less than the root of this, in deviations of a mean score.
+_ALIKE = 1e-9
+# Of the standard deviation before rounding.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +60,18 @@ class World:
         return np.asarray(np.sqrt(slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2))
 
     @property
+    def least_sd(self) -> float:
+        """No standard deviation of scores is taken to be smaller: beyond the end of a grid it may be 0."""
+        return _LEAST * float(self.spread.min())
+
+    @property
     def half_step(self) -> float:
         return 0.0 if self.grid is None else float(np.diff(self.grid).min()) / 2
 
 
 class Measure(Protocol):
-    """A function of a score: its mean and mean square if the score before rounding is N(center, sd^2)."""
+    """A function of a score: its mean and variance if the score before rounding is N(center, sd^2). (Not its
+    mean square: that of large scores hides their variance in the last digits.)"""
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]: ...
 
@@ -69,7 +79,7 @@ class Measure(Protocol):
 @dataclass(frozen=True)
 class Score:
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        return center, center**2 + sd**2
+        return center, sd**2
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Square:
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
         d, v = (center - self.about) ** 2, sd**2
-        return d + v, d**2 + 6 * d * v + 3 * v**2
+        return d + v, 4 * d * v + 2 * v**2
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ class Below:
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
         chance: Array = ndtr((self.point - center) / sd)
-        return chance, chance
+        return chance, chance * (1.0 - chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +112,13 @@ class Graded:
     edges: Array
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        mean, square = np.full(center.shape, self.value[0]), np.full(center.shape, self.value[0] ** 2)
-        for edge, low, high in zip(self.edges, self.value[:-1], self.value[1:], strict=True):
+        rise = self.value - self.value[0]
+        mean, square = np.zeros(center.shape), np.zeros(center.shape)
+        for edge, low, high in zip(self.edges, rise[:-1], rise[1:], strict=True):
             above = ndtr((center - edge) / sd)
             mean += (high - low) * above
             square += (high**2 - low**2) * above
-        return mean, square
+        return self.value[0] + mean, np.maximum(square - mean**2, 0.0)
 
 
 def world_of(cases: Sequence[PaperCase]) -> World:
@@ -173,15 +184,18 @@ def _variance(world: World, measure: Measure) -> Array:
     quality, weight = np.polynomial.hermite_e.hermegauss(_QUALITIES)
     weight = weight / weight.sum()
     center, sd = _given_quality(world.people, quality)
-    mean, square = measure.moments(center, sd)
+    mean, variance = measure.moments(center, sd)
     p = world.chance
-    open_ = csr_array((p.data * (1.0 - p.data), p.indices, p.indptr), shape=p.shape)
-    own = p @ (square - mean**2)
+    # Somebody who is certain may have a chance of 1 and a rounding.
+    open_ = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
+    own = p @ variance
     size = np.maximum(np.asarray(open_.sum(axis=1)), np.finfo(float).tiny)[:, None]
-    who = open_ @ mean**2 - (open_ @ mean) ** 2 / size
+    # From their middle, so that large numbers with small differences lose nothing.
+    away = mean - mean.mean(axis=0)
+    who = open_ @ away**2 - (open_ @ away) ** 2 / size
     total = p @ mean
-    over = (total**2) @ weight - (total @ weight) ** 2
-    return np.asarray((own + np.maximum(who, 0.0)) @ weight + np.maximum(over, 0.0))
+    over = (total - (total @ weight)[:, None]) ** 2 @ weight
+    return np.asarray((own + np.maximum(who, 0.0)) @ weight + over)
 
 
 def _given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
@@ -226,13 +240,15 @@ def following(world: World) -> tuple[float | None, float]:
     """The slope of papers' mean scores on those that their pools predict, and its deviation by chance."""
     measure = score_measure(world)
     by_person, _ = measure.moments(world.people[:, 1], world.spread)
-    reviews = world.reviews
-    predicted = (world.chance @ by_person)[world.pool] / reviews
-    weight = reviews**2 / _variance(world, measure)[world.pool]
-    observed = np.bincount(world.paper, world.score) / reviews
+    reviews, middle = world.reviews, float(world.score.mean())
+    predicted = (world.chance @ (by_person - middle))[world.pool] / reviews
+    weight = reviews**2 / np.maximum(_variance(world, measure)[world.pool], world.least_sd**2)
+    observed = np.bincount(world.paper, world.score - middle) / reviews
     away = predicted - np.average(predicted, weights=weight)
     size = float(weight @ away**2)
-    if size < 1e-9 * float(weight.sum()) * float(np.var(world.score) + 1e-300):
+    # So little, in units of what chance does to a paper's mean score, says nothing of the slope. It may be
+    # roundoff, which reviewers without noise would make look large.
+    if size <= max(_ALIKE * reviews.size, float(weight.sum()) * roundoff(np.append(by_person, middle)) ** 2):
         return None, np.inf
     return float((weight * away) @ observed) / size, size**-0.5
 

@@ -13,6 +13,9 @@ from blindcal.checks import Array, Integers, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.frames import long_frame
 
+EVEN = 1e-12
+"""A chance that is no further than this from 1/2 is 1/2: sums and integrals are no finer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Policy:
@@ -143,13 +146,13 @@ def evidence_policy(belief: Belief) -> Policy:
 def public_policy(belief: Belief) -> Policy:
     """The public decision on each instance of `belief`, the same for every secret, so that epsilon is 0.
 
-    Accept if and only if `sum_r weight*favor > 1/2`.
+    Accept if and only if `sum_r weight*favor > 1/2`, by more than a sum of chances is off.
 
     >>> public_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
     array([1., 1.])
     """
     chance = (belief.weight * belief.favor).sum(axis=-1, keepdims=True)
-    return unchecked_policy(np.broadcast_to((chance > 0.5).astype(np.float64), belief.favor.shape))
+    return unchecked_policy(np.broadcast_to((chance > 0.5 + EVEN).astype(np.float64), belief.favor.shape))
 
 
 def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:

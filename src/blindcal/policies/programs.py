@@ -21,6 +21,7 @@ from blindcal.frames import long_frame
 from blindcal.highs import passed, run
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.orbits import Orbits
+from blindcal.policies.policy import EVEN
 
 _OPTIONS = {"presolve": "off", "solver": "choose"}
 _ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
@@ -139,7 +140,7 @@ class Program:
     def _without_program(self, counted: bool) -> Solution | None:
         """What needs no program: public decisions, one-sided evidence, only the range limited."""
         if self.guarantee.name == "public":
-            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 0.0)))
+            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 2.0 * EVEN)))
         one_sided = (self.lean >= 0.0).all() or (self.lean <= 0.0).all()
         if one_sided:
             return self._solved(np.full(self.size, float((self.lean > 0.0).any())))
