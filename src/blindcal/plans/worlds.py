@@ -3,7 +3,8 @@ chance moves that.
 
 Each score is taken to be written by candidate j of its paper's pool with chance `inclusion_j / reviews`;
 qualities are N(0,1), and papers are independent. A paper's reviews share its quality and have different
-authors. Nothing here knows a true reviewer.
+reviewers; `*` is several people, one for each review that it may have written. Nothing here knows a true
+reviewer.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.assignments.priors import copied, seats
 from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array, Integers, roundoff
+from blindcal.reviewers.protocol import Booleans
 
-# A score this many standard deviations from all its candidates was given by none of them.
+# A score this many standard deviations from all its candidates was given by none of them: by chance one in
+# 10^9 is.
 _IMPOSSIBLE = 6.0
 # A candidate whose scores fall where anybody's do with less than this chance is not of this conference; with
 # fewer scores than that, what anybody gives is known less well.
 _FAR, _FEW_SCORES = 1e-3, 30
+# Nodes over quality (more change no fourth digit), and places at which distribution functions are compared.
 _QUALITIES, _POINTS = 16, 11
 # Pools are alike if their predictions differ by less than the root of this, in deviations of a mean score.
 _ALIKE = 1e-9
@@ -34,9 +40,11 @@ _LEAST = 1e-6
 @dataclass(frozen=True, eq=False)
 class World:
     """All pools and all scores of a conference. `chance[pool, person]`: of having reviewed a paper with that
-    pool; papers with one pool share a row. `paper[score]` and `pool[paper]` are places."""
+    pool; papers with one pool share a row, in which `*` has an entry for each review. `named[person]`: not
+    `*`. `paper[score]` and `pool[paper]` are places."""
 
     people: Array
+    named: Booleans
     chance: csr_array
     pool: Integers
     score: Array
@@ -132,15 +140,18 @@ def world_of(cases: Sequence[PaperCase]) -> World:
         known = pools.get(key)
         if known is None or known[1] != case.parameters:
             known = pools[key] = (len(starts) - 1, case.parameters)
-            named = zip(case.candidates, case.parameters, strict=True)
-            columns += [people.setdefault(one, len(people)) for one in named]
-            chances += case.inclusion
+            rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
+            columns += [
+                people.setdefault(rows[i], len(people)) for i in seats(len(rows), size, case.outsider)
+            ]
+            chances += copied(case.inclusion, size, case.outsider)
             starts.append(len(columns))
         pool.append(known[0])
     shape = (len(starts) - 1, len(people))
     reviews = [len(case.scores) for case in cases]
     return World(
         people=np.array([parameters for _, parameters in people]),
+        named=np.array([name != OUTSIDER for name, _ in people]),
         chance=csr_array((chances, columns, starts), shape=shape),
         pool=np.array(pool),
         score=np.concatenate([case.scores for case in cases]),
@@ -208,17 +219,16 @@ def _given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
 
 def _shared(world: World, measure: Measure) -> float:
     """Variance from errors of the calibration, which all reviews of a person share: half the change of the
-    expected sum from one standard error below to one above."""
-    _, offset, _, slope_se, offset_se, _, _ = world.people.T
-    if not (slope_se.any() or offset_se.any()):
-        return 0.0
-    total = 0.0
-    moved = world.people[:, 0] + slope_se * np.array([[-1.0], [1.0]])
-    spread = np.sqrt(np.maximum(world.spread**2 + moved**2 - world.people[:, 0] ** 2, 1e-12))
-    low, high = (measure.moments(offset, one)[0] for one in spread)
-    total += float(np.sum((world.expected * (high - low) / 2) ** 2))
+    expected sum from one standard error below to one above. Those of `*`, who differ, share none."""
+    slope, offset, noise, slope_se, offset_se, _, _ = world.people.T
+    expected = world.expected * world.named
+    # By the offset, then by the slope, of which a standard deviation is at least that of noise.
     low, high = (measure.moments(offset + step * offset_se, world.spread)[0] for step in (-1, 1))
-    return total + float(np.sum((world.expected * (high - low) / 2) ** 2))
+    total = float(np.sum((expected * (high - low) / 2) ** 2))
+    moved = slope + slope_se * np.array([[-1.0], [1.0]])
+    spread = np.sqrt(np.maximum(world.spread**2 + moved**2 - slope**2, noise**2))
+    low, high = (measure.moments(offset, one)[0] for one in spread)
+    return total + float(np.sum((expected * (high - low) / 2) ** 2))
 
 
 def points(world: World) -> Array:
@@ -268,10 +278,12 @@ def impossible(world: World) -> int:
 
 def odd_people(world: World, sd: float) -> Integers:
     """Candidates whose scores would hardly ever fall where anybody's scores do, or would spread over more
-    than all of them."""
+    than all of them. Somebody who is listed is one of those who gave the scores, if by chance none of these;
+    `*` is odd only if it should have given some score elsewhere."""
     pad = world.half_step + (sd if world.score.size < _FEW_SCORES else 0.0)
     low, high = world.score.min() - pad, world.score.max() + pad
     offset, spread = world.people[:, 1], world.spread
     inside = ndtr((high - offset) / spread) - ndtr((low - offset) / spread)
     wide = (spread > high - low) & (world.score.size >= _FEW_SCORES)
-    return np.flatnonzero((inside < _FAR) | wide)
+    missed = np.exp(-world.expected * (1.0 - inside)) < _FAR
+    return np.flatnonzero(((inside < _FAR) | wide) & (world.named | missed))
