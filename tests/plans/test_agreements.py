@@ -74,6 +74,13 @@ def test_an_offset_of_outsiders_that_no_score_shows_is_named_if_some_score_shoul
         assert (found.verdict == FITS) == (not seen)
 
 
+def test_an_offset_of_outsiders_beyond_the_scale_is_named_however_rare_they_are() -> None:
+    cases = with_outsiders(np.random.default_rng(3), 3, far=0.0, chance=0.002, reviews=2, stated=60.0)
+    scale = tuple(float(level) for level in range(-10, 11))
+    found = agreement([replace(one, scores=tuple(map(round, one.scores)), grid=scale) for one in cases])
+    assert (found.verdict, found.odd) == (DOUBTFUL, 1)
+
+
 @pytest.mark.parametrize("grid", [False, True])
 @pytest.mark.parametrize(
     ("change", "said"), [(for_five_points, "another scale"), (centered, "centered at 0")]

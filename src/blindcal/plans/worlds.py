@@ -279,11 +279,18 @@ def impossible(world: World) -> int:
 def odd_people(world: World, sd: float) -> Integers:
     """Candidates whose scores would hardly ever fall where anybody's scores do, or would spread over more
     than all of them. Somebody who is listed is one of those who gave the scores, if by chance none of these;
-    `*` is odd only if it should have given some score elsewhere."""
+    `*` is odd only if it should have given some score elsewhere, or none on the grid."""
     pad = world.half_step + (sd if world.score.size < _FEW_SCORES else 0.0)
     low, high = world.score.min() - pad, world.score.max() + pad
-    offset, spread = world.people[:, 1], world.spread
-    inside = ndtr((high - offset) / spread) - ndtr((low - offset) / spread)
+    inside, spread = _between(world, low, high), world.spread
     wide = (spread > high - low) & (world.score.size >= _FEW_SCORES)
     missed = np.exp(-world.expected * (1.0 - inside)) < _FAR
+    if world.grid is not None:
+        missed |= _between(world, world.grid[0] - world.half_step, world.grid[-1] + world.half_step) < _FAR
     return np.flatnonzero(((inside < _FAR) | wide) & (world.named | missed))
+
+
+def _between(world: World, low: float, high: float) -> Array:
+    """The chance that each person's score lies there before it is rounded."""
+    offset, spread = world.people[:, 1], world.spread
+    return np.asarray(ndtr((high - offset) / spread) - ndtr((low - offset) / spread))
