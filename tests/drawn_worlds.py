@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blindcal.assignments.priors import inclusion
 from blindcal.beliefs.cases import PaperCase
 
 Array = NDArray[np.float64]
@@ -91,6 +92,49 @@ def any_world(rng: np.random.Generator, most: int = 5000) -> Drawn:
         grid=bool(rng.random() < 0.5),
         error=float(rng.choice([0.0, 0.15])),
     )
+
+
+def with_outsiders(
+    rng: np.random.Generator,
+    papers: int,
+    *,
+    far: float,
+    chance: float,
+    reviews: int,
+    stated: float | None = None,
+) -> list[PaperCase]:
+    """A conference whose calibration is right and whose pools hold `*` beside 2 to 5 people. It has `chance`,
+    those have .2 to 1, and its offset is `far` from theirs (or is said to be, if `stated`)."""
+    people = 2 * papers + 6
+    row = np.zeros((people + 1, 7))
+    row[:, 0], row[:, 1] = np.exp(rng.normal(0, 0.4, people + 1)), rng.normal(0, 0.8, people + 1)
+    row[:, 2] = rng.choice([0.4, 0.7], people + 1)
+    row[0, 1] += far
+    said = row.copy()
+    said[0, 1] = row[0, 1] if stated is None else stated
+    cases = []
+    for number in range(papers):
+        pool = np.append(0, 1 + np.sort(rng.choice(people, int(rng.integers(2, 6)), replace=False)))
+        chances = np.append(chance, rng.uniform(0.2, 1.0, pool.size - 1))
+        case = PaperCase(
+            f"p{number}",
+            (0.0,) * reviews,
+            ("*", *(f"r{one:03d}" for one in pool[1:])),
+            inclusion(chances.tolist(), reviews, 0),
+            tuple(map(tuple, said[pool].tolist())),
+            0.0,
+        )
+        cases.append(replace(case, scores=scores_of(case, row[pool], rng)))
+    return cases
+
+
+def scores_of(case: PaperCase, rows: Array, rng: np.random.Generator) -> tuple[float, ...]:
+    """Scores by reviewers that are drawn from a paper's pool, by everybody's true `rows`."""
+    tuples = case.tuples
+    weight = np.exp(case.log_prior(tuples) - case.log_prior(tuples).max())
+    slope, offset, noise = rows[tuples[rng.choice(len(tuples), p=weight / weight.sum())]].T[:3]
+    score = slope * rng.standard_normal() + offset + noise * rng.standard_normal(slope.size)
+    return tuple(sorted(score.tolist()))
 
 
 def for_five_points(rows: Array) -> Array:

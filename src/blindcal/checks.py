@@ -105,3 +105,13 @@ def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Arr
 def between(low: float, high: float) -> str:
     """The rule of a number in (low, high)."""
     return f"must be between {low:g} and {high:g}, ends excluded"
+
+
+def roundoff(values: Array) -> float:
+    """What sums, means and differences of these numbers may be off by rounding alone: a spread that is not
+    above it is none.
+
+    >>> float(np.std([0.1, 0.1, 0.1])) > 0.0, float(np.std([0.1, 0.1, 0.1])) > roundoff(np.array([0.1] * 3))
+    (True, False)
+    """
+    return float(values.size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0))

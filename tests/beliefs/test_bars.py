@@ -81,8 +81,50 @@ def test_known_reviewers_are_accepted_at_exactly_the_requested_share(rate: float
     missed = abs(exact_share(cases, bar) - rate)
     assert missed < 1e-3
     for steps in (-30, -10, -3, -2, -1, 1, 2, 3, 10, 30):
-        assert missed <= abs(exact_share(cases, bar + steps * 1e-4) - rate) + 1e-12
+        assert missed <= abs(exact_share(cases, bar + steps * 1e-4) - rate) + 2e-9
     assert bar_of(cases, None, bar) == (bar, pytest.approx(exact_share(cases, bar), abs=1e-9))
+
+
+def two_scores(low: int, high: int) -> list[PaperCase]:
+    """Papers of four alike, with three scores of 4 each or three of 7: medians of quality -0.75 and 1.5."""
+    rows = (row_of(1.0, 5.0, 1.0),) * 4
+    return [
+        PaperCase(f"p{i}", (score,) * 3, ("a", "b", "c", "d"), (0.75,) * 4, rows, 0.0)
+        for i, score in enumerate([4.0] * low + [7.0] * high)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rate", "height"),
+    [
+        (10, 10, 0.5, 0.375),
+        (10, 10, 0.3, 0.375),
+        (10, 10, 0.25, 0.375),  # as near to none as to half: the lower bar
+        (10, 10, 0.7, 0.375),
+        (15, 5, 0.25, 0.375),
+        (10, 10, 0.1, 2.625),  # none: half as far beyond 1.5 as it is from -0.75
+        (10, 10, 0.9, -1.875),
+    ],
+)
+def test_between_two_medians_the_bar_is_in_the_middle(
+    low: int, high: int, rate: float, height: float
+) -> None:
+    """At the lower one, half of the papers that are rejected would be stated to be rejected wrongly."""
+    cases = two_scores(low, high)
+    bar, _ = bar_of(cases, rate, None)
+    assert bar == pytest.approx(height, abs=2e-4)
+    wrong = [
+        np.minimum(one.favor, 1 - one.favor) @ one.weight
+        for one in (replace(c, bar=bar).belief for c in cases)
+    ]
+    apart = np.abs(np.repeat([-0.75, 1.5], [low, high]) - height)
+    assert np.mean(wrong) == pytest.approx(norm.sf(apart / 0.5).mean(), abs=1e-4)
+    assert np.mean(wrong) < 0.013
+
+
+def test_papers_that_are_all_alike_are_at_the_bar() -> None:
+    for rate in (0.1, 0.5, 0.9):
+        assert bar_of(two_scores(20, 0), rate, None)[0] == pytest.approx(-0.75, abs=2e-4)
 
 
 @pytest.mark.parametrize("papers", [1, 30])

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.cli.console import CONFIDENTIAL
 from commands import CANARY, call
 
 pytestmark = pytest.mark.edge
@@ -37,6 +38,7 @@ def test_check_says_what_is_in_a_table_and_names_nobody(tmp_path: Path) -> None:
         "grid": [1.0, 2.0, 3.0],
         "grid_declared": True,
         "better": "high",
+        "warning": CONFIDENTIAL,
     }
     assert call("check", str(path), "--grid", "1,x")[0] == 2
     assert call("check", str(tmp_path / "none.csv"))[0] == 2

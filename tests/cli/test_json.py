@@ -77,6 +77,24 @@ def test_both_streams_parse(name: str, small: SmallConference, capsys: pytest.Ca
         assert said.err == ""
 
 
+@pytest.mark.parametrize("name", ["new", "check", "assess", "calibrate", "import", "fit"])
+def test_what_depends_on_who_reviewed_says_that_it_is_confidential(
+    name: str, small: SmallConference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counts of reviewers, of those with one review, of parts without a common reviewer, shares of variance:
+    another assignment of the same public data has others."""
+    small.write(Path("in"))
+    right = {"fit": ["in/reviews.csv", "--out", "f.csv"], "assess": ["in/reviews.csv"]}.get(name) or CASES[
+        name
+    ][1]
+    assert run([name, *right]) == 0
+    assert "CONFIDENTIAL" in capsys.readouterr().out
+    again = [argument.replace("made", "again").replace("c.csv", "d.csv") for argument in right]
+    again = [{"i.csv": "j.csv", "f.csv": "g.csv"}.get(argument, argument) for argument in again]
+    assert run([name, *again, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"].startswith("CONFIDENTIAL: ")
+
+
 def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
     """plan and decide have notes beside the result."""
     folder = small.write(Path("in"))

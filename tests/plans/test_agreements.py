@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.plans.agreements import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, agreement
-from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty
+from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty, with_outsiders
 from sizes import count
 
 
@@ -48,6 +48,37 @@ def test_a_right_calibration_is_seldom_doubted() -> None:
         rng = np.random.default_rng([71, seed])
         doubted += agreement(any_world(rng, count(400, 5000)).cases(rng)).verdict != FITS
     assert doubted <= (3 if worlds == 25 else 4)
+
+
+@pytest.mark.parametrize(("far", "chance", "reviews"), [(0.0, 0.5, 3), (8.0, 0.1, 2), (6.0, 1.0, 3)])
+@pytest.mark.parametrize("papers", [3, 10])
+def test_a_right_calibration_is_seldom_doubted_where_outsiders_may_have_reviewed(
+    papers: int, far: float, chance: float, reviews: int
+) -> None:
+    """If one in 40 were, over 4 of 40 (9 of 150) would be seen with a chance of 3e-3 (6e-3); the seeds are
+    fixed. Rare or frequent, like the others or not, `*` is not doubted for it."""
+    doubted = 0
+    for seed in range(conferences := count(40, 150)):
+        rng = np.random.default_rng([72, seed])
+        cases = with_outsiders(rng, papers, far=far, chance=chance, reviews=reviews)
+        doubted += agreement(cases).verdict != FITS
+    assert doubted <= (4 if conferences == 40 else 9)
+
+
+def test_an_offset_of_outsiders_that_no_score_shows_is_named_if_some_score_should() -> None:
+    """60 for 6, where outsiders were expected to write most reviews, or hardly any."""
+    for chance, seen in ((1.0, 1), (0.002, 0)):
+        rng = np.random.default_rng(3)
+        found = agreement(with_outsiders(rng, 12, far=6.0, chance=chance, reviews=2, stated=60.0))
+        assert found.odd == seen
+        assert (found.verdict == FITS) == (not seen)
+
+
+def test_an_offset_of_outsiders_beyond_the_scale_is_named_however_rare_they_are() -> None:
+    cases = with_outsiders(np.random.default_rng(3), 3, far=0.0, chance=0.002, reviews=2, stated=60.0)
+    scale = tuple(float(level) for level in range(-10, 11))
+    found = agreement([replace(one, scores=tuple(map(round, one.scores)), grid=scale) for one in cases])
+    assert (found.verdict, found.odd) == (DOUBTFUL, 1)
 
 
 @pytest.mark.parametrize("grid", [False, True])
@@ -222,6 +253,35 @@ def test_scores_that_are_all_the_same_are_said_to_be() -> None:
     (said,) = agreement(cases).notes
     assert "all scores are 6: is that the right column?" in said
     assert "from 6" not in said
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_a_calibration_beyond_the_end_of_the_grid_does_not_fit(scale: float) -> None:
+    """All candidates would give 10 whatever the paper: nothing is left to divide by."""
+
+    def all_sixty(rows: np.ndarray) -> np.ndarray:
+        return np.column_stack([scale * rows[:, 0], np.full(len(rows), 60.0), scale * rows[:, 2]])
+
+    found = agreement(Drawn().cases(np.random.default_rng(5), all_sixty))
+    assert (found.verdict, found.following) == (HOPELESS, None)
+    assert found.predicted_mean == pytest.approx(10.0)
+    assert np.isfinite([found.shift, found.stretch]).all()
+
+
+def test_a_constant_added_to_scores_and_offsets_changes_nothing() -> None:
+    cases = Drawn(grid=False).cases(np.random.default_rng(1))
+    added = [
+        replace(
+            case,
+            scores=tuple(score + 1e9 for score in case.scores),
+            parameters=tuple((a, b + 1e9, *rest) for a, b, *rest in case.parameters),
+        )
+        for case in cases
+    ]
+    plain, moved = agreement(cases), agreement(added)
+    assert moved.verdict == plain.verdict == FITS
+    for name in ("shift", "stretch", "shape", "following", "mirrored"):
+        assert getattr(moved, name) == pytest.approx(getattr(plain, name), abs=1e-4)
 
 
 def test_a_doubtful_calibration_may_not_fit() -> None:

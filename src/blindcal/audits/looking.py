@@ -39,6 +39,8 @@ CHAINS, STARTS = 256, 8
 # Before anything is counted every review is given away so often, on average; then so often between looks.
 _WARM, _LOOK = 30, 10
 _LITTLE = 1e-300
+# Shares that differ by no more than this are the same but for roundoff.
+_SAME = 1e-12
 # Walks that one process takes on: many steps are taken at once, whatever the number of processes.
 _SIDE_BY_SIDE = 128
 _MOST_BYTES = 1 << 31
@@ -148,7 +150,8 @@ def _apart(right: Array, seen: Array, start: Integers) -> float:
         error = spread * np.hypot(
             np.sqrt(size[one]) / total[one], np.sqrt(size[other].sum()) / total[other].sum()
         )
-        worst = max(worst, gap / error if error > 0.0 else 0.0 if gap == 0.0 else np.inf)
+        if gap > _SAME:
+            worst = max(worst, gap / error if error > 0.0 else np.inf)
     return float(worst)
 
 

@@ -39,6 +39,8 @@ MOST_LISTED, DRAWS = 20_000, 4_000
 # The bar is a multiple of this, so that it does not depend on the last digits of a sum.
 _STEP, _RANGE = 1e-4, 8.0
 _BINS = round(2 * _RANGE / _STEP)
+# Shares that differ by less are the same: weights are known no better.
+_SAME = 1e-9
 # Where all papers or none are to pass, full calibration is this part of a paper short of that at the bar.
 _PART = 0.01
 # Papers are added up this many at a time, in at most this many parts, whoever shares the work: sums do not
@@ -76,11 +78,41 @@ def bar_of(
     mass = sum(each(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS))
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
-        index = int(np.abs(above - _aim(accept_rate, len(cases))).argmin())
-        return round(index * _STEP - _RANGE, 4), accept_rate
+        return round(_place(above, _aim(accept_rate, len(cases))) * _STEP - _RANGE, 4), accept_rate
     height = float(bar or 0.0)
     index = int(np.clip(np.ceil((height + _RANGE) / _STEP), 0, _BINS - 1))
     return height, float(above[index])
+
+
+def _place(above: Array, aim: float) -> int:
+    """The step at which the share `above` it is nearest to `aim`, the lower of two such shares.
+
+    Between two neighboring medians the share is the same: there the bar is in the middle. At either end it
+    would be as good as some papers are, and whether these should be accepted an even chance. Beyond all
+    medians it is as far from the last of them as it would be from the one before.
+
+    >>> _place(np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]), 0.4)
+    4
+    >>> _place(np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]), 0.1)
+    9
+    """
+    off = np.abs(above - aim)
+    first, last = _plateau(above, int(np.argmax(off <= off.min() + _SAME)))
+    end = above.size - 1
+    if first > 0 and last < end:
+        return (first + last) // 2
+    if first > 0:
+        before, _ = _plateau(above, first - 1)
+        return min(first + ((first - before) // 2 if before > 0 else 0), end)
+    _, after = _plateau(above, min(last + 1, end))
+    return max(last - ((after - last) // 2 if after < end else 0), 0)
+
+
+def _plateau(above: Array, index: int) -> tuple[int, int]:
+    """The first and the last step with the share that one of them has."""
+    first = np.searchsorted(-above, -above[index] - _SAME)
+    last = np.searchsorted(-above, -above[index] + _SAME, side="right")
+    return int(first), int(last) - 1
 
 
 def _aim(accept_rate: float, papers: int) -> float:
@@ -96,7 +128,8 @@ def _aim(accept_rate: float, papers: int) -> float:
 def _histogram(cases: Sequence[PaperCase]) -> Array:
     """How much of the belief about some papers has its median of quality in each step."""
     median, weight = (np.concatenate(part) for part in zip(*map(medians, cases), strict=True))
-    place = np.clip(np.floor((median + _RANGE) / _STEP).astype(np.int64), 0, _BINS - 1)
+    # Medians are often multiples of a step: a little more, and no machine's last digit puts them below it.
+    place = np.clip(np.floor((median + _RANGE) / _STEP + 1e-6).astype(np.int64), 0, _BINS - 1)
     return np.bincount(place, weight, _BINS).astype(np.float64)
 
 

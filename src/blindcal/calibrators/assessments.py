@@ -65,7 +65,7 @@ class Assessment:
     `least_gain`: a gain below it is not worth it.
     `conferences`: how many were simulated.
     `predictions`: one score of each paper left out and predicted (see `predictions.prediction_changes`; {}
-    where no paper has three reviews).
+    where no paper has three reviews, or all of each paper are equal).
     `notes`: what the data could not show, in words.
 
     The gains hold if reviewers are as the model has them; `predictions` asks the data. A gain that the

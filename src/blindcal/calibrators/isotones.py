@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array, Integers, roundoff
 from blindcal.reviews import Reviews
 
 Booleans = NDArray[np.bool_]
@@ -54,11 +54,12 @@ def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]
 
 
 def _normalized(batch: Batch, x: Array) -> Array:
-    """Mean 0 and variance 1 in each conference; all 0 where papers do not differ."""
-    size = np.bincount(batch.paper_group, minlength=batch.groups)
+    """Mean 0 and variance 1 in each conference; all 0 if papers do not differ, by more than the search for x
+    may be off."""
+    size, flat = np.bincount(batch.paper_group, minlength=batch.groups), _accuracy(batch)
     x = x - (np.bincount(batch.paper_group, x, batch.groups) / size)[batch.paper_group]
     width = np.sqrt(np.bincount(batch.paper_group, x**2, batch.groups) / size)
-    return x / np.where(width > 0, width, 1.0)[batch.paper_group]
+    return np.asarray(x / np.where(width > flat, width, np.inf)[batch.paper_group])
 
 
 def _jackknife(batch: Batch, steps: int) -> Array:
@@ -108,16 +109,21 @@ def _least_noise(batch: Batch, steps: int) -> Array:
     count, groups = batch.per_paper(), batch.groups
     x = ahead = batch.per_paper(batch.score) / count
     momentum = np.ones(groups)
-    scale = max(float(np.ptp(batch.score)), np.finfo(float).tiny)
+    accuracy = _accuracy(batch)
     for _ in range(steps):
         new = batch.per_paper(_perceive(batch, level, ahead)) / count
-        if np.abs(new - ahead).max() <= TOLERANCE * scale:
+        if np.abs(new - ahead).max() <= accuracy:
             break
         overshoot = np.bincount(batch.paper_group, count * (ahead - new) * (new - x), groups) > 0
         grown = np.where(overshoot, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
         push = np.where(overshoot, 0.0, (momentum - 1) / grown)
         x, ahead, momentum = new, new + push[batch.paper_group] * (new - x), grown
     return new
+
+
+def _accuracy(batch: Batch) -> float:
+    """How well qualities are searched for, in units of the scores."""
+    return max(TOLERANCE * float(np.ptp(batch.score)), roundoff(batch.score))
 
 
 def _levels(batch: Batch) -> Integers:

@@ -90,7 +90,8 @@ def reviewer_moments(batch: Batch) -> tuple[Array, Array]:
     spread = batch.score - mean[batch.reviewer]
     deviation = np.sqrt(batch.per_reviewer(spread**2) / count)
     # Equal scores can leave a rounding error in the mean; the deviation of a flat reviewer must be exactly 0.
-    rounding = 8 * np.finfo(float).eps * np.sqrt(batch.per_reviewer(batch.score**2) / count)
+    # Sums lose up to a unit in the last place for each score in them.
+    rounding = (8 + count) * np.finfo(float).eps * np.sqrt(batch.per_reviewer(batch.score**2) / count)
     return mean, np.where(deviation <= rounding, 0.0, deviation)
 
 

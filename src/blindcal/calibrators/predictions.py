@@ -12,7 +12,7 @@ from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import copies, fit_batch
 from blindcal.calibrators.means import raw_quality
 from blindcal.calibrators.sampled import expected_score
-from blindcal.checks import Array
+from blindcal.checks import Array, roundoff
 
 _SEED, _SWEEPS, _DRAWS = 20250103, 600, 200
 
@@ -66,7 +66,8 @@ def change(squares: Array, plain: Array, paper: NDArray[np.int64]) -> Change:
 
 def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
     """How well left-out scores are predicted by the `raw` means, by these `shrunk` to the overall mean (what
-    can be had without knowing anything of reviewers), by `offsets` and by `hierarchical`; {} without any."""
+    can be had without knowing anything of reviewers), by `offsets` and by `hierarchical`; {} without any, or
+    if the raw means predict them all."""
     rng = np.random.default_rng(_SEED)
     out = np.stack([left_out(batch, rng) for _ in range(repeats)])
     repeat, row = np.nonzero(out)
@@ -80,6 +81,8 @@ def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
         fit = fit_batch(rest, common_slope=simple, sweeps=_SWEEPS, keep=_DRAWS)
         predicted[name] = expected_score(fit)(i, j)
     squares = {name: (value - batch.score[row]) ** 2 for name, value in predicted.items()}
+    if squares["raw"].max() <= roundoff(batch.score) ** 2:
+        return {}
     return {name: change(value, squares["raw"], paper) for name, value in squares.items()}
 
 

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from blindcal.calibrators.batches import Batch
 from blindcal.calibrators.fits import Fit
-from blindcal.checks import Array, Integers, of_type, strictly_within
+from blindcal.checks import Array, Integers, of_type, roundoff, strictly_within
 from blindcal.errors import InputError
 from blindcal.frames import frame
 from blindcal.reviewers.affine import Affine
@@ -96,13 +96,18 @@ class Calibration:
 
 
 def competition_rank(value: Array) -> Integers:
-    """1 + the number of strictly larger values.
+    """1 + the number of larger values; values that differ by roundoff alone are equal.
 
     >>> competition_rank(np.array([0.5, 2.0, 0.5, -1.0]))
     array([2, 1, 2, 4])
+    >>> competition_rank(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1]))
+    array([1, 1])
     """
-    ordered = np.sort(value)
-    return np.asarray(1 + value.size - np.searchsorted(ordered, value, side="right"), dtype=np.int64)
+    order = np.argsort(value)
+    tie = np.concatenate([[0], np.cumsum(np.diff(value[order]) > roundoff(value))])
+    rank = np.empty(value.size, dtype=np.int64)
+    rank[order] = 1 + value.size - np.searchsorted(tie, tie, side="right")
+    return rank
 
 
 def batch_of(reviews: Reviews) -> Batch:
@@ -117,8 +122,8 @@ def _above_bar(quality: Array, error: Array, count: int) -> Array:
         raise InputError(
             "standard errors are unknown here (no paper has two reviews): no probabilities either"
         )
-    tiny = 1e-9 * max(float(np.ptp(quality)), 1e-300)
-    width = np.maximum(error, tiny)
+    # Without errors qualities are compared as they are, but for roundoff; any width does if all are 0.
+    width = np.maximum(error, 1e-9 * float(np.abs(quality).max()) or 1.0)
     low, high = float((quality - 40 * width).min()), float((quality + 40 * width).max())
     find = partial(scipy.optimize.brentq, xtol=1e-14, rtol=1e-14)
     bar = find(lambda t: ndtr((quality - t) / width).sum() - count, low, high)

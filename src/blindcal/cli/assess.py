@@ -10,11 +10,10 @@ import typer
 from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessments import assess as assess_reviews
 from blindcal.cli.arguments import probability, share
-from blindcal.cli.console import Json, emit_json, note, say, table
+from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.reports.sentences import VERDICTS
 from blindcal.reviews import Reviews, twin_remarks
 
-WARNING = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."
 _METHODS = {
     "raw": "raw means",
     "hierarchical": "hierarchical, from these reviews alone",
@@ -55,13 +54,13 @@ def assess(
         note(remark)
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:
-        emit_json({**vars(result), "warning": WARNING})
+        emit_json({**vars(result), "warning": CONFIDENTIAL})
     else:
         _print(result)
 
 
 def _print(result: Assessment) -> None:
-    say(WARNING)
+    say(CONFIDENTIAL)
     table(
         ["part of a score's variance", "share", "90 % interval"],
         [(name, *_percent(share)) for name, share in result.shares.items()],

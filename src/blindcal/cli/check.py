@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.cells import number_text
-from blindcal.cli.console import Json, emit_json, note, table
+from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.folders import calibrated, current_folder
 from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn
 from blindcal.fitting.rosters import read_committee
@@ -33,7 +33,8 @@ def check(
 ) -> None:
     """Read a table of reviews and report what it holds, or all that is wrong with it.
 
-    Prints counts only: no reviewer is named, and no paper but one withdrawn that has no review.
+    Prints counts only: no reviewer is named, and no paper but one withdrawn that has no review. Some counts
+    depend on who reviewed what, so they are CONFIDENTIAL.
 
     Example: blindcal check reviews.csv --grid 1..10
     """
@@ -47,8 +48,9 @@ def check(
     for remark in _refused(read, str(reviews)):
         note(remark)
     if as_json:
-        emit_json(facts)
+        emit_json({**facts, "warning": CONFIDENTIAL})
     else:
+        say(CONFIDENTIAL)
         shown = {**facts, "grid": _grid(read), "better": _BETTER[better]}
         table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in shown.items()])
 

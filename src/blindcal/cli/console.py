@@ -29,6 +29,7 @@ from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.files.disk import jsonable
 
 UNEXPECTED = 1
+CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."
 # Work that takes so long is worth a line on how long; the next lines come with a pause.
 _QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS = 2.0, 30.0, 10.0
 # How long is known once so many steps, or a part of all, were as fast at first as later, up to a factor;

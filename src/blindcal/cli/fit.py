@@ -11,7 +11,7 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.arguments import probability
 from blindcal.cli.completions import conference_folders, one_of
-from blindcal.cli.console import Json, emit_json, note, progress, say, table
+from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
 from blindcal.cli.folders import current_folder, fits_again
 from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
@@ -217,10 +217,12 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "out": out,
         "checks": beside(out),
         "notes": [],
+        "warning": CONFIDENTIAL,
     }
 
 
 def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
+    say(CONFIDENTIAL)
     checks = fitted.checks
     reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")
     say(f"{reviews} of {count(len(fitted.conferences), 'conference')}; a row for {people}, and one for *")

@@ -9,7 +9,7 @@ import typer
 
 from blindcal.cells import count
 from blindcal.cli.completions import one_of
-from blindcal.cli.console import Json, as_options, emit_json, note, progress, say
+from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted, similar_listed
 from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
@@ -157,6 +157,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
         "fingerprint": made.secret.fingerprint,
         "sealed": sealed_folder(made.key),
         "notes": [],
+        "warning": CONFIDENTIAL,
     }
 
 

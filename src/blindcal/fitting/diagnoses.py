@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
-from blindcal.fitting.lines import Line, line_of, others_quality, standard
+from blindcal.fitting.lines import FLAT, Line, line_of, others_quality, standard
 from blindcal.fitting.moments import TRACES, Moments, parameters
 from blindcal.fitting.pasts import Dated, History, Past, history_of
 
@@ -146,7 +146,7 @@ def bend_of(history: History) -> Range:
     mean = history.per_paper(history.score) / history.per_paper()
     mean = mean - _by_conference(history, mean)
     unit = np.sqrt(_by_conference(history, mean**2))
-    skewness = float(((mean / np.where(unit > 0, unit, 1.0)) ** 3).mean())
+    skewness = float(((mean / np.where(unit > FLAT, unit, np.inf)) ** 3).mean())
     error = _BENT * float(np.sqrt(6 / mean.size))
     return Range(skewness, skewness - error, skewness + error)
 

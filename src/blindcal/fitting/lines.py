@@ -19,6 +19,8 @@ _BINS = 7
 # Said where it is beyond so many standard errors, and large: noise that changes by a quarter of its variance
 # from one standard deviation of quality to the next, curves as different as a tenth of a score.
 _SURE, _WIDER, _CURVED = 3.0, 0.25, 0.01
+FLAT = 1e-9
+"""Scores and qualities here have a standard deviation of about 1: a difference below this is roundoff."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def others_quality(history: History, rows: Array) -> tuple[Array, Array]:
 def line_of(history: History, rows: Array) -> Line | None:
     """The checks for reviewers with these rows; None where no two reviews can be compared."""
     quality, variance = others_quality(history, rows)
-    if float(quality.std()) == 0.0:
+    if float(quality.std()) <= FLAT:
         return None
     slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
     own = slope_se**2 * (quality**2 + variance) + offset_se**2 + noise**2 + noise_se**2
@@ -99,8 +101,10 @@ def _curved(history: History, quality: Array, left: Array) -> tuple[float, float
     """If a reviewer's scores bend by `c (quality^2 - 1)`, products of two of their reviews say c^2."""
     bend = quality**2 - (quality**2).mean()
     sums, squares = history.per_reviewer(left * bend), history.per_reviewer((left * bend) ** 2)
-    weight = history.per_reviewer(bend**2) ** 2 - history.per_reviewer(bend**4)
-    if weight.sum() <= 0.0:
+    whole = history.per_reviewer(bend**2) ** 2
+    weight = whole - history.per_reviewer(bend**4)
+    # Nobody has two reviews, or no quality bends.
+    if weight.sum() <= FLAT * whole.sum() or float(bend.std()) <= FLAT:
         return 0.0, np.inf
     pairs = sums**2 - squares
     found = float(pairs.sum() / weight.sum())

@@ -59,7 +59,7 @@ def matched(parameters: Array, reviews: Reviews) -> Scale:
     # is left of who wrote what.
     score = np.sort(reviews.score)
     mean, sd = float(score.mean()), float(score.std())
-    if sd == 0.0:
+    if score[0] == score[-1]:
         raise InputError("this year's scores are all equal: they have no scale")
     offset, total = _mean_and_variance(parameters)
     center = float(offset.mean())

@@ -37,18 +37,21 @@ from blindcal.plans.worlds import (
 
 FITS, DOUBTFUL, HOPELESS = "fits", "doubtful", "does not fit"
 
-# Sizes that are worth a word: in standard deviations of a score; a ratio of standard deviations; a difference
-# of distribution functions; how far papers follow the offsets of their pools (1: fully, 0: not at all).
+# Sizes that are worth a word, as smaller ones hardly change a decision: a shift in standard deviations of a
+# score; a ratio of standard deviations; a difference of distribution functions; and how far papers follow the
+# offsets of their pools (1: fully, 0: not at all, -1: they were mirrored), halfway between each two.
 _SHIFT, _STRETCH, _SHAPE, _FOLLOWING = 0.3, 1.25, 0.1, 0.5
-# Beyond these nothing that is decided means anything.
+# Beyond these nothing that is decided means anything: most scores lie outside what is predicted, or a few do
+# (but not one or two, which may be typos) that nobody can have given.
 _HOPELESS_SHIFT, _HOPELESS_STRETCH, _HOPELESS_SHARE, _HOPELESS_COUNT = 2.0, 2.5, 0.02, 3
 # This many standard deviations are more than chance gives to any of some ten measures in 200 conferences.
-_CHANCE, _CHANCE_OF_SHAPE = 4.0, 5.0
-# Evidence (natural logs) for mirrored offsets that counts; a shift of all offsets that does as well rules it
-# out, at this price; and what one paper can say.
-_MIRRORED, _SHIFTED, _MOST_SAID = 2.0, 3.0, 5.0
-_BACKWARD = -0.4
+_CHANCE = 4.0
+# Evidence (natural logs) for mirrored offsets that counts: chance gives it once in 40 conferences, and to
+# fewer in which papers do not follow their pools. No single paper says more than the other.
+_MIRRORED, _MOST_SAID = 2.0, 5.0
+# So many papers, of so many candidates together, are weighed for it: a second's work.
 _MOST_WEIGHED, _MOST_CANDIDATES = 120, 6_000
+# In a certificate: far more than anybody reads, far fewer than machines differ in.
 _DIGITS = 4
 
 
@@ -117,7 +120,7 @@ def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
     world, sign = world_of(cases), -1.0 if better == "low" else 1.0
     mean, mean_chance = expected(world, score_measure(world))
     variance, variance_chance = expected(world, square_measure(world, mean))
-    sd, off = float(np.sqrt(variance)), float(world.score.mean()) - mean
+    sd, off = max(float(np.sqrt(variance)), world.least_sd), float(world.score.mean()) - mean
     stretch = float(world.score.std()) / sd
     shape, bent = _shape(world)
     slope, slope_chance = following(world)
@@ -160,20 +163,22 @@ def refuse_misfit(fit: Agreement, *, despite_misfit: bool) -> None:
 def _shape(world: World) -> tuple[float, bool]:
     """The largest difference of the distribution functions, and whether it is large beyond chance anywhere.
 
-    Looked at between scores that were given, so that rounding that was not declared does not count.
+    Looked at between scores that were given, so that rounding that was not declared does not count. One paper
+    may have rare scores: what it can add does not count either.
     """
-    shape, bent = 0.0, False
+    shape, bent, one_paper = 0.0, False, float(world.reviews.max()) / world.score.size
     for point in points(world):
         chance, deviation = expected(world, Below(point))
         difference = abs(float((world.score < point).mean()) - chance)
         shape = max(shape, difference)
-        bent |= difference > max(_SHAPE, _CHANCE_OF_SHAPE * deviation)
+        bent |= difference - one_paper > max(_SHAPE, _CHANCE * deviation)
     return shape, bent
 
 
 def _mirrored(cases: Sequence[PaperCase], world: World, drift: float) -> float | None:
     """Log of how many times likelier the scores are if all offsets are mirrored, at their mean or where the
-    mean score then fits (for which it pays 1); against the offsets as they are, or all shifted alike.
+    mean score then fits (for which it pays 1); against the offsets as they are, or all shifted alike (for
+    which these pay what counts as evidence).
 
     If the calibration is right, this exceeds c with a chance of at most about that of a normal number
     exceeding sqrt(2c), whatever the size of the conference.
@@ -189,7 +194,7 @@ def _mirrored(cases: Sequence[PaperCase], world: World, drift: float) -> float |
         for more in (0.0, drift)
     ]
     mean, matched = (_gain(one, given) for one in turned)
-    return float(np.logaddexp(mean, matched - 1) - np.log(2)) - max(0.0, _gain(drifted, given) - _SHIFTED)
+    return float(np.logaddexp(mean, matched - 1) - np.log(2)) - max(0.0, _gain(drifted, given) - _MIRRORED)
 
 
 def _gain(one: Array, other: Array) -> float:
@@ -242,8 +247,7 @@ def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: f
     if off:
         return (_overall(found, flags, world, sign),)
     notes = []
-    # Mirrored offsets would have papers follow them backward; -1 in place of 1.
-    if flags.astray and (found.following or 0.0) > _BACKWARD:
+    if flags.astray and (found.following or 0.0) > -_FOLLOWING:
         notes.append(
             "papers whose pools have high offsets do not get higher scores: check that each row of the "
             "reviewers' calibration, and of the pools, belongs to the person it names"
@@ -292,8 +296,8 @@ def _swapped(world: World, sign: float) -> bool:
     other = replace(world, people=np.column_stack([slope, offset, world.people[:, 2:]]))
     mean, mean_chance = expected(other, score_measure(other))
     variance, _ = expected(other, square_measure(other, mean))
-    sd, stretch = float(np.sqrt(variance)), float(world.score.std()) / float(np.sqrt(variance))
-    shift = abs(float(world.score.mean()) - mean)
+    sd = max(float(np.sqrt(variance)), other.least_sd)
+    stretch, shift = float(world.score.std()) / sd, abs(float(world.score.mean()) - mean)
     return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
 
 

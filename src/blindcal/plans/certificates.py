@@ -28,7 +28,8 @@ from blindcal.plans.equations import on_equations
 from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, Outcomes, exact_case
 from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import TIED, beyond_doubt
+from blindcal.policies.policy import TIED
+from blindcal.policies.programs import beyond_doubt
 
 _SMALLEST_MIX = 2.0**-48
 # The guarantees whose limits `_slacks` compares: no other is ever certified.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import Sample
 from blindcal.checks import Array
-from blindcal.policies.programs import TIED
+from blindcal.policies.policy import TIED
 
 
 class Standing(NamedTuple):

@@ -3,7 +3,8 @@ chance moves that.
 
 Each score is taken to be written by candidate j of its paper's pool with chance `inclusion_j / reviews`;
 qualities are N(0,1), and papers are independent. A paper's reviews share its quality and have different
-authors. Nothing here knows a true reviewer.
+reviewers; `*` is several people, one for each review that it may have written. Nothing here knows a true
+reviewer.
 """
 
 from __future__ import annotations
@@ -16,23 +17,34 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
+from blindcal.assignments.pools import OUTSIDER
+from blindcal.assignments.priors import copied, seats
 from blindcal.beliefs.cases import PaperCase
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array, Integers, roundoff
+from blindcal.reviewers.protocol import Booleans
 
-# A score this many standard deviations from all its candidates was given by none of them.
+# A score this many standard deviations from all its candidates was given by none of them: by chance one in
+# 10^9 is.
 _IMPOSSIBLE = 6.0
 # A candidate whose scores fall where anybody's do with less than this chance is not of this conference; with
 # fewer scores than that, what anybody gives is known less well.
 _FAR, _FEW_SCORES = 1e-3, 30
+# Nodes over quality (more change no fourth digit), and places at which distribution functions are compared.
 _QUALITIES, _POINTS = 16, 11
+# Pools are alike if their predictions differ by less than the root of this, in deviations of a mean score.
+_ALIKE = 1e-9
+# Of the standard deviation before rounding.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class World:
     """All pools and all scores of a conference. `chance[pool, person]`: of having reviewed a paper with that
-    pool; papers with one pool share a row. `paper[score]` and `pool[paper]` are places."""
+    pool; papers with one pool share a row, in which `*` has an entry for each review. `named[person]`: not
+    `*`. `paper[score]` and `pool[paper]` are places."""
 
     people: Array
+    named: Booleans
     chance: csr_array
     pool: Integers
     score: Array
@@ -56,12 +68,18 @@ class World:
         return np.asarray(np.sqrt(slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2))
 
     @property
+    def least_sd(self) -> float:
+        """No standard deviation of scores is taken to be smaller: beyond the end of a grid it may be 0."""
+        return _LEAST * float(self.spread.min())
+
+    @property
     def half_step(self) -> float:
         return 0.0 if self.grid is None else float(np.diff(self.grid).min()) / 2
 
 
 class Measure(Protocol):
-    """A function of a score: its mean and mean square if the score before rounding is N(center, sd^2)."""
+    """A function of a score: its mean and variance if the score before rounding is N(center, sd^2). (Not its
+    mean square: that of large scores hides their variance in the last digits.)"""
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]: ...
 
@@ -69,7 +87,7 @@ class Measure(Protocol):
 @dataclass(frozen=True)
 class Score:
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        return center, center**2 + sd**2
+        return center, sd**2
 
 
 @dataclass(frozen=True)
@@ -80,7 +98,7 @@ class Square:
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
         d, v = (center - self.about) ** 2, sd**2
-        return d + v, d**2 + 6 * d * v + 3 * v**2
+        return d + v, 4 * d * v + 2 * v**2
 
 
 @dataclass(frozen=True)
@@ -91,7 +109,7 @@ class Below:
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
         chance: Array = ndtr((self.point - center) / sd)
-        return chance, chance
+        return chance, chance * (1.0 - chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +120,13 @@ class Graded:
     edges: Array
 
     def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        mean, square = np.full(center.shape, self.value[0]), np.full(center.shape, self.value[0] ** 2)
-        for edge, low, high in zip(self.edges, self.value[:-1], self.value[1:], strict=True):
+        rise = self.value - self.value[0]
+        mean, square = np.zeros(center.shape), np.zeros(center.shape)
+        for edge, low, high in zip(self.edges, rise[:-1], rise[1:], strict=True):
             above = ndtr((center - edge) / sd)
             mean += (high - low) * above
             square += (high**2 - low**2) * above
-        return mean, square
+        return self.value[0] + mean, np.maximum(square - mean**2, 0.0)
 
 
 def world_of(cases: Sequence[PaperCase]) -> World:
@@ -121,15 +140,18 @@ def world_of(cases: Sequence[PaperCase]) -> World:
         known = pools.get(key)
         if known is None or known[1] != case.parameters:
             known = pools[key] = (len(starts) - 1, case.parameters)
-            named = zip(case.candidates, case.parameters, strict=True)
-            columns += [people.setdefault(one, len(people)) for one in named]
-            chances += case.inclusion
+            rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
+            columns += [
+                people.setdefault(rows[i], len(people)) for i in seats(len(rows), size, case.outsider)
+            ]
+            chances += copied(case.inclusion, size, case.outsider)
             starts.append(len(columns))
         pool.append(known[0])
     shape = (len(starts) - 1, len(people))
     reviews = [len(case.scores) for case in cases]
     return World(
         people=np.array([parameters for _, parameters in people]),
+        named=np.array([name != OUTSIDER for name, _ in people]),
         chance=csr_array((chances, columns, starts), shape=shape),
         pool=np.array(pool),
         score=np.concatenate([case.scores for case in cases]),
@@ -173,15 +195,18 @@ def _variance(world: World, measure: Measure) -> Array:
     quality, weight = np.polynomial.hermite_e.hermegauss(_QUALITIES)
     weight = weight / weight.sum()
     center, sd = _given_quality(world.people, quality)
-    mean, square = measure.moments(center, sd)
+    mean, variance = measure.moments(center, sd)
     p = world.chance
-    open_ = csr_array((p.data * (1.0 - p.data), p.indices, p.indptr), shape=p.shape)
-    own = p @ (square - mean**2)
+    # Somebody who is certain may have a chance of 1 and a rounding.
+    open_ = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
+    own = p @ variance
     size = np.maximum(np.asarray(open_.sum(axis=1)), np.finfo(float).tiny)[:, None]
-    who = open_ @ mean**2 - (open_ @ mean) ** 2 / size
+    # From their middle, so that large numbers with small differences lose nothing.
+    away = mean - mean.mean(axis=0)
+    who = open_ @ away**2 - (open_ @ away) ** 2 / size
     total = p @ mean
-    over = (total**2) @ weight - (total @ weight) ** 2
-    return np.asarray((own + np.maximum(who, 0.0)) @ weight + np.maximum(over, 0.0))
+    over = (total - (total @ weight)[:, None]) ** 2 @ weight
+    return np.asarray((own + np.maximum(who, 0.0)) @ weight + over)
 
 
 def _given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
@@ -194,17 +219,16 @@ def _given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
 
 def _shared(world: World, measure: Measure) -> float:
     """Variance from errors of the calibration, which all reviews of a person share: half the change of the
-    expected sum from one standard error below to one above."""
-    _, offset, _, slope_se, offset_se, _, _ = world.people.T
-    if not (slope_se.any() or offset_se.any()):
-        return 0.0
-    total = 0.0
-    moved = world.people[:, 0] + slope_se * np.array([[-1.0], [1.0]])
-    spread = np.sqrt(np.maximum(world.spread**2 + moved**2 - world.people[:, 0] ** 2, 1e-12))
-    low, high = (measure.moments(offset, one)[0] for one in spread)
-    total += float(np.sum((world.expected * (high - low) / 2) ** 2))
+    expected sum from one standard error below to one above. Those of `*`, who differ, share none."""
+    slope, offset, noise, slope_se, offset_se, _, _ = world.people.T
+    expected = world.expected * world.named
+    # By the offset, then by the slope, of which a standard deviation is at least that of noise.
     low, high = (measure.moments(offset + step * offset_se, world.spread)[0] for step in (-1, 1))
-    return total + float(np.sum((world.expected * (high - low) / 2) ** 2))
+    total = float(np.sum((expected * (high - low) / 2) ** 2))
+    moved = slope + slope_se * np.array([[-1.0], [1.0]])
+    spread = np.sqrt(np.maximum(world.spread**2 + moved**2 - slope**2, noise**2))
+    low, high = (measure.moments(offset, one)[0] for one in spread)
+    return total + float(np.sum((expected * (high - low) / 2) ** 2))
 
 
 def points(world: World) -> Array:
@@ -226,13 +250,15 @@ def following(world: World) -> tuple[float | None, float]:
     """The slope of papers' mean scores on those that their pools predict, and its deviation by chance."""
     measure = score_measure(world)
     by_person, _ = measure.moments(world.people[:, 1], world.spread)
-    reviews = world.reviews
-    predicted = (world.chance @ by_person)[world.pool] / reviews
-    weight = reviews**2 / _variance(world, measure)[world.pool]
-    observed = np.bincount(world.paper, world.score) / reviews
+    reviews, middle = world.reviews, float(world.score.mean())
+    predicted = (world.chance @ (by_person - middle))[world.pool] / reviews
+    weight = reviews**2 / np.maximum(_variance(world, measure)[world.pool], world.least_sd**2)
+    observed = np.bincount(world.paper, world.score - middle) / reviews
     away = predicted - np.average(predicted, weights=weight)
     size = float(weight @ away**2)
-    if size < 1e-9 * float(weight.sum()) * float(np.var(world.score) + 1e-300):
+    # So little, in units of what chance does to a paper's mean score, says nothing of the slope. It may be
+    # roundoff, which reviewers without noise would make look large.
+    if size <= max(_ALIKE * reviews.size, float(weight.sum()) * roundoff(np.append(by_person, middle)) ** 2):
         return None, np.inf
     return float((weight * away) @ observed) / size, size**-0.5
 
@@ -252,10 +278,19 @@ def impossible(world: World) -> int:
 
 def odd_people(world: World, sd: float) -> Integers:
     """Candidates whose scores would hardly ever fall where anybody's scores do, or would spread over more
-    than all of them."""
+    than all of them. Somebody who is listed is one of those who gave the scores, if by chance none of these;
+    `*` is odd only if it should have given some score elsewhere, or none on the grid."""
     pad = world.half_step + (sd if world.score.size < _FEW_SCORES else 0.0)
     low, high = world.score.min() - pad, world.score.max() + pad
-    offset, spread = world.people[:, 1], world.spread
-    inside = ndtr((high - offset) / spread) - ndtr((low - offset) / spread)
+    inside, spread = _between(world, low, high), world.spread
     wide = (spread > high - low) & (world.score.size >= _FEW_SCORES)
-    return np.flatnonzero((inside < _FAR) | wide)
+    missed = np.exp(-world.expected * (1.0 - inside)) < _FAR
+    if world.grid is not None:
+        missed |= _between(world, world.grid[0] - world.half_step, world.grid[-1] + world.half_step) < _FAR
+    return np.flatnonzero(((inside < _FAR) | wide) & (world.named | missed))
+
+
+def _between(world: World, low: float, high: float) -> Array:
+    """The chance that each person's score lies there before it is rounded."""
+    offset, spread = world.people[:, 1], world.spread
+    return np.asarray(ndtr((high - offset) / spread) - ndtr((low - offset) / spread))

@@ -13,6 +13,10 @@ from blindcal.checks import Array, Integers, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.frames import long_frame
 
+# Evidence this close to a tie is a tie, on every machine, and ties lean to rejecting. Sums differ by some
+# 1e-15 from one kind of processor to another: without this, which way a tie goes would depend on that.
+TIED = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Policy:
@@ -143,13 +147,13 @@ def evidence_policy(belief: Belief) -> Policy:
 def public_policy(belief: Belief) -> Policy:
     """The public decision on each instance of `belief`, the same for every secret, so that epsilon is 0.
 
-    Accept if and only if `sum_r weight*favor > 1/2`.
+    Accept if and only if `sum_r weight*favor > 1/2`, by more than a sum of chances is off.
 
     >>> public_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
     array([1., 1.])
     """
     chance = (belief.weight * belief.favor).sum(axis=-1, keepdims=True)
-    return unchecked_policy(np.broadcast_to((chance > 0.5).astype(np.float64), belief.favor.shape))
+    return unchecked_policy(np.broadcast_to((chance > 0.5 + TIED).astype(np.float64), belief.favor.shape))
 
 
 def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:

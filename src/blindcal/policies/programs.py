@@ -21,6 +21,7 @@ from blindcal.frames import long_frame
 from blindcal.highs import passed, run
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.orbits import Orbits
+from blindcal.policies.policy import TIED
 
 _OPTIONS = {"presolve": "off", "solver": "choose"}
 _ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
@@ -28,9 +29,6 @@ _GAP = 1e-9
 _CUTS = 60
 # Below this weight a program's tolerance says nothing of the decision: the evidence does.
 _LIGHTEST = 1e-11
-# Evidence this close to a tie is a tie, on every machine, and ties lean to rejecting. Sums differ by some
-# 1e-15 from one kind of processor to another: without this, which way a tie goes would depend on that.
-TIED = 1e-9
 # A row exactly at the least success is met by a rounding or not at all.
 _ROOM = 1e-12
 

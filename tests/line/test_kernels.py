@@ -1,0 +1,30 @@
+"""Verdicts that divide by what may be roundoff are the same whatever the processor adds up in what order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernels import KERNELS, printed
+
+_JUDGED = Path(__file__).parents[1] / "judged_roundoff.py"
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_verdicts_about_what_is_zero_but_for_roundoff_are_those_of_every_kernel(kernel: str) -> None:
+    """Scores and offsets that do not differ, in numbers that no float holds exactly."""
+    lines = printed(_JUDGED.read_text(encoding="utf-8"), kernel).splitlines()
+    assert lines == [
+        "following: all None",
+        "fits: all",
+        "raw ranks: all 1",
+        "chances of being accepted: all 0.5",
+        "standardized: at most 0.0",
+        "isotonic qualities: all 0",
+        "assessed: not worth it, nothing to predict",
+        "bend: 0.0",
+        "curved: nothing to compare",
+        "walks apart: 0.0",
+        "scale: refused, all equal",
+    ]
