@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
+from blindcal.files.memory import Memory, grid_size
 from blindcal.files.tables import refuse
 from blindcal.importers.findings import Choices, Found, Row, dropped_columns, refusal
 from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
@@ -151,5 +152,6 @@ def _sheet(opened: Opened) -> Sheet | None:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     names = list(dict.fromkeys(str(key) for item in value for key in item))
+    Memory(opened.file).check(grid_size(len(value), len(names)))
     cells = [[cell_of(item.get(name)) for name in names] for item in value]
     return Sheet(opened.file, "", list(enumerate([names, *cells], start=0)))
