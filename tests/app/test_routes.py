@@ -15,6 +15,7 @@ pytest.importorskip("jinja2")
 from app_clients import Client, served
 from blindcal.app.desks import Desk
 from chair_exports import PEOPLE, write_exports
+from small_bombs import BOMBS, MEMORY
 from small_conferences import SmallConference, small_conference
 
 pytestmark = pytest.mark.edge
@@ -139,6 +140,13 @@ def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client
     assert (answer.status, answer.text) == (413, "a file must have at most 100,000 bytes\n")
     assert not desk.uploads
     assert not [path for path in desk.private.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("role", ["reviews", "past", "committee", "conflicts"])
+def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Desk], role: str) -> None:
+    client, _ = both
+    assert client.put(role, "a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
+    assert MEMORY in client.get("/conference").text
 
 
 @pytest.mark.parametrize("name", ["../evil.csv", "..", "a/b.csv", "/etc/passwd", "a\\b", ".x", "a\x00b"])

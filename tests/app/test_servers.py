@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("jinja2")
 
 from app_clients import Client, served
+from blindcal.app import servers
 from blindcal.app.desks import Desk
 from blindcal.app.servers import listen, write_redirect
 from blindcal.errors import InputError
@@ -68,3 +71,77 @@ def test_the_page_that_leads_there_is_for_its_owner_alone(tmp_path: Path) -> Non
     path = write_redirect("http://127.0.0.1:1/token/", tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert 'url=http://127.0.0.1:1/token/"' in path.read_text()
+
+
+PUT = "PUT /{token}/conference/files/reviews?name=a.csv HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+GET = "GET /{token}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"
+LONG = "Content-Length: 1000000\r\n\r\n"
+
+
+def head(text: str, client: Client, token: str | None = None) -> bytes:
+    return text.format(token=token or client.token, host=f"127.0.0.1:{client.port}").encode()
+
+
+def seconds_until_dropped(client: Client, start: bytes, drop: bytes, most: float) -> float:
+    """How long a connection lasts on which `start` is sent, and then little by little `drop`."""
+    begin = time.monotonic()
+    with socket.create_connection(("127.0.0.1", client.port), timeout=0.05) as line:
+        try:
+            line.sendall(start)
+            while time.monotonic() < begin + most:
+                line.sendall(drop)
+                with suppress(TimeoutError):
+                    while line.recv(10_000):
+                        pass
+                    break
+        except OSError:
+            pass
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize(
+    ("start", "drop"),
+    [
+        ("", b""),
+        ("GET /", b""),
+        ("GET /", b"x"),
+        ("GET / HTTP/1.1\r\nHost: x\r\n", b"A: b\r\n"),
+        (PUT, b""),
+        (PUT, b"A: b\r\n"),
+        (PUT.format(token="stranger", host="{host}") + LONG, b"x"),
+        (GET.format(token="stranger", host="{host}"), b""),
+        (GET.format(token="stranger", host="{host}"), GET.format(token="stranger", host="x").encode()),
+    ],
+)
+def test_whoever_has_no_token_holds_no_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, drop: bytes
+) -> None:
+    monkeypatch.setattr(servers, "PATIENCE", 0.5)
+    with served(tmp_path) as (client, _, _):
+        assert seconds_until_dropped(client, head(start, client), drop, 10.0) < 5.0
+        assert client.get("/").status == 200
+
+
+def test_many_half_open_requests_keep_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "PATIENCE", 0.5)
+    with served(tmp_path) as (client, _, found), ExitStack() as stack:
+        for _ in range(200):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", client.port)))
+            line.sendall(b"GET / HTTP/1.1\r\n")
+        assert client.get("/").status == 200
+        end = time.monotonic() + 10.0
+        while found.server.server_state.connections and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not found.server.server_state.connections
+
+
+def test_whoever_has_the_token_may_be_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "PATIENCE", 0.5)
+    with served(tmp_path) as (client, _, _):
+        assert seconds_until_dropped(client, head(PUT + LONG, client), b"x", 1.5) >= 1.5
+        with socket.create_connection(("127.0.0.1", client.port)) as line:
+            line.sendall(head(GET, client))
+            time.sleep(1.0)
+            line.sendall(head(GET, client))
+            time.sleep(0.5)
+            assert line.recv(100_000).count(b"HTTP/1.1 200") == 2

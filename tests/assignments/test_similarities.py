@@ -229,6 +229,24 @@ def test_files_that_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read_similarity(path)
 
 
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"similarity": np.zeros(2**27 + 1, dtype=np.uint8)}, "at most 134,217,728 entries in an array"),
+        ({"papers": np.zeros(2_000_001, dtype="S1")}, "column papers: must be at most 2,000,000 ids"),
+    ],
+)
+def test_small_files_of_many_entries_are_refused(
+    changed: dict[str, object], rule: str, tmp_path: Path
+) -> None:
+    content, path = io.BytesIO(), tmp_path / "s.npz"
+    np.savez_compressed(content, **{**GOOD, **changed})
+    assert len(content.getvalue()) < 10**6
+    path.write_bytes(content.getvalue())
+    with pytest.raises(InputError, match=rule):
+        read_similarity(path)
+
+
 def with_part(part: str, data: bytes) -> bytes:
     """A good file with one array's bytes replaced, checksums right."""
     content = io.BytesIO()

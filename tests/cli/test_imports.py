@@ -13,6 +13,7 @@ pytest.importorskip("typer")
 
 from commands import call
 from exports import BY_NAME, EXPORTS, Export, rows_of
+from small_bombs import BOMBS, MEMORY
 
 pytestmark = pytest.mark.edge
 
@@ -156,6 +157,16 @@ def test_a_bad_export_is_refused_with_its_places(tmp_path: Path) -> None:
     assert [(p["row"], p["column"]) for p in problems] == [(3, "OveMer"), (7, "reviewer")]
     assert "zoe" not in err
     assert not (tmp_path / "r.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["far.xlsx", "far.xls", "rows.csv.gz"])
+def test_a_small_file_that_would_take_gigabytes_is_refused(name: str, tmp_path: Path) -> None:
+    export = tmp_path / name
+    export.write_bytes(BOMBS[name][0]())
+    code, out, err = call("import", str(export), "--out", str(tmp_path / "reviews.csv"))
+    assert (code, out) == (2, "")
+    assert re.search(f"{re.escape(name)}.*, row [0-9]+: {MEMORY}", err)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_the_written_table_is_sorted_whatever_the_export(tmp_path: Path) -> None:

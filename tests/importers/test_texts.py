@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from blindcal.files.memory import Memory
 from blindcal.importers import import_reviews, read_people
 from blindcal.importers.texts import decoded
 from exports import refused
@@ -52,4 +53,4 @@ def test_windows_text_is_told_from_damaged_utf8() -> None:
     refused(text.encode("utf-16")[:-1], "must be UTF-16 text throughout")
     refused(text.encode("utf-32"), "must be UTF-8, UTF-16 or Windows-1252 text")
     refused(text.encode().replace(b"3", b"\0"), "must have no NUL characters")
-    assert decoded(b"", "x") == ("", "UTF-8")
+    assert decoded(b"", "x", Memory("x")) == ("", "UTF-8")

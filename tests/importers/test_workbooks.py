@@ -6,10 +6,12 @@ import io
 
 import pytest
 
+import small_bombs
 from blindcal.errors import InputError
+from blindcal.files.memory import Memory
 from blindcal.importers import opening
 from blindcal.importers.workbooks import spreadsheet_xml
-from exports import BY_NAME, EXPORTS, packed, refused, rows
+from exports import BY_NAME, EXPORTS, refused, rows
 
 
 def test_problems_in_a_workbook_name_the_sheet() -> None:
@@ -61,10 +63,12 @@ def test_cells_and_rows_stand_where_the_sheet_says() -> None:
     third, wide = cell('ss:Index="3"'), cell('ss:MergeAcross="1"')
     body = f"<Row>{cell()}{cell(kind='Number', value='2.50')}</Row>"
     body += f'<Row ss:Index="4" ss:Span="2">{third}</Row><Row>{wide}{cell()}</Row>'
-    (found,) = spreadsheet_xml(sheet(body), "x")
+    (found,) = spreadsheet_xml(sheet(body), "x", Memory("x"))
     assert list(found.rows) == [(1, ["x", "2.5"]), (4, ["", "", "x"]), (7, ["x", "", "x"])]
     comment = '<Comment><Data ss:Type="String">no</Data></Comment>'
-    (found,) = spreadsheet_xml(sheet(f"<Row><Cell>{comment}<Data><B>y</B>es</Data></Cell></Row>"), "x")
+    (found,) = spreadsheet_xml(
+        sheet(f"<Row><Cell>{comment}<Data><B>y</B>es</Data></Cell></Row>"), "x", Memory("x")
+    )
     assert list(found.rows) == [(1, ["yes"])]
 
 
@@ -103,22 +107,9 @@ def test_workbooks_are_read_as_openpyxl_reads_them(name: str) -> None:
         assert found == theirs
 
 
-MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-
-
 def workbook(body: str, link: str = "r1", kind: str = "worksheet") -> bytes:
     """A small `.xlsx` file with one text that its cells share."""
-    sheets = f'<sheets><sheet name="s" r:id="{link}"/></sheets>'
-    target = f'<Relationship Id="r1" Type="{LINKS}/{kind}" Target="/xl/s.xml"/>'
-    return packed(
-        {
-            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{LINKS}">{sheets}</workbook>'.encode(),
-            "xl/_rels/workbook.xml.rels": f"<Relationships>{target}</Relationships>".encode(),
-            "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si><t>a_x000D_b</t></si></sst>'.encode(),
-            "xl/s.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{body}</sheetData></worksheet>'.encode(),
-        }
-    )
+    return small_bombs.workbook(body.encode(), b"<si><t>a_x000D_b</t></si>", link=link, kind=kind)
 
 
 def test_cells_of_a_workbook_are_what_they_stand_for() -> None:

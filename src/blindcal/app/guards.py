@@ -20,6 +20,8 @@ HOSTS = ("127.0.0.1", "localhost")
 """By these names alone the server is known: whoever comes by another one was led here."""
 MOST_BODY = 64 * 2**10
 """A request that is no file has at most this many bytes."""
+ADMITTED = "blindcal.admitted"
+"""Requests that passed have this in their scope."""
 _ANSWERED = ("GET", "HEAD")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src {style}; img-src 'self'; connect-src 'self'; "
@@ -71,6 +73,7 @@ class Guard:
         if refused is not None:
             await _answer(send, *refused)
             return
+        scope[ADMITTED] = True
         body = _Body(receive, MOST_BODY if scope["method"] != "PUT" else None)
         said = _Said(send, body)
         try:

@@ -11,18 +11,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from time import sleep
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from blindcal.app.desks import Desk
-from blindcal.app.guards import Guard, new_token
+from blindcal.app.guards import ADMITTED, Guard, new_token
 from blindcal.app.routes import make_app
 from blindcal.errors import InputError
 from blindcal.files.disk import write_bytes
 from blindcal.importers import MAX_EXPORT
 
 HOST = "127.0.0.1"
+PATIENCE = 5.0
+"""Within this many seconds a connection must have sent the head of a request that is admitted."""
 _PAUSE = 0.01
+
+
+class _Connection(H11Protocol):
+    """A connection that is dropped if nothing admitted came in time: whoever has no token holds nothing open,
+    however slowly they send, or do not read what they are answered."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._timer = self.loop.call_later(PATIENCE, self._drop_stranger)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _drop_stranger(self) -> None:
+        if not (self.scope and self.scope.get(ADMITTED)):
+            self.transport.abort()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +94,7 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
     config = uvicorn.Config(
         guard,
         loop="asyncio",
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="off",
         log_config=None,

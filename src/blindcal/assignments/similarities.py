@@ -25,10 +25,10 @@ from blindcal.cells import Column, cell_problem, id_problem, same_id
 from blindcal.checks import Array, Integers, nonnegative
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_bytes, read_part, read_table
-from blindcal.files.tables import Table, refuse
+from blindcal.files.tables import MAX_LINES, Table, refuse
 
 MAX_MATRIX = 2**30
-"""Bytes of a matrix file, packed or unpacked."""
+"""Bytes of a matrix file, packed or unpacked, and of an array in it once each entry takes 8 of them."""
 WORDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
 """What a bid that is a word counts; `conflict` bars the pair."""
 _CONFLICT = "conflict"
@@ -279,11 +279,15 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         size = prod(shape) * kind.itemsize
         if kind.hasobject or size > info.file_size:
             raise InputError(_NO_OBJECTS)
+        if 8 * prod(shape) > MAX_MATRIX:
+            raise InputError(f"must have at most {MAX_MATRIX // 8:,} entries in an array")
         flat = np.frombuffer(member.read(size), dtype=kind)
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
 def _ids(values: Any, name: str, key: str) -> list[str]:
+    if values.size > MAX_LINES:
+        raise refuse([Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")])
     found = [same_id(_text(one)) for one in values.ravel().tolist()] if _written(values) else []
     problems = [
         Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None

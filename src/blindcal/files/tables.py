@@ -229,8 +229,6 @@ def decode(data: bytes, file: str) -> str:
     for mark, name in _FOREIGN:
         if data.startswith(mark):
             raise bad(0, "must be UTF-8 text (save as CSV UTF-8)", f"{name} from byte 0 on")
-    if (lines := data.count(b"\n")) > MAX_LINES:
-        raise bad(None, f"must have at most {MAX_LINES:,} lines", f"{lines:,}")
     if (nul := data.find(b"\0")) >= 0:
         raise bad(nul, "must have no NUL characters", f"one at byte {nul}")
     try:
@@ -250,6 +248,9 @@ def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> I
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
+    if (lines := text.count("\n")) > MAX_LINES:
+        log.torn = Problem(log.file, None, None, f"must have at most {MAX_LINES:,} lines", f"{lines:,}")
+        return
     text = _without_blank_end(text)
     position, row, size = 0, 0, len(text)
     while position < size and log.torn is None:

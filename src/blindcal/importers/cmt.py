@@ -100,7 +100,7 @@ def _track_names(tables: Sequence[Headed]) -> list[str]:
     """A name for each worksheet: its first row, or the sheet's where those do not tell tracks apart."""
     if len(tables) == 1:
         return [""]
-    tops = [" ".join(" ".join(table.sheet.rows[0][1]).split()) if table.row > 1 else "" for table in tables]
+    tops = [" ".join(" ".join(table.sheet.rows[0][1]).split()) if table.place else "" for table in tables]
     return tops if all(tops) and len(set(tops)) == len(tops) else [table.sheet.name for table in tables]
 
 

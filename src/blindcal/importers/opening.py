@@ -1,25 +1,28 @@
 """Bytes -> sheets or JSON, by content alone: gzip, zip, `.xlsx`, SpreadsheetML, JSON, delimited text.
 
-Nothing is unpacked beyond a limit, whatever a file says of itself.
+Nothing is unpacked beyond a limit, whatever a file says of itself, or kept beyond the memory of an input.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import parse_json
+from blindcal.files.memory import Memory, json_size
 from blindcal.files.tables import refuse
 from blindcal.importers.sheets import Opened
 from blindcal.importers.texts import SEPARATORS, decoded, delimited
-from blindcal.importers.workbooks import spreadsheet_xml, xlsx_sheets
+from blindcal.importers.workbooks import CHUNK, Part, spreadsheet_xml, xlsx_sheets
 
 MAX_EXPORT = 256 * 2**20
 _MAX_PARTS = 2_000
+_ZIP_ENTRY = b"PK\x01\x02"
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
 _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
@@ -38,21 +41,25 @@ def open_export(data: bytes, file: str) -> Opened:
     """
     if len(data) > MAX_EXPORT:
         raise _refused(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
+    memory = Memory(file)
+    memory.take(len(data))
     if data.startswith(b"\x1f\x8b"):
-        inner = _opened(unpacked(data, file), file)
+        data = unpacked(data, file)
+        memory.take(len(data))
+        inner = _opened(data, file, memory)
         return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
-    return _opened(data, file)
+    return _opened(data, file, memory)
 
 
-def _opened(data: bytes, file: str) -> Opened:
+def _opened(data: bytes, file: str, memory: Memory) -> Opened:
     for mark, found, rule in _FOREIGN:
         if data.startswith(mark):
             raise _refused(file, rule, found)
     if data.startswith(b"\x1f\x8b"):
         raise _refused(file, "must be packed once", "gzip within gzip")
     if data.startswith(b"PK\x03\x04"):
-        return _zipped(data, file)
-    return _text(data, file, PurePosixPath(file).stem)
+        return _zipped(data, file, memory)
+    return _text(data, file, PurePosixPath(file).stem, memory)
 
 
 def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
@@ -64,42 +71,40 @@ def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
     >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
     b'paper,score'
     """
-    parts, size = [], 0
-    while data:
-        engine = zlib.decompressobj(wbits=31)
-        try:
-            part = engine.decompress(data, limit - size + 1)
-        except zlib.error:
-            raise _refused(file, "must be a whole gzip file", "damage") from None
-        size += len(part)
-        if size > limit:
-            raise _refused(file, f"must unpack to at most {limit:,} bytes", "more")
-        if not engine.eof:
-            raise _refused(file, "must be a whole gzip file", "its end missing")
-        parts.append(part)
-        data = engine.unused_data
-    return b"".join(parts)
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            found = packed.read(limit + 1)
+    except EOFError:
+        raise _refused(file, "must be a whole gzip file", "its end missing") from None
+    except (zlib.error, OSError):
+        raise _refused(file, "must be a whole gzip file", "damage") from None
+    if len(found) > limit:
+        raise _refused(file, f"must unpack to at most {limit:,} bytes", "more")
+    return found
 
 
-def _zipped(data: bytes, file: str) -> Opened:
+def _zipped(data: bytes, file: str, memory: Memory) -> Opened:
+    if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
+        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = archive.namelist()
     except _BROKEN_ZIP:
         raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
-    if len(names) > _MAX_PARTS or len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
     read = _reader(archive, file)
     if "xl/workbook.xml" in names:
-        return Opened(file, xlsx_sheets(read, file), said=("an .xlsx workbook",))
-    return _folder(names, read, file)
+        return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
+    return _folder(names, read, file, memory)
 
 
-def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], bytes | None]:
-    """A function that reads a part of the archive, within one limit for all parts together."""
+def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
+    """A function that reads a part of the archive, within one limit for all parts together: once to measure
+    it, and once more for whoever takes it."""
     left = MAX_EXPORT
 
-    def read(name: str) -> bytes | None:
+    def read(name: str) -> Part | None:
         nonlocal left
         try:
             info = archive.getinfo(name)
@@ -107,23 +112,36 @@ def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], bytes | None
             return None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise _refused(file, "must be packed plainly", "a password or an unusual packing")
-        try:
-            with archive.open(info) as part:
-                data = part.read(left + 1)
-        except _BROKEN_ZIP:
-            raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
-        left -= len(data)
-        if left < 0:
-            raise _refused(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
-        return data
+        size = tags = 0
+        for chunk in _chunks(archive, info, file):
+            size, tags = size + len(chunk), tags + chunk.count(b"<")
+            if size > left:
+                raise _refused(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+        left -= size
+        return Part(size, tags, _chunks(archive, info, file))
 
     return read
 
 
-def _folder(names: list[str], read: Callable[[str], bytes | None], file: str) -> Opened:
+def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
+    try:
+        with archive.open(info) as part:
+            while chunk := part.read(CHUNK):
+                yield chunk
+    except _BROKEN_ZIP as error:
+        if isinstance(error, InputError):
+            raise
+        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
+
+
+def _folder(names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory) -> Opened:
     """The tables of a zip of text files, or the only JSON text in it."""
-    inside = [name for name in names if _is_table(name)]
-    found = [_text(read(name) or b"", f"{file}: {name}", PurePosixPath(name).stem) for name in inside]
+    found = []
+    for name in filter(_is_table, names):
+        if (part := read(name)) is not None:
+            memory.take(part.size)
+            data = b"".join(part.chunks)
+            found.append(_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
     if not found:
         raise _refused(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
     said = tuple(dict.fromkeys(("zip", *(line for part in found for line in part.said))))
@@ -140,16 +158,17 @@ def _is_table(name: str) -> bool:
     return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
 
 
-def _text(data: bytes, file: str, name: str) -> Opened:
+def _text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
     start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         raise _refused(file, "must be an export and not a web page", "HTML (a page to sign in?)")
     if start.startswith(b"<"):
-        return Opened(file, spreadsheet_xml(data, file), said=("a SpreadsheetML workbook",))
-    text, encoding = decoded(data, file)
+        return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
+    text, encoding = decoded(data, file, memory)
     if start.startswith((b"{", b"[")):
+        memory.check(json_size(text), file=file)
         return Opened(file, value=_json(text, file), is_json=True, said=(f"JSON, {encoding}",))
-    sheet, separator = delimited(text, file, name)
+    sheet, separator = delimited(text, file, name, memory)
     return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}, {encoding}",))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from blindcal.errors import Problem
+from blindcal.files.memory import Memory, grid_size
 from blindcal.files.tables import refuse
 
 _HEADER_ROWS = 6
@@ -19,7 +20,7 @@ class Sheet:
 
     `file`: what messages call it; `name`: the sheet's own.
     `rows`: numbers and cells, as text.
-    `workbook`: whether it is from one, where empty last cells are not stored.
+    `workbook`: whether it is from one: then empty last cells and empty rows are not there.
     `cut`: whether it is a text without a line end at its end, so that its last row may not be whole.
     """
 
@@ -46,7 +47,8 @@ class Opened:
 
 @dataclass(frozen=True)
 class Headed:
-    """A sheet's table: the `names` in its header row and the rows below, each as wide as the header.
+    """A sheet's table: the `names` in its header row and the rows below, each as wide as the header or, in a
+    workbook, up to its last filled cell.
 
     The header is at this `place` among the rows of the `sheet`, counted from 0, which shows it as its `row`.
 
@@ -68,14 +70,17 @@ class Headed:
         cells at the end of a row; an empty line and a last row that may be cut are problems."""
         width, fitting, problems = len(self.names), [], []
         last = self.sheet.rows[-1][0] if self.sheet.cut else None
+        # Readers take out whole columns, as long as the table.
+        Memory(self.file).check(grid_size(len(self.sheet.rows), width))
         for number, cells in self.sheet.rows[self.place + 1 :]:
-            short = len(cells) < width and any(cells) and number != last
-            if short or (self.sheet.workbook and len(cells) != width):
-                cells = _fitted(cells, width)
-            if len(cells) != width:
+            if self.sheet.workbook:
+                cells = _trimmed(cells)
+            elif len(cells) < width and any(cells) and number != last:
+                cells = [*cells, *[""] * (width - len(cells))]
+            if len(cells) > width or (len(cells) < width and not self.sheet.workbook):
                 rule = f"must have {width} cells like the header"
                 problems.append(Problem(self.file, number, None, rule, f"{len(cells)}"))
-            elif any(cells) or not self.sheet.workbook:
+            elif cells:
                 fitting.append((number, cells))
         return fitting, tuple(problems)
 
@@ -107,7 +112,7 @@ class Headed:
         if name is None or name not in self:
             return [""] * len(self.rows)
         place = self.folded.index(name.casefold())
-        return [cells[place] for _, cells in self.rows]
+        return [cells[place] if place < len(cells) else "" for _, cells in self.rows]
 
     def repeated(self, used: Collection[str | None]) -> list[Problem]:
         """A problem for each used name that stands in the header twice."""
@@ -128,7 +133,7 @@ def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | N
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
-            return Headed(sheet, place, row, _trimmed(names) if sheet.workbook else names)
+            return Headed(sheet, place, row, tuple(_trimmed(names) if sheet.workbook else names))
     return None
 
 
@@ -150,14 +155,8 @@ def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool])
     return tables[0] if tables else None
 
 
-def _fitted(cells: Cells, width: int) -> Cells:
-    """The cells of a row up to the last that is filled, and at least `width` of them."""
-    kept = _trimmed(cells)
-    return [*kept, *[""] * (width - len(kept))]
-
-
-def _trimmed(cells: Cells) -> tuple[str, ...]:
+def _trimmed(cells: Cells) -> Cells:
     end = len(cells)
     while end and not cells[end - 1].strip():
         end -= 1
-    return tuple(cells[:end])
+    return cells if end == len(cells) else cells[:end]

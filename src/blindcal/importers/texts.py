@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from sys import getsizeof
 
 from blindcal.errors import InputError, Problem
+from blindcal.files.memory import Memory
 from blindcal.files.tables import Problems, records, refuse
 from blindcal.importers.sheets import Sheet
 
@@ -22,14 +24,17 @@ _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def decoded(data: bytes, file: str) -> tuple[str, str]:
+def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
 
-    `data` holds its bytes; `file` is its name, for messages.
+    `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
 
-    >>> decoded("Zoë".encode("cp1252"), "x.csv"), decoded("Zoë".encode("utf-16"), "x.csv")
-    (('Zoë', 'Windows-1252'), ('Zoë', 'UTF-16'))
+    >>> decoded("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'Windows-1252')
+    >>> decoded("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'UTF-16')
     """
+    memory.take(len(data) * _width(data), file=file)
     codec, name = next(
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
     )
@@ -44,6 +49,13 @@ def decoded(data: bytes, file: str) -> tuple[str, str]:
         offset = data.find(b"\0")
         raise _bad(data, file, offset, "must have no NUL characters", f"one at byte {offset}")
     return text, name
+
+
+def _width(data: bytes) -> int:
+    """How many bytes Python takes for each character of such a text, at most."""
+    if re.search(rb"[\xf0-\xff]", data):
+        return 4
+    return 2 if re.search(rb"[\x80-\xff]", data) else 1
 
 
 def _unmarked(data: bytes) -> tuple[str, str]:
@@ -69,16 +81,23 @@ def _bad(data: bytes, file: str, offset: int | None, rule: str, found: str) -> I
     return refuse([Problem(file, row, None, rule, found)])
 
 
-def delimited(text: str, file: str, name: str) -> tuple[Sheet, str]:
-    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages.
+def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages,
+    and rows are counted in `memory`.
 
-    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x")
+    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
     >>> sheet.rows, separator
     ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
     """
     separator = _separator(text)
     log = Problems(file)
-    rows = list(enumerate(records(text, log, separator=separator), start=1))
+    # The end is cut off a copy, and all the rest may be one cell.
+    memory.take(getsizeof(text), file=file)
+    memory.check(getsizeof(text), file=file)
+    rows = []
+    for number, cells in enumerate(records(text, log, separator=separator), start=1):
+        memory.take_row(cells, number, file)
+        rows.append((number, cells))
     log.finish()
     return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blindcal.cells import number_text
+from blindcal.files.memory import Memory, grid_size
 from blindcal.importers.findings import refusal
 from blindcal.importers.sheets import Opened, Sheet
 
@@ -84,5 +85,6 @@ def flat_sheet(opened: Opened) -> Sheet | None:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     names = list(dict.fromkeys(str(key) for item in value for key in item))
+    Memory(opened.file).check(grid_size(len(value), len(names)))
     cells = [[cell_of(item.get(name)) for name in names] for item in value]
     return Sheet(opened.file, "", list(enumerate([names, *cells])))
