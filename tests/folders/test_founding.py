@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from blindcal.beliefs.inputs import read_inputs
 from blindcal.decisions.coins import read_key
+from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.folders.asking import asked
 from blindcal.folders.founding import Given, Wishes, found_folder, read_contents
@@ -45,6 +48,29 @@ def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wi
     with pytest.raises(InputError, match=told):
         found_folder(tmp_path / "icx", files, wishes, tmp_path / "icx.key")
     assert everything(tmp_path) == before
+
+
+def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) -> None:
+    """Whole scores count as rounded, wherever they are read from."""
+    files, key = given(tmp_path / "in"), tmp_path / "icx.key"
+    small = small_conference()
+    rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
+    replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
+    made = found_folder(tmp_path / "icx", files, Wishes(accept_rate=0.4), key)
+    wanted = asked(read_folder(tmp_path / "icx"))
+    assert made.settings["grid"] != "none"
+    texts = []
+    for name, inputs in (
+        ("folder", wanted.inputs()),
+        ("files", read_inputs(files.reviews, str(files.reviewers), str(files.pools))),
+    ):
+        copied = tmp_path / name / "key"
+        copied.parent.mkdir()
+        copied.write_bytes(key.read_bytes())
+        copied.chmod(0o600)
+        outcome = decide(inputs, wanted.request, copied, tmp_path / name / "out", despite_misfit=True)
+        texts.append((outcome.record.decisions, outcome.record.certificate))
+    assert texts[0] == texts[1]
 
 
 def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def prepare(
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
-    `reviews`: this year's, high scores better; they count as rounded where a grid was declared.
+    `reviews`: this year's, high scores better; they count as rounded if they have a grid.
     `parameters`: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
     `pools`: for each paper its candidates and their chances, before scaling.
     `accept_rate`: the bar is chosen so that full calibration accepts this share of the papers on average over
@@ -107,7 +107,7 @@ def prepare(
         numbers("bar", _values(bar))
     refuse_mismatches(reviews, parameters, pools, sources)
     tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
-    grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
+    grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
     cases = [
         public_case(paper, scores, pools[paper], parameters, tracks[paper], grid)
         for paper, scores in _scores(reviews).items()

@@ -75,7 +75,11 @@ Better = Annotated[
     ),
 ]
 Grid = Annotated[
-    str | None, typer.Option(help="The scores reviewers can give: 1..10, or a list such as 1,3,5.")
+    str | None,
+    typer.Option(
+        help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
+        "given. Unless given, they are recognized in the scores."
+    ),
 ]
 Name = Annotated[
     str,

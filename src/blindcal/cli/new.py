@@ -188,7 +188,7 @@ def _print_open(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
     """What the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: read it, and change what is not so")
-    if guessed and "grid" in settings:
+    if guessed:
         say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
     if not settings.keys() & {"accept-rate", "accept"}:

@@ -17,6 +17,7 @@ from blindcal.decisions.places import check_apart, check_paths, check_reviews_ap
 from blindcal.decisions.records import (
     Ledger,
     Published,
+    Record,
     check_published,
     check_vacant,
     finish,
@@ -105,7 +106,10 @@ def decide(
     ledger = read_ledger(key, secret)
     for certificate in filter(None, seen):
         check_published(ledger, certificate)
-    frozen = _frozen_bar(ledger, request)
+    latest = _latest(ledger, request)
+    frozen: Level | None = None
+    if latest is not None:
+        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
     # What was decided once is returned, and corrected, whatever it was decided from.
@@ -150,10 +154,10 @@ def _remarks(
     return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
 
 
-def _frozen_bar(ledger: Ledger, request: Request) -> Level | None:
-    """The bar of the releases that there are, or that of each track."""
+def _latest(ledger: Ledger, request: Request) -> Record | None:
+    """The latest release of the conference: its bar and its grid are frozen."""
     releases = ledger.of(request.conference)
-    return ledger.record(releases[-1]).bar if releases else None
+    return ledger.record(releases[-1]) if releases else None
 
 
 def _key(path: Path, out: Path) -> Key:

@@ -35,6 +35,7 @@ from blindcal.decisions.seals import (
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
 from blindcal.files.published import NUMBERED
+from blindcal.orientations import as_given
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
@@ -120,6 +121,11 @@ class Record:
     def request(self) -> Request:
         """What was requested when it was made."""
         return recorded_request(self.conference, self.settings, self.selection)
+
+    @property
+    def grid(self) -> list[float]:
+        """The scores that could be given, on the scale of the reviews; none of them if any number could."""
+        return as_given(self.papers[0].public["grid"] or (), self.settings["better"])
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Asked:
     """What a folder's settings add up to.
 
     `request`: the guarantee, how many papers, and which end of the scale is better.
-    `grid`: the scores that reviewers can give; None where any number can be one.
+    `grid`: the scores that reviewers can give, none of them if any number can be one; None: as they show.
     `files`: where reviews, calibration and pools are, in this order; the last may be `everyone`.
     `withdrawn`: the papers that are left out.
     `key`: the file of the key.
@@ -181,19 +181,22 @@ def _papers(option: str, number: str, text: str) -> int:
 
 
 def levels(text: str | None) -> list[float] | None:
-    """The scores that the `text` of `grid` names, a range of whole numbers or a list; None for no text.
+    """The scores that the `text` of `grid` names, a range of whole numbers or a list, none of them for `none`
+    (any number can be given); None for no text.
 
-    >>> levels("1..4"), levels("1,3,5.5")
-    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5])
+    >>> levels("1..4"), levels("1,3,5.5"), levels("none")
+    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
     """
     if text is None:
         return None
+    if text == "none":
+        return []
     ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
     if ends is None:
         return _listed_levels(text)
     low, high = int(ends[1]), int(ends[3])
     if ends[2] == "-":
-        raise InputError(f"`grid` must be like 1..10 or 1,3,5, found {text!r}: write {low}..{high}")
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}: write {low}..{high}")
     if high <= low:
         raise InputError(f"`grid` must go from the lowest score up to the highest, found {text!r}")
     if high - low + 1 > _LARGEST_GRID:
@@ -204,7 +207,7 @@ def levels(text: str | None) -> list[float] | None:
 def _listed_levels(text: str) -> list[float]:
     parts = text.replace(" ", "").split(",")
     if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
-        raise InputError(f"`grid` must be like 1..10 or 1,3,5, found {text!r}")
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
     found = [float(part) for part in parts]
     if len({*found}) < 2:
         raise InputError(f"`grid` must have at least two different scores, found {text!r}")

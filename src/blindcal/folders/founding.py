@@ -61,7 +61,8 @@ class Wishes:
 
     `accept_rate`: the share of papers to accept, about.
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
-    `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
+    `grid`: the scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
+    default found in the scores.
     `better`: the better end of the scale, `high` or `low`.
     """
 
@@ -127,10 +128,10 @@ def found_folder(
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
-    grid = wishes.grid or grid_text(contents.imported.reviews.score)
+    grid = wishes.grid or grid_text(contents.imported.reviews.grid)
     known_end(wishes.better)
     _check_contents(contents, grid)
-    fitted = _fitted(contents, folder, wishes.better, workers, progress)
+    fitted = _fitted(contents, folder, grid, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
     with new_folder(folder) as filled:
@@ -210,25 +211,29 @@ def _check_files(given: Given) -> None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
 
-def _check_contents(contents: Contents, grid: str | None) -> None:
+def _check_contents(contents: Contents, grid: str) -> None:
     """Refuse files that no later command could use."""
     files, reviews = contents.files, contents.imported.reviews
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
     if "pools" in files:
         pools_of(files["pools"], reviews.papers, known)
     allowed = levels(grid)
-    off = 0 if allowed is None else int((~np.isin(reviews.score, allowed)).sum())
+    off = int((~np.isin(reviews.score, allowed)).sum()) if allowed else 0
     if off:
         raise InputError(
             f"`grid` {grid} must hold every score: {count(off, 'score')} of this year are not in it"
         )
 
 
-def _fitted(contents: Contents, folder: Path, better: str, workers: int, progress: Progress) -> Fitted | None:
+def _fitted(
+    contents: Contents, folder: Path, grid: str, better: str, workers: int, progress: Progress
+) -> Fitted | None:
+    allowed = np.array(levels(grid))
+    this_year = replace(contents.imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
     same = same_people(contents)
     if not contents.past:
         return None
-    now = footprint_of(contents.imported.reviews)
+    now = footprint_of(this_year)
     for name, one in contents.past.items():
         if found := overlap(replace(footprint_of(one.reviews), conference=name), now):
             raise InputError(
@@ -238,7 +243,7 @@ def _fitted(contents: Contents, folder: Path, better: str, workers: int, progres
     return fit(
         {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
         committee=contents.committee,
-        this_year=contents.imported.reviews,
+        this_year=this_year,
         better=better,
         same=same,
         workers=workers,
@@ -246,9 +251,7 @@ def _fitted(contents: Contents, folder: Path, better: str, workers: int, progres
     )
 
 
-def _settings(
-    folder: Path, key: Path, contents: Contents, grid: str | None, wishes: Wishes
-) -> dict[str, Value]:
+def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wishes) -> dict[str, Value]:
     """The lines of conference.toml."""
     number = papers("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {

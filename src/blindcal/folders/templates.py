@@ -104,7 +104,12 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
     (
         "The scale",
         (
-            Line("grid", "The scores that reviewers can give, also those that nobody gave.", "1..10"),
+            Line(
+                "grid",
+                "The scores that reviewers can give, also those that nobody gave: they are rounded to these. "
+                '"none" if any number can be given.',
+                "1..10",
+            ),
             Line(
                 "better",
                 "Which scores are better: high or low. No data can show it: check this line.",
