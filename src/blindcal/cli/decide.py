@@ -160,12 +160,13 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     )
     if certificate["limits"]["added_success"]:
         say(budget_line(certificate["added_share_of_full"]))
+    full = certificate.get("expected_wrong_fully_calibrated")
     say(
         f"expected wrong decisions: {_percent(certificate['expected_wrong'])} "
-        f"(raw {_percent(certificate['expected_wrong_raw'])}, "
-        f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
+        f"(raw {_percent(certificate['expected_wrong_raw'])}"
+        + (")" if full is None else f", fully calibrated {_percent(full)})")
     )
-    say_gap(certificate["gap"])
+    say_gap(certificate.get("gap", 0.0))
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 

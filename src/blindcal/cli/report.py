@@ -89,6 +89,8 @@ def report(
     if reviews is not None and reviewers is not None and pools is not None:
         read = loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn)
         with hired(processes, cluster) as workers, read as inputs:
+            # The menu is about as many papers as the bar was set for.
+            only = only or "expected_wrong_fully_calibrated" not in certificate
             found = survey_release(
                 inputs, certificate, decided, only=only, workers=workers, progress=progress
             )

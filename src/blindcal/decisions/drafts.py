@@ -96,7 +96,7 @@ def draft(
     changes, number = changes_since(past, conference, truth, request, others=others), len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    last = records[-1].selection if records and not changes.none else None
+    before_it = records[-1].selection if records else None
     part, before = _to_decide(conference, request, past, changes, others)
     frozen = records[0].price if records else None
     plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
@@ -109,20 +109,25 @@ def draft(
         fresh[case.paper] = toss_of(whole, raw, case.bar, price, earlier, spent)
     papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
     said, budget = (reason if records or before else ""), (frozen if records else price)
-    selection = _selection(request, papers, number, last)
+    selection = _selection(request, papers, number, before_it, changed=not changes.none)
     record = _record(past.ledger, request, number, said, conference, truth, papers, budget, selection)
     policies = Tables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(record, part.cases, policies, changes)
 
 
 def _selection(
-    request: Request, papers: Sequence[PaperRecord], number: int, last: Mapping[str, Any] | None
+    request: Request,
+    papers: Sequence[PaperRecord],
+    number: int,
+    last: Mapping[str, Any] | None,
+    *,
+    changed: bool,
 ) -> Mapping[str, Any] | None:
-    """The list that was requested: with the cuts of the `last` one where papers changed since, else ranked
+    """The list that was requested: with the cuts of the `last` one if papers `changed` since, else ranked
     as a whole."""
     if request.quota is None:
         return None
-    return ranked(papers, request.quota, number) if last is None else last
+    return last if last is not None and changed else ranked(papers, request.quota, number, last)
 
 
 def _said(setting: object) -> str:

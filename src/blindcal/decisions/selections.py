@@ -10,16 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from blindcal.beliefs.conferences import best_by_mean
 from blindcal.decisions.records import PaperRecord, Record
 from blindcal.decisions.statements import Listing, figures_of
 from blindcal.errors import InputError
-from blindcal.plans.listings import WAIT, Rank, all_cuts, cuts_json, cuts_of, place
-from blindcal.plans.passing import Pair, both_ranks, listed_figures
+from blindcal.plans.listings import ACCEPT, WAIT, Rank, all_cuts, cuts_json, cuts_of, place
+from blindcal.plans.passing import Pair, both_ranks, listed_figures, with_raw
 from blindcal.plans.quotas import Quota
 
 
-def ranked(papers: Sequence[PaperRecord], quota: Quota, release: int) -> dict[str, Any]:
-    """The selection of a release whose list is ranked as a whole."""
+def ranked(
+    papers: Sequence[PaperRecord], quota: Quota, release: int, before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The selection of a release whose list is ranked as a whole; `before` is that of the release before."""
     tracks = [track_of(paper) for paper in papers]
     quota.check(tracks)
     found = all_cuts([own_rank(paper) for paper in papers], tracks, quota)
@@ -28,6 +31,7 @@ def ranked(papers: Sequence[PaperRecord], quota: Quota, release: int) -> dict[st
         "wait_list": _plain(quota.wait_list),
         "cuts": cuts_json(found),
         "ranked": release,
+        "bar_for": _plain(quota.accept) if before is None else before["bar_for"],
     }
 
 
@@ -36,7 +40,7 @@ def ranked_again(record: Record) -> Record:
     quota, selection = record.request.quota, record.selection
     if quota is None or selection is None or selection["ranked"] != record.release:
         return record
-    return replace(record, selection=ranked(record.papers, quota, record.release))
+    return replace(record, selection=ranked(record.papers, quota, record.release, selection))
 
 
 def listing(record: Record) -> Listing | None:
@@ -54,7 +58,24 @@ def listing(record: Record) -> Listing | None:
         quota,
         None if selection["ranked"] == record.release else cuts,
     )
-    return Listing(quota, decisions, _waiting(ranks, tracks, decisions), figures)
+    raw = _raw(record.papers, tracks, decisions)
+    figures = [
+        one if share == paper.raw_accepted else with_raw(one, share)
+        for one, paper, share in zip(figures, record.papers, raw, strict=True)
+    ]
+    return Listing(quota, selection["bar_for"], decisions, _waiting(ranks, tracks, decisions), raw, figures)
+
+
+def _raw(papers: Sequence[PaperRecord], tracks: Sequence[str], decisions: Sequence[str]) -> list[float]:
+    """Which papers mean scores would accept, if they accepted as many of each track."""
+    found = [0.0] * len(papers)
+    for track in set(tracks):
+        here = [index for index, one in enumerate(tracks) if one == track]
+        places = sum(decisions[index] == ACCEPT for index in here)
+        best = best_by_mean([papers[index].public["scores"] for index in here], places)
+        for index, share in zip(here, best, strict=True):
+            found[index] = share
+    return found
 
 
 def own_rank(paper: PaperRecord) -> Rank:

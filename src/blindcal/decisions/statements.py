@@ -20,7 +20,7 @@ from blindcal.plans.certificates import Claim
 from blindcal.plans.figures import Figures, Standing
 from blindcal.plans.listings import ACCEPT, REJECT, WAIT
 from blindcal.plans.promises import ASSUMPTIONS, SELECTED, summary
-from blindcal.plans.quotas import Quota
+from blindcal.plans.quotas import Number, Quota
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
@@ -28,17 +28,26 @@ CERTIFICATE_FORMAT = 2
 """Counted up whenever a field is added; 1 did not say so. docs/certificate_schema.json describes them all."""
 _DECIMALS = 10**6
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
+_BY_THE_BAR = (
+    "expected_wrong_public",
+    "expected_wrong_fully_calibrated",
+    "against_evidence",
+    "gap",
+)
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The final list of a release: for each paper its decision, its place on the wait list (empty: none), and
-    its figures."""
+    """The final list of a release: for each paper its decision, its place on the wait list (empty: none),
+    whether mean scores would accept it if they accepted as many, and its figures. `bar_for` is the number of
+    papers, or that of each track, that the bar was set for."""
 
     quota: Quota
+    bar_for: Number
     decisions: Sequence[str]
     waiting: Sequence[int | str]
+    raw: Sequence[float]
     figures: Sequence[Figures]
 
     def count(self, decision: str) -> int:
@@ -61,7 +70,8 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
     advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
     found = [words[p.accepted] for p in papers] if listing is None else listing.decisions
-    raws = [words.get(p.raw_accepted, "tie") for p in papers]
+    raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
+    raws = [words.get(one, "tie") for one in raw]
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
         "decision": list(found),
@@ -95,7 +105,7 @@ def certificate_text(
     private = summary(claims, figures)
     numbers = private if listing is None else summary(claims, listing.figures)
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
-    content = {
+    content: dict[str, Any] = {
         "format": CERTIFICATE_FORMAT,
         "version": __version__,
         **numbers,
@@ -132,8 +142,13 @@ def certificate_text(
             "accept": listing.quota.accept,
             "wait_list": listing.quota.wait_list,
             "waiting": listing.count(WAIT),
+            "bar_for": listing.bar_for,
             "expected_wrong_private": private["expected_wrong"],
         }
+        if listing.quota.accept != listing.bar_for:
+            # By the bar another number would be accepted: what does so is no measure for this list.
+            content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
+            del content["selection"]["expected_wrong_private"]
     return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -153,11 +153,22 @@ def _selection(content: Mapping[str, Any]) -> Iterable[Line]:
         f"{selection['waiting']:,}",
         f"{count(selection['waiting'], 'paper')} on the wait list.",
     )
-    yield Line(
-        "selection.expected_wrong_private",
-        percent(selection["expected_wrong_private"]),
-        "The expected share of wrong decisions if the private decisions had been published as they are. The "
-        f"list that was published has {percent(content['expected_wrong'])}.",
+    if "expected_wrong_private" in selection:
+        yield Line(
+            "selection.expected_wrong_private",
+            percent(selection["expected_wrong_private"]),
+            "The expected share of wrong decisions if the private decisions had been published as they are. "
+            f"The list that was published has {percent(content['expected_wrong'])}.",
+        )
+    yield Line("selection.bar_for", _number(selection["bar_for"]), _bar_for(selection))
+
+
+def _bar_for(selection: Mapping[str, Any]) -> str:
+    if selection["bar_for"] == selection["accept"]:
+        return "The bar was set for this number of papers."
+    return (
+        "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
+        "one on the wrong side of that bar; what would be decided by the bar itself is not compared."
     )
 
 
@@ -326,23 +337,38 @@ def _limit(value: float) -> str:
 
 
 def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
-    papers = content["papers"]
-
-    def line(name: str, sentence: str) -> Line:
-        share = content[name]
-        return Line(name, percent(share), sentence.format(expected(share * papers)))
-
-    yield line(
-        "expected_wrong_raw", "Decided by their mean scores, {} papers are expected to be decided wrongly."
+    yield _wrong_line(
+        content,
+        "expected_wrong_raw",
+        "Decided by their mean scores, {} papers are expected to be decided wrongly.",
     )
-    yield line("expected_wrong", "As they were decided, {} papers are expected to be wrong.")
-    yield line("expected_wrong_public", "Decided by public information alone, {} would be.")
-    yield line(
+    yield _wrong_line(content, "expected_wrong", "As they were decided, {} papers are expected to be wrong.")
+    if "expected_wrong_fully_calibrated" in content:
+        yield from _by_the_bar(content)
+    for name, said in (
+        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
+        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
+    ):
+        if content.get(name) is not None:
+            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
+
+
+def _wrong_line(content: Mapping[str, Any], name: str, sentence: str) -> Line:
+    share = content[name]
+    return Line(name, percent(share), sentence.format(expected(share * content["papers"])))
+
+
+def _by_the_bar(content: Mapping[str, Any]) -> Iterable[Line]:
+    """What other ways to decide by the bar would cost, and what the promise costs."""
+    yield _wrong_line(content, "expected_wrong_public", "Decided by public information alone, {} would be.")
+    yield _wrong_line(
+        content,
         "expected_wrong_fully_calibrated",
         "Decided with full calibration, which would reveal reviewers, {} would be: reviews are noisy, and "
         "some errors cannot be avoided.",
     )
-    yield line(
+    yield _wrong_line(
+        content,
         "against_evidence",
         "Privacy has a price: {} papers are expected to be decided against what their own reviewers' "
         "corrected scores indicate. Which ones is known only to those who hold the sealed record.",
@@ -354,14 +380,8 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
         "No other decisions that keep the promise have fewer expected errors, but for rounding."
         if gap < _ROUNDING
         else f"Large pools are approximated: the best possible decisions that keep the promise have up to "
-        f"{expected(gap * papers)} fewer wrong ones.",
+        f"{expected(gap * content['papers'])} fewer wrong ones.",
     )
-    for name, said in (
-        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
-        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
-    ):
-        if content.get(name) is not None:
-            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
 
 
 def _fit(content: Mapping[str, Any]) -> Iterable[Line]:

@@ -16,6 +16,7 @@ from blindcal.cells import count
 from blindcal.errors import InputError
 from blindcal.exporters.decided import WAITING, Decided
 from blindcal.plans.agreements import FITS
+from blindcal.plans.quotas import Quota
 from blindcal.reports.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.reports.explanations import explained, points
 from blindcal.reports.reading import guarantee_of
@@ -28,6 +29,7 @@ from blindcal.reports.sentences import (
     factor,
     percent,
     promises,
+    quota_line,
     shown,
 )
 from blindcal.reports.surveys import Survey, Surveyed
@@ -97,7 +99,10 @@ def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
     papers, tossed = content["papers"], bool(report.decided)
-    wrong = {name: content[f"expected_wrong{name}"] * papers for name in ("", "_raw", "_fully_calibrated")}
+    by_the_bar = "expected_wrong_fully_calibrated" in content
+    names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
+    wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
+    against_evidence = content["against_evidence"] * papers if by_the_bar else 0.0
     return {
         "content": content,
         "tossed": tossed,
@@ -114,9 +119,11 @@ def facts(report: Report) -> dict[str, Any]:
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
-        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
-        "against": expected(content["against_evidence"] * papers),
-        "about": _in_letters(wrong) | {"against": about(content["against_evidence"] * papers)},
+        "by_the_bar": by_the_bar,
+        "bar_for": None if by_the_bar else quota_line(Quota(content["selection"]["bar_for"])),
+        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong.get("_fully_calibrated", 0.0)), 0.0)),
+        "against": expected(against_evidence),
+        "about": _in_letters(wrong) | {"against": about(against_evidence)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),
         "named_bars": _named_bars(content, tossed),
         "odds": _odds(content["epsilon"]),
@@ -191,6 +198,7 @@ def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: 
     return bars(
         (label, wrong[name], expected(wrong[name]), own, (percent(content[f"expected_wrong{name}"]),))
         for name, label, own in named
+        if name in wrong
     )
 
 
