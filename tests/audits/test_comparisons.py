@@ -91,6 +91,7 @@ RECORD = {
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
+    "scores": "confidential",
 }
 
 

@@ -138,6 +138,7 @@ reviewers = "in/reviewers.csv"
 pools = "everyone"
 grid = "1..5"
 better = "low"
+scores = "public"
 accept-rate = 0.25
 guarantee = "average"
 added-success = 0.01

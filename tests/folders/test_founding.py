@@ -24,7 +24,7 @@ def given(folder: Path) -> Given:
 
 def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     files, key = given(tmp_path / "in"), tmp_path / "icx.key"
-    made = found_folder(tmp_path / "icx", files, Wishes(accept_rate=0.4), key)
+    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
     assert made.calibrated
     assert read_key(key) == made.secret
     wanted = asked(read_folder(tmp_path / "icx"))
@@ -36,10 +36,10 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        (Wishes(0.4, "3"), "either `accept_rate` or `accept`"),
-        (Wishes(0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
-        (Wishes(0.4, better="up"), "high"),
-        (Wishes(accept="3.5"), "`accept` must be a whole number"),
+        (Wishes("public", 0.4, "3"), "either `accept_rate` or `accept`"),
+        (Wishes("public", 0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
+        (Wishes("public", 0.4, better="up"), "high"),
+        (Wishes("public", accept="3.5"), "`accept` must be a whole number"),
     ],
 )
 def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wishes, told: str) -> None:
@@ -56,7 +56,7 @@ def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) ->
     small = small_conference()
     rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
     replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
-    made = found_folder(tmp_path / "icx", files, Wishes(accept_rate=0.4), key)
+    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
     wanted = asked(read_folder(tmp_path / "icx"))
     assert made.settings["grid"] != "none"
     texts = []
@@ -83,13 +83,13 @@ def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> No
     ]
     for bad, told in cases:
         with pytest.raises(InputError, match=told):
-            found_folder(tmp_path / "icx", bad, Wishes(), tmp_path / "icx.key")
+            found_folder(tmp_path / "icx", bad, Wishes("public"), tmp_path / "icx.key")
 
 
 def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "icx").mkdir()
     with pytest.raises(RefusedError, match="never overwritten"):
-        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes(), tmp_path / "icx.key")
+        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes("public"), tmp_path / "icx.key")
 
 
 def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
@@ -98,7 +98,10 @@ def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
     people.write_text("reviewer\n" + "\n".join(small_conference().canaries) + "\n")
     with pytest.raises(InputError, match="other conferences than the one being decided"):
         found_folder(
-            tmp_path / "icx", Given(files.reviews, people, [files.reviews]), Wishes(), tmp_path / "icx.key"
+            tmp_path / "icx",
+            Given(files.reviews, people, [files.reviews]),
+            Wishes("public"),
+            tmp_path / "icx.key",
         )
     contents, _ = read_contents(Given(files.reviews, people))
     assert len(contents.committee) == 8

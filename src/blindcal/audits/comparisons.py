@@ -409,7 +409,7 @@ def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
 
 def _files(record: Record, out: Path) -> Check:
     """The files in a folder are the ones that were released."""
-    kept = {"decisions.csv": record.decisions, "certificate.json": record.certificate}
+    kept = record.published
     wrong = [
         name
         for name, text in kept.items()

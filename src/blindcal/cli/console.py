@@ -91,6 +91,7 @@ _ARGUMENTS = [
     "same",
     "scale_of",
     "score_field",
+    "scores",
     "spread",
     "to",
     "unit",

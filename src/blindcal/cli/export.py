@@ -10,9 +10,11 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.decisions.records import sealed_record
+from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
 from blindcal.exporters import export as exported
-from blindcal.exporters.decided import WAITING
+from blindcal.exporters.decided import WAITING, decided_of
 from blindcal.files.disk import write_bytes
 
 ADVICE_WARNING = (
@@ -51,6 +53,9 @@ def export(
             "marked as overridden; repeatable.",
         ),
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The key, for --what advice if scores are confidential.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the decisions of a release for HotCRP (bulk assignment), OpenReview, or as a CSV or XLSX table.
@@ -61,7 +66,12 @@ def export(
 
     Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
     """
-    papers = read_decided(release, titles, overrides_of(overridden or ()))
+    edits = overrides_of(overridden or ())
+    papers = read_decided(release, titles, edits)
+    if what == "advice" and not all(one.advice for one in papers):
+        if key is None:
+            raise InputError("scores are confidential, and so is the advice, which is sealed: give --key")
+        papers = decided_of(sealed_record(release, key).decisions.encode(), str(release), titles, edits)
     write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
     by_hand = sum(one.overridden for one in papers)
     accept = sum(one.decision == "accept" for one in papers)

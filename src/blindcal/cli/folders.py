@@ -17,6 +17,7 @@ from blindcal.cli.console import Once, note, say
 from blindcal.decisions.records import interrupted_release, latest_release, read_published, sealed_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes
+from blindcal.folders.asking import readers_of
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 from blindcal.folders.strangers import refused_in
 
@@ -132,6 +133,8 @@ def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting
             found = {name: value for name, value in found.items() if name not in others}
     if command in ("plan", "decide", "verify") and "reviewers" not in given:
         _check_calibrated(folder)
+    if command == "decide" and "scores" not in given:
+        readers_of(folder)
     return found
 
 

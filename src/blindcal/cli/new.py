@@ -33,6 +33,7 @@ from blindcal.folders.settings import FILE, read_folder
 from blindcal.importers import Choices
 from blindcal.importers.panels import columns_of
 from blindcal.orientations import BETTER
+from blindcal.plans.requests import SCORES
 from blindcal.workers import cores
 
 
@@ -72,6 +73,14 @@ def new(
     same: Annotated[
         Path | None, typer.Option(help="People whose id changed since: columns old, new.")
     ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="Who may see the scores of all papers, and so the public folder: public, everyone; or "
+            "confidential: then nothing in it depends on scores but the decisions. There is no default.",
+            autocompletion=one_of(SCORES),
+        ),
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),
@@ -94,10 +103,12 @@ def new(
 
     Afterward `blindcal check FOLDER`, `plan FOLDER`, `decide FOLDER` and `verify FOLDER` need no other
     option: FOLDER/conference.toml has them all, each with what it means, for you to read and change.
-    FOLDER/public is for what may be sent on; the key and its sealed record lie beside FOLDER. Reviews are
-    read as by `blindcal import`, past ones too. All is written, or nothing.
+    FOLDER/public is for what may be sent on to whoever may see the scores, which --scores says; the key and
+    its sealed record lie beside FOLDER. Reviews are read as by `blindcal import`, past ones too. All is
+    written, or nothing.
 
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
+    --scores confidential
     """
     choices = Choices(
         format=system,
@@ -108,7 +119,7 @@ def new(
         unit=known_unit(unit),
     )
     given = Given(reviews, committee, past or (), conflicts, pools, reviewers, same, choices)
-    wishes = Wishes(accept_rate, accept, grid, better)
+    wishes = Wishes(scores, accept_rate, accept, grid, better)
     key = key_beside(folder) if key is None else key
     made = found_folder(folder, given, wishes, key, workers=cores(), progress=progress)
     remarks = [*made.remarks, *_similar(folder, made.contents)]

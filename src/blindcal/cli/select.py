@@ -57,7 +57,7 @@ def select(
     if number is None:
         raise InputError("--accept must be a number of papers")
     outcome = select_papers(published, key, out, number, wait, numbered=numbered)
-    certificate, place = outcome.certificate, out
+    certificate, place = outcome.full_certificate, out
     if numbered:
         place = release_folder(out, outcome.record.release)
     facts = {
@@ -65,7 +65,7 @@ def select(
         "release": outcome.record.release,
         "decisions": place / "decisions.csv",
         "certificate_file": place / "certificate.json",
-        "certificate": certificate,
+        "certificate": outcome.certificate,
         "notes": [],
     }
     for remark in outcome.remarks:

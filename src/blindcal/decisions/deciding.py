@@ -56,7 +56,7 @@ def decide(
 ) -> Outcome:
     """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
     sealed record beside the file `key`. Returns an `Outcome`: `certificate`, sealed `record`, `how` it came
-    about.
+    about. If the request says that scores are confidential, nothing in `out` depends on them but decisions.
 
     The same input always returns the stored decisions.
 
@@ -109,6 +109,7 @@ def decide(
     latest = _latest(ledger, request)
     frozen: Level | None = None
     if latest is not None:
+        _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
@@ -150,8 +151,17 @@ def _superseded(outcome: Outcome, releases: int) -> list[str]:
 def _remarks(
     inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
 ) -> tuple[str, ...]:
-    figures = plan_remarks(outcome.certificate, request.guarantee.never_against)
+    figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
     return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
+
+
+def _refuse_other_readers(latest: Record, request: Request) -> None:
+    """Refuse to publish more, or less, than the releases before."""
+    if latest.scores != request.scores:
+        raise RefusedError(
+            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
+            f"{request.scores}"
+        )
 
 
 def _latest(ledger: Ledger, request: Request) -> Record | None:

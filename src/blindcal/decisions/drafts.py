@@ -355,6 +355,7 @@ def _record(
         decisions="",
         certificate="",
         selection=selection,
+        scores=request.scores,
     )
     return with_texts(record, ledger)
 
@@ -371,6 +372,7 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         record.bar,
         record.papers,
         better=request.better,
+        scores=record.scores,
         listing=found,
         fit=agreement(cases, request.better),
         commitment=record.commitment,

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.beliefs.conferences import Level
-from blindcal.decisions.coins import COIN_FORMAT, Key
+from blindcal.decisions.coins import COIN_FORMAT, Key, read_key
+from blindcal.decisions.public_texts import public_certificate, public_decisions
 from blindcal.decisions.seals import (
     Seal,
     changed,
@@ -34,7 +35,7 @@ from blindcal.decisions.seals import (
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
-from blindcal.files.published import NUMBERED
+from blindcal.files.published import CERTIFICATE, DECISIONS, NUMBERED
 from blindcal.orientations import as_given
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
@@ -99,9 +100,10 @@ class Record:
     `price`: wrong decisions per added correct guess, where a budget is shared; else None.
     `commitment`: the number that fixes key and input, as `commitment` makes it.
     `papers`: for each what was public, who reviewed it and how it was decided.
-    `decisions`, `certificate`: the texts of the two public files.
+    `decisions`, `certificate`: the texts of the two files; `published` has those that are public.
     `selection`: where a number of papers was requested, `accept`, `wait_list`, the `cuts` of the final list,
-    and in which release it was `ranked`; else None.
+    in which release it was `ranked`, and the number that the bar was set for; else None.
+    `scores`: whether they are `public` or `confidential`.
     """
 
     conference: str
@@ -116,11 +118,20 @@ class Record:
     decisions: str = field(repr=False)
     certificate: str = field(repr=False)
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
+    scores: str = "public"
+
+    @property
+    def published(self) -> dict[str, str]:
+        """The public files by name: what does not depend on the scores, if these are confidential."""
+        return {
+            DECISIONS: public_decisions(self.decisions, self.scores),
+            CERTIFICATE: public_certificate(self.certificate, self.scores),
+        }
 
     @property
     def request(self) -> Request:
         """What was requested when it was made."""
-        return recorded_request(self.conference, self.settings, self.selection)
+        return recorded_request(self.conference, self.settings, self.selection, self.scores)
 
     @property
     def grid(self) -> list[float]:
@@ -373,7 +384,7 @@ def check_published(ledger: Ledger, seen: Published) -> None:
             f"{seen.path} is release {seen.counter} made with this key, and {ledger.folder} holds only "
             f"{ledger.counter}: it is older than what was published; {restore(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[seen.counter - 1]).certificate.encode() != seen.text:
+    if ledger.record(ledger.releases[seen.counter - 1]).published[CERTIFICATE].encode() != seen.text:
         raise RefusedError(
             f"{seen.path} is not what {ledger.folder} holds as release {seen.counter} made with this key: "
             f"the certificate was changed, or the folder was not whole when that release was made again; "
@@ -381,8 +392,19 @@ def check_published(ledger: Ledger, seen: Published) -> None:
         )
 
 
+def sealed_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
+    """The sealed record of the release in the folder `published`, which was made with this `key`.
+    CONFIDENTIAL."""
+    seen = read_published(published)
+    if seen is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    ledger = read_ledger(key, read_key(key))
+    check_published(ledger, seen)
+    return ledger.record(ledger.releases[seen.counter - 1])
+
+
 def _public_files(record: Record, folder: Path) -> dict[Path, str]:
-    return {folder / "decisions.csv": record.decisions, folder / "certificate.json": record.certificate}
+    return {folder / name: text for name, text in record.published.items()}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 from blindcal import __version__
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.conferences import Level
+from blindcal.decisions.public_texts import certificate_json
 from blindcal.decisions.records import PaperRecord
 from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
@@ -94,13 +94,15 @@ def certificate_text(
     papers: Sequence[PaperRecord],
     *,
     better: str,
+    scores: str,
     listing: Listing | None = None,
     fit: Agreement,
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
 ) -> str:
-    """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
+    """The certificate: a function of scores, decisions and tables, and three numbers of the key. It is public
+    unless `scores` are confidential: then `public_certificate` says what is."""
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = summary(claims, figures)
     numbers = private if listing is None else summary(claims, listing.figures)
@@ -115,6 +117,7 @@ def certificate_text(
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
         "bar": bar,
         "better": better,
+        "scores": scores,
         "requested": _requested(settings, listing),
         "scale": _scale(papers, better),
         "pools": _pools(papers),
@@ -149,7 +152,7 @@ def certificate_text(
             # By the bar another number would be accepted: what does so is no measure for this list.
             content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
             del content["selection"]["expected_wrong_private"]
-    return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return certificate_json(content)
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

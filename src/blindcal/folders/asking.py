@@ -6,14 +6,14 @@ A conference's folder and the command line say them in the same words.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cells import Column, cell_problem, number_text
 from blindcal.errors import InputError
 from blindcal.folders.settings import FILE, Folder, Setting
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, known_readers
 from blindcal.policies.guarantees import Guarantee
 
 _LARGEST_GRID = 1001
@@ -57,6 +57,7 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
 
     >>> names = ("reviews", "reviewers", "pools", "key", "out")
     >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
+    >>> settings["scores"] = "public"
     >>> found = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
     >>> found.request.guarantee.epsilon, found.request.accept_rate, found.grid, found.withdrawn
     (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
@@ -94,7 +95,16 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
     )
     withdrawn, numbered = tuple(folder.withdrawn), settings.get("numbered") is True
     files = (reviews, reviewers, pools)
+    request = replace(request, scores=readers_of(folder))
     return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), numbered)
+
+
+def readers_of(folder: Folder) -> str:
+    """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
+    try:
+        return known_readers(str(folder.settings.get("scores", "")))
+    except InputError as error:
+        raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
 def _set(folder: Folder, name: str) -> Setting:

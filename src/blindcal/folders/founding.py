@@ -29,6 +29,7 @@ from blindcal.folders.templates import Value, conference_text
 from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
+from blindcal.plans.requests import known_readers
 from blindcal.workers import Progress, silent
 
 
@@ -59,6 +60,7 @@ class Given:
 class Wishes:
     """What the settings of the new folder say beside the names of its files.
 
+    `scores`: who may see the scores of all papers: `public`, everyone, or `confidential`. It must be said.
     `accept_rate`: the share of papers to accept, about.
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
     `grid`: the scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
@@ -66,6 +68,7 @@ class Wishes:
     `better`: the better end of the scale, `high` or `low`.
     """
 
+    scores: str | None
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
@@ -116,7 +119,7 @@ def found_folder(
     >>> place = TemporaryDirectory()
     >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx2027", "icx2027.key"))
     >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-    >>> made = found_folder(folder, Given(export), Wishes(accept_rate=0.5), key)
+    >>> made = found_folder(folder, Given(export), Wishes("public", accept_rate=0.5), key)
     >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
     ('2..3', False, ['conference.toml', 'inputs'])
     >>> place.cleanup()
@@ -125,6 +128,7 @@ def found_folder(
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
+    known_readers(wishes.scores)
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
@@ -259,6 +263,7 @@ def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wi
         **contents.settings,
         "grid": grid,
         "better": wishes.better,
+        "scores": wishes.scores,
         "accept-rate": wishes.accept_rate,
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",

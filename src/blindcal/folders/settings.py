@@ -33,6 +33,7 @@ SETTINGS: Mapping[str, Kind] = {
     "reviewers": "file",
     "grid": "grid",
     "better": "text",
+    "scores": "text",
     "accept-rate": "number",
     "accept": "papers",
     "wait-list": "papers",

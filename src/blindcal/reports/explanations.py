@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
 from blindcal.cells import count, number_text
 from blindcal.plans.agreements import DOUBTFUL, FITS, HOPELESS
-from blindcal.reports.reading import guarantee_of
-from blindcal.reports.sentences import after_odds, bar_words, expected, factor, percent, promises, shown
+from blindcal.reports.reading import guarantee_of, has_figures
+from blindcal.reports.sentences import (
+    UNSEEN,
+    after_odds,
+    bar_words,
+    expected,
+    factor,
+    percent,
+    promises,
+    shown,
+)
 
 # A share of wrong decisions below this is rounding.
 _ROUNDING = 1e-6
@@ -20,6 +29,13 @@ _VERDICTS = {
     "errors, and the chances of naming authors.",
     HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
     "certificate mean little.",
+}
+
+
+_READERS = {
+    "public": "Everyone may see the scores of all papers.",
+    "confidential": "Not everyone may see the scores: figures that depend on them are not published. "
+    f"{UNSEEN}",
 }
 
 
@@ -62,7 +78,7 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
     ('added_success', '0 points', 'The decisions add nothing to that chance.')
     >>> folder.cleanup()
     """
-    parts = (
+    parts: tuple[tuple[str, Callable[[Mapping[str, Any]], Iterable[Line]]], ...] = (
         ("What was decided", _decided),
         ("What was promised", _promised),
         ("What the decisions reveal", _revealed),
@@ -70,6 +86,8 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
         ("Does the calibration fit the scores", _fit),
         ("What identifies this certificate", _made),
     )
+    if not has_figures(certificate):
+        parts = tuple((title, lines) for title, lines in parts if lines not in (_revealed, _wrong, _fit))
     return tuple(Explained(title, tuple(lines(certificate))) for title, lines in parts)
 
 
@@ -89,12 +107,15 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
         yield from _requested(content["requested"])
     if "selection" in content:
         yield from _selection(content)
-    yield Line(
-        "bar",
-        bar_words(content["bar"]),
-        "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
-        "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
-    )
+    if content.get("scores") is not None:
+        yield Line("scores", content["scores"], _READERS.get(content["scores"], "Who may see the scores."))
+    if "bar" in content:
+        yield Line(
+            "bar",
+            bar_words(content["bar"]),
+            "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
+            "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
+        )
     better = f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
     yield Line("better", content["better"], better)
     if "scale" in content:
@@ -102,13 +123,14 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
     if "pools" in content:
         yield from _pools(content["pools"])
     if again["papers"]:
-        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again['note']}"
-        yield Line("decided_again.papers", str(again["papers"]), sentence)
-        together = factor(again["epsilon"])
-        odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
-        if together == "1":
-            odds = "Not even together do the decisions about one of these shift anyone's odds."
-        yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
+        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again.get('note', '')}"
+        yield Line("decided_again.papers", str(again["papers"]), sentence.rstrip())
+        if "epsilon" in again:
+            together = factor(again["epsilon"])
+            odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
+            if together == "1":
+                odds = "Not even together do the decisions about one of these shift anyone's odds."
+            yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
     else:
         yield Line("decided_again.papers", "0", "No paper was decided twice.")
 
@@ -213,7 +235,7 @@ def _pools(pools: Mapping[str, Any]) -> Iterable[Line]:
 
 def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
     guarantee = guarantee_of(content)
-    first, *more = promises(guarantee)
+    first, *more = promises(guarantee, hidden=not has_figures(content))
     yield Line("guarantee", shown(guarantee), first)
     names = ("epsilon", "multiplier", "posterior_cap", "never_against")
     given = [name for name in names if getattr(guarantee, name) is not None]
