@@ -198,7 +198,7 @@ def main() -> None:
     for system, make in SYSTEMS.items():
         with tempfile.TemporaryDirectory() as place:
             given = make(Path(place))
-            commands = (["new", "icx", *given], ["plan", "icx"], ["decide", "icx"])
+            commands = (["new", "icx", "--scores", "public", *given], ["plan", "icx"], ["decide", "icx"])
             took = [timed(Path(place), *words) for words in commands]
         print(f"  {system:12s} " + " ".join(f"{seconds:6.1f} s" for seconds in took), flush=True)
 

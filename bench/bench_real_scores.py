@@ -152,7 +152,7 @@ def main() -> None:
         bc.make_key(folder / "key.bin")
         files = ("reviews.csv", "--reviewers", "reviewers.csv", "--pools", "pools.csv", "--key", "key.bin")
         request = ("--accept-rate", "0.3", "--despite-misfit", *given.options.split())
-        request += ("--grid", given.grid) if rounded else ()
+        request += ("--grid", given.grid)
         if given.peer is not None:
             against_peer(folder, (*files, "--out", "out", *request), given.peer, given.times)
             return

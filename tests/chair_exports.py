@@ -52,4 +52,5 @@ def options(folder: Path, *names: str) -> list[str]:
         "conflicts": ["--conflicts", str(folder / "bulk.csv")],
         "reviewers": ["--reviewers", str(folder / "known.csv")],
     }
-    return [word for name in names for word in found[name]]
+    chosen = [word for name in names for word in found[name]]
+    return [*chosen, "--scores", "public"] if "reviews" in names else chosen

@@ -31,6 +31,7 @@ reviews = "inputs/reviews.csv"
 reviewers = "inputs/reviewers.csv"
 pools = "inputs/pools.csv"
 accept = 1
+scores = "public"
 key = "../chair/key.bin"
 out = "public"
 numbered = true

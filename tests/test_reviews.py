@@ -205,7 +205,7 @@ def test_what_is_left_is_what_a_table_without_those_rows_has(gone: set[int], dat
 
     left = Reviews.from_table(table(rows)).without([str(p) for p in gone])
     fresh = Reviews.from_table(table(kept))
-    names = ("papers", "reviewers", "paper", "reviewer", "score", "confidence", "tracks", "track", "grid")
+    names = ("papers", "reviewers", "paper", "reviewer", "score", "confidence", "tracks", "track")
     for name in names:
         assert np.array_equal(getattr(left, name), getattr(fresh, name)), name
     assert [rows[i] for i in left.row] == [kept[i] for i in fresh.row]
@@ -249,14 +249,33 @@ def test_a_declared_grid_is_kept_and_enforced(tmp_path: Path) -> None:
         read(tmp_path, text, grid=[1, math.nan])
 
 
-def test_a_grid_is_recognized_only_where_few_scores_repeat() -> None:
+def test_any_number_can_be_declared_a_score(tmp_path: Path) -> None:
+    reviews = read(tmp_path, "conference,paper,reviewer,score\na,1,x,1\na,1,y,3\nb,1,x,10\n", grid=[])
+    assert (reviews.grid, reviews.grid_declared) == (None, True)
+    assert (reviews.only("a").grid, reviews.only("a").grid_declared) == (None, True)
+
+
+def test_a_paper_that_is_withdrawn_does_not_change_what_scores_can_be_given(tmp_path: Path) -> None:
+    """A folder infers the grid once, from all papers; so does whoever reads the same table."""
+    reviews = read(tmp_path, "paper,reviewer,score\na,x,1\na,y,3\nb,x,10\n")
+    kept = reviews.without(["b"]).grid
+    assert reviews.grid is not None
+    assert kept is not None
+    assert kept.tolist() == reviews.grid.tolist() == list(range(1, 11))
+
+
+def test_a_grid_is_recognized_in_whole_scores_and_in_few_that_repeat() -> None:
     rng = np.random.default_rng(3)
     irregular = np.array([1.0, 3, 5, 6, 8, 10])
     found = recognize_grid(rng.choice(irregular, 200))
     assert found is not None
     assert found.tolist() == irregular.tolist()
     assert recognize_grid(rng.normal(size=200)) is None
-    assert recognize_grid(np.array([1.0, 2.0, 3.0])) is None
+    assert recognize_grid(np.array([1.5, 2.0, 3.0])) is None
+    whole = recognize_grid(np.array([4.0, 1.0, 3.0]))
+    assert whole is not None
+    assert whole.tolist() == [1, 2, 3, 4]
+    assert recognize_grid(np.array([1.0, 30.0])) is None
     table = {"paper": list(range(30)), "reviewer": ["x"] * 30, "score": [1, 2.5, 4] * 10}
     grid = Reviews.from_table(table).grid
     assert grid is not None

@@ -40,6 +40,10 @@ COLUMNS = (
     Column("conference", "id", required=False),
     Column("track", "id", required=False, empty=True),
 )
+# Whole scores are taken as rounded if they span fewer than this; with this many reviews for each of them on
+# average, one that nobody gave could not be given.
+_WHOLE_SPAN, _EACH_WHOLE = 21, 20
+# Other scores are, if they are no more than this and each was given so often on average.
 _GRID_SIZE, _GRID_REPEATS = 32, 3
 
 
@@ -70,8 +74,8 @@ class Reviews:
     `conferences`, `conference`: sorted names, and the place of each review's among them; None without them.
     Names stay where all papers of a conference were left out.
     `tracks`, `track`: the same of tracks, -1 for a review of a paper that has none.
-    `grid`: the scores that can be given, rising; None where scores are not on a grid.
-    `grid_declared`: whether the caller listed the grid; else it was recognized, and no belief relies on it.
+    `grid`: the scores that can be given, rising; None if any number can be: scores are not rounded.
+    `grid_declared`: whether the caller said so; else `recognize_grid` did.
 
     >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
     >>> reviews = Reviews.from_table(table)
@@ -101,8 +105,8 @@ class Reviews:
 
         Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
         `item, rater`, `task, worker, label` and a few more names are understood; other columns are left out.
-        `grid` declares the possible scores, and any other score is refused; else `recognize_grid` looks for
-        one.
+        `grid` declares the possible scores, and any other score is refused; an empty one says that any number
+        can be given. None: `recognize_grid` finds it in the scores.
         """
         table = read_table(path, COLUMNS, extra=True)
         return _reviews(dict(table.columns), table.file, table.rows.start, grid)
@@ -151,7 +155,8 @@ class Reviews:
         rows = self.conference == self.conferences.index(conference)
         columns = {name: [value[i] for i in np.flatnonzero(rows)] for name, value in self.columns().items()}
         del columns["conference"]
-        return Reviews.from_table(columns, grid=self.grid if self.grid_declared else None)
+        declared = np.empty(0) if self.grid is None else self.grid
+        return Reviews.from_table(columns, grid=declared if self.grid_declared else None)
 
     def without(self, papers: Collection[str]) -> Reviews:
         """The reviews of all but these `papers`, such as those withdrawn; rows keep their numbers, and papers
@@ -183,7 +188,6 @@ class Reviews:
             conference=None if self.conference is None else self.conference[kept],
             tracks=tracks,
             track=track,
-            grid=self.grid if self.grid_declared else recognize_grid(self.score[kept]),
         )
 
     def columns(self) -> dict[str, list[Any]]:
@@ -259,18 +263,29 @@ def _twins(ids: Sequence[str]) -> list[list[int]]:
 
 
 def recognize_grid(score: Array) -> Array | None:
-    """The distinct values of `score`, if they are few and repeat; None for scores that look continuous.
+    """The scores that reviewers could give, as far as the `score` of each review tells; None if any number
+    can be one.
 
-    Few is up to 32, each given three times on average. Only scores that somebody gave can be recognized:
-    declare the grid where a possible score was never used.
+    Whole scores: all from the lowest to the highest given, if that is at most 21; without those that nobody
+    gave if there are 20 reviews or more for each. Other scores: those given, if they are at most 32 and each
+    was given three times on average. Declare the grid if it has scores beyond the ones given.
 
-    >>> recognize_grid(np.array([1.0, 3.0, 3.0, 6.0, 1.0, 6.0, 8.0, 8.0, 3.0, 1.0, 6.0, 8.0]))
-    array([1., 3., 6., 8.])
+    >>> recognize_grid(np.array([1.0, 4.0, 3.0]))
+    array([1., 2., 3., 4.])
+    >>> recognize_grid(np.repeat([1.0, 3.0, 6.0], 40)), recognize_grid(np.repeat([0.5, 2.0], 3))
+    (array([1., 3., 6.]), array([0.5, 2. ]))
     >>> recognize_grid(np.array([0.12, 0.57, 0.93])) is None
     True
     """
-    values = np.unique(score)
-    return values if len(values) <= _GRID_SIZE and _GRID_REPEATS * len(values) <= len(score) else None
+    given = np.unique(score)
+    if given.size < 2:
+        return None
+    low, high = given[0], given[-1]
+    if high - low < _WHOLE_SPAN and bool((given == np.floor(given)).all()):
+        whole = np.arange(low, high + 1.0)
+        return given if len(score) >= _EACH_WHOLE * whole.size else whole
+    few = given.size <= _GRID_SIZE and _GRID_REPEATS * given.size <= len(score)
+    return given if few else None
 
 
 def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | None) -> Reviews:
@@ -286,7 +301,7 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
     _check_tracks(paper, track, first, log)
     _check_conferences(conferences, conference, first, log)
-    if levels is not None:
+    if levels is not None and levels.size:
         for row in np.flatnonzero(~np.isin(score, levels)):
             shown = ", ".join(map(number_text, levels))
             log.add(first + int(row), "score", f"must be on the declared grid ({shown})")
@@ -305,7 +320,7 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
         conference=conference[order] if conferences else None,
         tracks=tuple(name for name in tracks if name),
         track=_without_empty(tracks, track)[order] if tracks else None,
-        grid=recognize_grid(score) if levels is None else levels,
+        grid=recognize_grid(score) if levels is None else levels if levels.size else None,
         grid_declared=levels is not None,
     )
 

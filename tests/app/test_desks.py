@@ -55,7 +55,7 @@ def wait(desk: Desk) -> None:
 
 def founded(desk: Desk) -> Path:
     bring(desk)
-    desk.found("icx", Wishes(accept_rate=0.4))
+    desk.found("icx", Wishes("public", accept_rate=0.4))
     wait(desk)
     return desk.home / "icx"
 
@@ -113,7 +113,7 @@ def test_what_is_decided_is_found_again_and_frozen(desk: Desk, tmp_path: Path) -
 
 def test_how_many_to_accept_is_set_in_the_folder(desk: Desk) -> None:
     bring(desk)
-    desk.found("icx", Wishes())
+    desk.found("icx", Wishes("public"))
     wait(desk)
     assert desk.opened is not None
     assert desk.opened.wanted is None
@@ -185,12 +185,12 @@ def test_files_are_read_again_by_other_choices(desk: Desk) -> None:
 
 def test_a_bad_folder_is_refused_and_nothing_is_made(desk: Desk) -> None:
     with pytest.raises(InputError, match="needs this year's reviews"):
-        desk.found("icx", Wishes())
+        desk.found("icx", Wishes("public"))
     bring(desk)
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):
-            desk.found(name, Wishes())
-    desk.found("icx", Wishes(accept_rate=0.4, grid="1..3"))
+            desk.found(name, Wishes("public"))
+    desk.found("icx", Wishes("public", accept_rate=0.4, grid="1..3"))
     with pytest.raises(InputError, match="must hold every score"):
         wait(desk)
     assert not everything(desk.home)
@@ -284,11 +284,30 @@ def test_folders_at_home_are_found_and_opened_by_name(desk: Desk) -> None:
     assert desk.opened.calibrated == 8
 
 
+def test_confidential_scores_are_in_the_report_of_the_chair_alone(desk: Desk) -> None:
+    bring(desk)
+    desk.found("icx", Wishes("confidential", accept_rate=0.4))
+    wait(desk)
+    desk.decide()
+    wait(desk)
+    assert desk.opened is not None
+    assert desk.opened.release is not None
+    assert desk.opened.pages is not None
+    assert "success" not in desk.opened.release.public
+    assert 0 < desk.opened.release.certificate["success"] < 1
+    assert "by mean score" not in desk.opened.pages.public
+    assert "by mean score" in desk.opened.pages.chair
+    desk.leave()
+    desk.open_named("icx")
+    assert desk.opened.release is not None
+    assert all(one.advice for one in desk.opened.release.decided)
+
+
 def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(desk: Desk) -> None:
     paper, author = SMALL.reviews[1][:2]
     pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
     bring(desk, SmallConference(SMALL.reviews, SMALL.reviewers, pools))
-    desk.found("icx", Wishes(accept_rate=0.4))
+    desk.found("icx", Wishes("public", accept_rate=0.4))
     wait(desk)
     desk.compare()
     with pytest.raises(InputError) as caught:

@@ -73,7 +73,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", page, re.DOTALL)
     put_all(client, small)
     assert "16 reviews of 8 papers by " in look()
-    assert client.do("found", name="icx", accept_rate="40", better="high", grid="")
+    assert client.do("found", name="icx", accept_rate="40", better="high", scores="public", grid="")
     client.wait()
     assert "8 papers" in look()
     assert (home / "icx.key").stat().st_mode & 0o777 == 0o600
@@ -158,7 +158,7 @@ def test_a_path_for_a_name_is_refused(both: tuple[Client, Desk], home: Path, nam
     assert not client.do("open", name=name)
     assert not client.do("remove", role="reviews", name=name)
     assert client.put("reviews", "r.csv", b"paper,reviewer,score\n1,a,2\n2,a,3\n").status == 200
-    assert not client.do("found", name=name, accept_rate="25", better="high", grid="")
+    assert not client.do("found", name=name, accept_rate="25", better="high", scores="public", grid="")
     assert not [*home.rglob("*")]
     assert [path.name for path in desk.private.rglob("*") if path.is_file()] == ["r.csv"]
 
@@ -237,7 +237,7 @@ def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
         for name in names:
             assert client.put(role, f"{name}.csv", (files / f"{name}.csv").read_bytes()).status == 200
     said.append(client.get("/conference").text)
-    assert client.do("found", name="icx", accept_rate="40", better="high", grid="")
+    assert client.do("found", name="icx", accept_rate="40", better="high", scores="public", grid="")
     client.wait()
     page = client.get("/conference").text
     said.append(page)

@@ -19,6 +19,7 @@ from blindcal.policies.guarantees import Guarantee
 pytestmark = pytest.mark.edge
 
 BASE = {"conference": "icx", "key": "../k", "out": "public", "reviews": "r", "reviewers": "s"}
+BASE["scores"] = "public"
 
 
 @pytest.mark.parametrize("guarantee", [one for one in MENU if one.name != "none"], ids=str)

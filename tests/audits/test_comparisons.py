@@ -91,10 +91,12 @@ RECORD = {
     "commitment": "00" * 32,
     "redecided": True,
     "first_accept": 3,
+    "scores": "confidential",
     "fit": {"verdict": "fits"},
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
+    "scores": "confidential",
 }
 
 

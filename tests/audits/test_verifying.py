@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.audits.comparisons import Check
-from blindcal.audits.verifying import Verification, grid_of, latest, verify
+from blindcal.audits.verifying import Verification, latest, verify
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
@@ -161,14 +161,14 @@ def test_the_grid_is_told_as_it_was_given(better: str, key_path: Path, tmp_path:
     rows = [(paper, who, f"{1 + i % 4}") for i, (paper, who, _) in enumerate(small.reviews[1:])]
     folder = replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
     files = [folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")]
-    for name, grid in (("none", None), ("whole", [1.0, 2.0, 3.0, 4.0])):
+    for name, grid in (("none", list[float]()), ("whole", [1.0, 2.0, 3.0, 4.0])):
         key = tmp_path / name / "key.bin"
         key.parent.mkdir()
         make_key(key)
         request = replace(REQUEST, better=better)
         decide(read_inputs(*files, grid=grid), request, key, tmp_path / f"out-{name}", despite_misfit=True)
         record = latest(key)[1]
-        assert grid_of(record) == grid
+        assert record.grid == grid
         assert (record.papers[0].public["scores"][0] < 0) == (better == "low")
 
 

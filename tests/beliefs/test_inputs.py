@@ -100,9 +100,20 @@ def test_a_declared_grid_counts_and_must_hold_every_score(tmp_path: Path) -> Non
     found = read(tmp_path, grid=[1.0, 2.0, 3.0, 4.0, 5.0])
     assert found.reviews.grid_declared
     assert found.prepared(bar=0.0)[0].cases[0].grid == (1.0, 2.0, 3.0, 4.0, 5.0)
-    assert read(tmp_path).prepared(bar=0.0)[0].cases[0].grid is None
+    assert read(tmp_path).prepared(bar=0.0)[0].cases[0].grid == (1.0, 2.0, 3.0, 4.0), "recognized"
+    assert read(tmp_path, grid=[]).prepared(bar=0.0)[0].cases[0].grid is None, "any number can be a score"
     with pytest.raises(InputError, match=r"reviews\.csv, row 5, column score"):
         read(tmp_path, grid=[1.0, 2.0, 3.0])
+
+
+def test_a_recognized_grid_gives_way_to_that_of_an_earlier_release(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found.on_grid([0.0, 1.0, 2.0, 3.0, 4.0]).prepared(bar=0.0)[0].cases[0].grid == (0, 1, 2, 3, 4)
+    assert found.on_grid([]).prepared(bar=0.0)[0].cases[0].grid is None
+    with pytest.raises(InputError, match=r"reviews\.csv: 1 score not among .* \(1, 2, 3\): .*`grid`"):
+        found.on_grid([1.0, 2.0, 3.0])
+    declared = read(tmp_path, grid=[1.0, 2.0, 3.0, 4.0, 5.0])
+    assert declared.on_grid([1.0, 2.0]) is declared
 
 
 def test_every_problem_of_the_first_bad_file_is_told(tmp_path: Path) -> None:

@@ -55,15 +55,17 @@ def test_a_withdrawn_paper_without_a_review_is_noted(tmp_path: Path) -> None:
 
 def test_check_says_no_more_of_the_grid_than_the_scores_tell(tmp_path: Path) -> None:
     path, words = tmp_path / "r.csv", {}
-    for name, scores in {"few": "147", "equal": "777", "many": [f"0.{n:02}" for n in range(1, 31)]}.items():
+    scores_of = {"few": "147", "equal": "777", "many": [f"0.{n:02}" for n in range(1, 31)]}
+    for name, scores in scores_of.items():
         rows = "".join(f"P{n},r,{score}\n" for n, score in enumerate(scores))
         path.write_text(f"paper,reviewer,score\n{rows}")
         words[name] = re.search(r"^grid  +(.*?) *$", call("check", str(path))[1], re.MULTILINE)[1]
     assert words == {
-        "few": "too few scores to tell",
+        "few": "1 2 3 4 5 6 7",
         "equal": "all scores are 7",
         "many": "none: scores look continuous",
     }
+    assert "none: any number can be given" in call("check", str(path), "--grid", "none")[1]
 
 
 @pytest.mark.parametrize("command", ["check", "calibrate", "assess"])

@@ -530,7 +530,7 @@ OPTIONS = {
     "--grid 10..1": "--grid must go from the lowest score up to the highest, found '10..1'",
     "--grid 0..1001": "--grid must have at most 1,001 scores, found 1,002",
     "--grid 1-10": "found '1-10': write 1..10",
-    "--grid 1,x": "--grid must be like 1..10 or 1,3,5, found '1,x'",
+    "--grid 1,x": "--grid must be like 1..10 or 1,3,5, or none, found '1,x'",
 }
 
 
@@ -898,24 +898,25 @@ def test_temporaries_of_killed_runs_are_cleared(small: SmallConference, tmp_path
     assert not [path for path in stale if path.exists()]
 
 
-def test_scores_that_look_rounded_without_a_declared_grid_are_noted(
+def test_a_grid_that_was_recognized_is_noted(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A certificate for exact scores is not one for rounded ones: say so, beside the result."""
+    """A certificate for rounded scores is not one for exact ones: say so, beside the result."""
     scores = [(paper, who, str(int(float(score) > 0))) for paper, who, score in small.reviews[1:]]
     rounded = replace(small, reviews=(small.reviews[0], *scores))
     folder = rounded.write(tmp_path / "in")
     plan = ["plan", *files_of(folder), "--bar", "0", "--json"]
     assert run(plan) == 0
     shown = capsys.readouterr()
-    assert any("the scores look rounded to" in note for note in json.loads(shown.out)["notes"])
+    assert any("the scores are taken as rounded to 0, 1," in note for note in json.loads(shown.out)["notes"])
     assert shown.err == ""
     assert run([*plan[:-1], "--only"]) == 0
     shown = capsys.readouterr()
-    assert ", and no --grid says so" in shown.err
+    assert "--grid says which can be given" in shown.err
     assert not any(canary in shown.err for canary in small.canaries)
-    assert run([*plan, "--grid", "0..1"]) == 0
-    assert "look rounded" not in capsys.readouterr().out
+    for grid in ("0..1", "none"):
+        assert run([*plan, "--grid", grid]) == 0
+        assert "taken as rounded" not in capsys.readouterr().out
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_sealed(

@@ -208,6 +208,8 @@ def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
     told = "next: write accept = 3 into icx/conference.toml, then blindcal report icx --out icx.html"
     assert last(out) == told
     assert call("verify", "icx")[0] == 0
+    assert "expected wrong decisions: " in out
+    assert ", by the bar that was set for 2 papers accepted\n" in out
     edit(folder, "accept = 2", "accept = 4")
     code, out, _ = call("select", "icx")
     assert code == 0
@@ -215,6 +217,37 @@ def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
     assert last(out).startswith("next: back up the key")
     assert call("select", "icx")[1].startswith("6 papers, 4 accepted; already so")
     assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{i}" for i in (1, 2, 3)]
+
+
+def test_the_wait_list_of_a_folder_is_kept_less_those_accepted(folder: Path) -> None:
+    edit(folder, "accept-rate = 0.5", "accept = 2\nwait-list = 3")
+    assert call("decide", "icx")[0] == 0
+    code, out, err = call("select", "icx", "--accept", "4")
+    assert (code, err) == (0, "")
+    assert out.startswith("6 papers, 4 accepted, 1 on the wait list; release 2, no coin was tossed\n")
+    assert "next: write accept = 4 and wait-list = 1 into icx/conference.toml, then blindcal" in out
+    code, out, err = call("select", "icx", "--accept", "4", "--wait-list", "0")
+    assert code == 0
+    assert re.fullmatch(r"blindcal: 1 paper no longer on the wait list: [1-6]\n", err)
+    edit(folder, "accept = 2\nwait-list = 3", "accept = 4")
+    assert call("decide", "icx")[0] == 0
+
+
+@pytest.mark.parametrize("accept", ["4", "2"])
+def test_a_list_is_compared_with_as_many_papers_by_mean_score(folder: Path, accept: str) -> None:
+    """The bar stays that of the first number: what it would decide is not compared with another one."""
+    edit(folder, "accept-rate = 0.5", "accept = 2")
+    assert call("decide", "icx")[0] == 0
+    assert call("select", "icx", "--accept", accept)[0] == 0
+    explained = " ".join(call("explain", "icx")[1].split())
+    assert call("report", "icx", "--out", "icx.html")[0] == 0
+    page = Path("icx.html").read_text(encoding="utf-8")
+    same = accept == "2"
+    assert ("expected_wrong_fully_calibrated:" in explained) == same
+    assert ("what would be decided by the bar itself is not compared" in explained) != same
+    assert ("with full calibration, which would reveal reviewers" in page) == same
+    assert ("The bar was set for a list with exactly 2 papers accepted" in page) != same
+    assert "more wrong decisions expected than by mean scores" not in re.sub(r"<[^>]*>", "", page)
 
 
 def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(folder: Path) -> None:

@@ -20,7 +20,10 @@ pytestmark = pytest.mark.edge
 PAIR = ["--reviewer", "1.2,0.3", "--reviewer", "0.8,-0.3", "--noise", "0.5"]
 # For each command what it does not do and, unless it takes long, what it does.
 CASES = {
-    "new": (["made", "--reviews", "nowhere.csv"], ["made", "--reviews", "in/reviews.csv"]),
+    "new": (
+        ["made", "--reviews", "nowhere.csv", "--scores", "public"],
+        ["made", "--reviews", "in/reviews.csv", "--scores", "public"],
+    ),
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
     "report": (["in", "--out", "r.html"], None),
     "explain": (["nowhere.json"], None),

@@ -185,6 +185,7 @@ def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
 
 def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
     again = ["--reviews", "downloads/2026.csv", "--reviewers", "icx/inputs/reviewers.csv"]
+    again += ["--scores", "public"]
     assert call("new", "two", *again)[0] == 0
     code, _, err = call("plan", "two", "--accept-rate", "0.3")
     assert code == 2
@@ -207,6 +208,17 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert (tmp_path / "safe" / "own.key.sealed").exists()
 
 
+@pytest.mark.parametrize("given", [[], ["--scores", "secret"]])
+def test_who_may_see_the_scores_must_be_said(exports: Path, tmp_path: Path, given: list[str]) -> None:
+    before = everything(tmp_path)
+    code, _, err = call("new", "icx", "--reviews", str(exports / "scores.csv"), *given)
+    assert code == 2
+    assert "--scores must be public or confidential, found " in err
+    assert "public: everyone may see the scores of all papers" in err
+    assert "confidential: only the decisions and what was promised are published" in err
+    assert everything(tmp_path) == before
+
+
 def test_someone_not_on_the_committee_is_counted_and_not_named(exports: Path) -> None:
     (exports / "pc.csv").write_text("reviewer\n" + "\n".join(PEOPLE[1:]) + "\n")
     code, out, err = call("new", "icx", *options(exports, "reviews", "committee", "reviewers"))
@@ -219,6 +231,7 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     marks = zip("1122", "abab", "ABCA", strict=True)
     Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
+    words += ["--scores", "public"]
     code, out, _ = call("new", "icx", "--reviews", "own.csv", *words)
     assert code == 0
     assert "next: name past reviews in icx/conference.toml, then blindcal fit icx\n" in out
@@ -232,7 +245,7 @@ def test_a_folder_can_be_made_of_every_export(
     """With the options of `import`, and with what `import` would write."""
     monkeypatch.chdir(tmp_path)
     _, path, *words = export.arguments
-    code, _, err = call("new", "icx", "--reviews", path, *words)
+    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public", *words)
     assert (code, err) == (0, ""), err
     assert call("import", path, *words, "--out", "reviews.csv")[0] == 0
     assert Path("icx/inputs/reviews.csv").read_bytes() == Path("reviews.csv").read_bytes()
@@ -248,8 +261,12 @@ BAD = {
     "two calibrations": (["reviews", "past", "reviewers"], [], "--past or --reviewers, not both"),
     "two pools": (["reviews", "conflicts"], ["--pools", "x.csv"], "--conflicts or --pools, not both"),
     "key inside": (["reviews"], ["--key", "icx/key.bin"], "must not lie in the folder"),
-    "no reviews": ([], ["--reviews", "none.csv"], "none.csv: there is no such file"),
-    "no export": ([], ["--reviews", "downloads/pc.csv"], "must hold reviews: this is a list of people"),
+    "no reviews": ([], ["--scores", "public", "--reviews", "none.csv"], "none.csv: there is no such file"),
+    "no export": (
+        [],
+        ["--scores", "public", "--reviews", "downloads/pc.csv"],
+        "must hold reviews: this is a list of people",
+    ),
     "bad grid": (["reviews"], ["--grid", "1..3"], "--grid 1..3 must hold every score"),
     "bad end": (["reviews"], ["--better", "up"], "must be high or low, found 'up'"),
     "bad rate": (["reviews"], ["--accept-rate", "25"], "for 25 % give 0.25"),
@@ -354,7 +371,7 @@ def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     people = {review["reviewer_email"].lower() for paper in export["papers"] for review in paper["reviews"]}
     known = "".join(f"{who},1,4,1\n" for who in sorted(people))
     Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{known}", encoding="utf-8")
-    return ["--reviews", "rqc.json", "--reviewers", "known.csv", "--accept-rate", "0.3"]
+    return ["--reviews", "rqc.json", "--reviewers", "known.csv", "--accept-rate", "0.3", "--scores", "public"]
 
 
 def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[str]) -> None:
@@ -385,7 +402,8 @@ def test_papers_that_the_export_calls_withdrawn_can_be_kept(withdrawn: list[str]
 
 def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdrawn: list[str]) -> None:
     reviews, people = (str(SYSTEMS / f"hotcrp-3.4-{name}.csv") for name in ("scores-past", "pcinfo"))
-    code, out, err = call("new", "icx", "--reviews", reviews, "--committee", people, "--past", "rqc.json")
+    given = ("--reviews", reviews, "--committee", people, "--past", "rqc.json", "--scores", "public")
+    code, out, err = call("new", "icx", *given)
     assert code == 0, err
     assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
     assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blindcal.audits.verifying import verify
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.decisions.coins import make_key
 from blindcal.decisions.deciding import decide
@@ -41,6 +43,26 @@ def test_the_same_input_always_returns_the_stored_decisions(
         assert (again.how, again.record) == ("stored", first.record)
         assert everything(tmp_path / out) == public
     assert everything(tmp_path / "key.bin.sealed") == sealed
+
+
+def test_a_recognized_grid_is_frozen_with_the_first_release(key_path: Path, tmp_path: Path) -> None:
+    """Else one corrected score could move the grid, and with it the public data of every paper."""
+    small = small_conference()
+    rows = [(paper, who, f"{3 + i % 4}") for i, (paper, who, _) in enumerate(small.reviews[1:])]
+    whole = replace(small, reviews=(small.reviews[0], *rows))
+    first = read_small(whole, tmp_path / "in")
+    record = decide(first, REQUEST, key_path, tmp_path / "out", despite_misfit=True).record
+    assert record.grid == [3, 4, 5, 6]
+    nearer = [(paper, who, score if score in "45" else "5") for paper, who, score in rows]
+    middle = replace(whole, reviews=(whole.reviews[0], *nearer))
+    changed = read_small(middle, tmp_path / "in2")
+    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    assert again.record.grid == record.grid
+    assert again.changes.grid == ()
+    assert verify(changed, key_path, tmp_path / "out2").agrees
+    wider = read_small(whole.with_review(1, score="7"), tmp_path / "in3")
+    with pytest.raises(InputError, match="1 score not among those that papers were decided with"):
+        decide(wider, REQUEST, key_path, tmp_path / "out3", amend=True, reason="late")
 
 
 def test_another_key_draws_other_coins(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:

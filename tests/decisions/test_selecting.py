@@ -95,6 +95,60 @@ def test_another_number_is_chosen_from_the_same_coins(inputs: Inputs, key_path: 
     assert len({one.input for one in releases}) == 1
 
 
+def rows_of(record: Record) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(record.decisions)))
+
+
+@pytest.mark.parametrize("request_", [REQUEST, BY_TRACK, replace(REQUEST, guarantee=Guarantee("steady"))])
+def test_what_mean_scores_say_follows_the_number(request_: Request, key_path: Path, tmp_path: Path) -> None:
+    """Else calibration is compared with mean scores that accept fewer papers, and seems to harm."""
+    small = CLOSE.with_tracks(TRACKS) if isinstance(request_.accept, dict) else CLOSE
+    inputs = read_small(small, tmp_path / "in")
+    decide(inputs, request_, key_path, tmp_path / "out")
+    lists = [{"main": 4, "short": 2}, {"main": 1, "short": 1}] if small is not CLOSE else [6, 1]
+    for place, number in enumerate(lists):
+        found = select(tmp_path / "out", key_path, tmp_path / f"{place}", number, 0)
+        rows, content = rows_of(found.record), found.certificate
+        for track in {row.get("track") for row in rows}:
+            here = [row for row in rows if row.get("track") == track]
+            accepted = sum(row["decision"] == "accept" for row in here)
+            raws = Counter(row["raw_decision"] for row in here)
+            assert raws["accept"] <= accepted <= raws["accept"] + raws["tie"]
+        assert content["expected_wrong"] <= content["expected_wrong_raw"] + 1e-9
+        assert content["selection"]["bar_for"] == request_.accept
+        for name in ("expected_wrong_public", "expected_wrong_fully_calibrated", "against_evidence", "gap"):
+            assert name not in content, "by the bar another number would be accepted"
+        assert "expected_wrong_private" not in content["selection"]
+        assert verify(inputs, key_path, tmp_path / f"{place}").agrees
+    assert request_.accept is not None
+    back = select(tmp_path / "out", key_path, tmp_path / "back", request_.accept, 0).certificate
+    first = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    for name in ("expected_wrong", "expected_wrong_raw", "gap"):
+        assert back[name] == first[name]
+
+
+@pytest.mark.parametrize("request_", [REQUEST, BY_TRACK])
+def test_whoever_waits_is_accepted_or_waits_unless_another_number_is_given(
+    request_: Request, key_path: Path, tmp_path: Path
+) -> None:
+    small = CLOSE.with_tracks(TRACKS) if isinstance(request_.accept, dict) else CLOSE
+    first = decide(read_small(small, tmp_path / "in"), request_, key_path, tmp_path / "out").record
+    before = decisions_of(first)
+    waiting = sorted(paper for paper, word in before.items() if word == "wait list")
+    lists = [{"main": 1, "short": 2}, {"main": 3, "short": 1}] if small is not CLOSE else [2, 4, 6]
+    for place, number in enumerate(lists):
+        found = select(tmp_path / "out", key_path, tmp_path / f"{place}", number)
+        after = decisions_of(found.record)
+        assert all(after[paper] != "reject" for paper, word in before.items() if word == "wait list")
+        assert not any("wait list" in remark for remark in found.remarks)
+        before = after
+    assert "wait list" not in before.values()
+    select(tmp_path / "out", key_path, tmp_path / "again", request_.accept, request_.wait_list)
+    left = select(tmp_path / "out", key_path, tmp_path / "none", request_.accept, 0)
+    papers = "1 paper" if len(waiting) == 1 else f"{len(waiting)} papers"
+    assert left.remarks[-1] == f"{papers} no longer on the wait list: {', '.join(waiting)}"
+
+
 def test_the_same_numbers_return_the_stored_list(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
     decide(inputs, REQUEST, key_path, tmp_path / "out")
     again = select(tmp_path / "out", key_path, tmp_path / "out", 3, 2)
@@ -258,7 +312,7 @@ def test_each_track_has_a_bar_and_a_number(key_path: Path, tmp_path: Path) -> No
     assert planned.summary["expected_wrong"] == pytest.approx(certificate["expected_wrong"], abs=1.2e-9)
     assert verify(inputs, key_path, tmp_path / "out").agrees
     more = select(tmp_path / "out", key_path, tmp_path / "out2", {"main": 1, "short": 2})
-    assert numbers(more.record) == (3, 0)
+    assert numbers(more.record) == (3, 2)
     assert verify(inputs, key_path, tmp_path / "out2").agrees
     for accept in (4, {"main": 2}, {"main": 2, "long": 1}):
         with pytest.raises(RefusedError, match=r"tracks that each have a bar .main, short"):

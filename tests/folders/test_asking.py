@@ -91,7 +91,7 @@ def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: li
         ("5..1", "from the lowest score up to the highest"),
         ("0..1001", "at most 1,001 scores, found 1,002"),
         ("0..999999999999999", "at most 1,001 scores"),
-        ("1...3", "must be like 1..10 or 1,3,5, found '1...3'"),
+        ("1...3", "must be like 1..10 or 1,3,5, or none, found '1...3'"),
         ("0.5..2", "must be like 1..10 or 1,3,5"),
         ("1", "at least two different scores"),
         ("2,2.0", "at least two different scores"),
@@ -138,6 +138,7 @@ reviewers = "in/reviewers.csv"
 pools = "everyone"
 grid = "1..5"
 better = "low"
+scores = "public"
 accept-rate = 0.25
 guarantee = "average"
 added-success = 0.01

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.folders.asking import levels
 from blindcal.folders.filling import Contents, grid_text, import_past, write_inputs
 from blindcal.importers import Choices, import_reviews
+from blindcal.reviews import recognize_grid
 
 TABLE = b"paper,reviewer,score,title,track\n1,a,3,On Widgets,x\n2,a,2,Gizmos,x\n2,b,1,Gizmos,x\n"
 PLAIN = b"paper,reviewer,score\n1,a,3\n2,a,2\n"
@@ -66,16 +68,19 @@ def test_a_past_table_of_ours_needs_no_choices() -> None:
     assert import_past(export, "x.csv", Choices(score_field="RevExp")).score_field == "RevExp"
 
 
-LEVELS: list[tuple[list[float], str | None]] = [
+LEVELS: list[tuple[list[float], str]] = [
     ([1, 2, 5, 2], "1..5"),
     ([-3, 3, 0], "-3..3"),
     ([1] * 100 + [3] * 100 + [10] * 100, "1,3,10"),
-    ([0.5, 1], None),
-    ([3, 3], None),
-    ([0, 100], None),
+    ([0.5, 1] * 3, "0.5,1"),
+    ([0.5, 1], "none"),
+    ([3, 3], "none"),
+    ([0, 100], "none"),
 ]
 
 
 @pytest.mark.parametrize(("score", "expected"), LEVELS)
-def test_the_grid_is_taken_from_whole_scores(score: list[float], expected: str | None) -> None:
-    assert grid_text(np.array(score, dtype=float)) == expected
+def test_the_grid_is_written_as_it_is_recognized(score: list[float], expected: str) -> None:
+    found = recognize_grid(np.array(score, dtype=float))
+    assert grid_text(found) == expected
+    assert levels(expected) == ([] if found is None else found.tolist())

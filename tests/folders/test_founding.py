@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from blindcal.beliefs.inputs import read_inputs
 from blindcal.decisions.coins import read_key
+from blindcal.decisions.deciding import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.folders.asking import asked
 from blindcal.folders.founding import Given, Wishes, found_folder, read_contents
@@ -21,7 +24,7 @@ def given(folder: Path) -> Given:
 
 def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     files, key = given(tmp_path / "in"), tmp_path / "icx.key"
-    made = found_folder(tmp_path / "icx", files, Wishes(accept_rate=0.4), key)
+    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
     assert made.calibrated
     assert read_key(key) == made.secret
     wanted = asked(read_folder(tmp_path / "icx"))
@@ -33,10 +36,10 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        (Wishes(0.4, "3"), "either `accept_rate` or `accept`"),
-        (Wishes(0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
-        (Wishes(0.4, better="up"), "high"),
-        (Wishes(accept="3.5"), "`accept` must be a whole number"),
+        (Wishes("public", 0.4, "3"), "either `accept_rate` or `accept`"),
+        (Wishes("public", 0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
+        (Wishes("public", 0.4, better="up"), "high"),
+        (Wishes("public", accept="3.5"), "`accept` must be a whole number"),
     ],
 )
 def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wishes, told: str) -> None:
@@ -45,6 +48,29 @@ def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wi
     with pytest.raises(InputError, match=told):
         found_folder(tmp_path / "icx", files, wishes, tmp_path / "icx.key")
     assert everything(tmp_path) == before
+
+
+def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) -> None:
+    """Whole scores count as rounded, wherever they are read from."""
+    files, key = given(tmp_path / "in"), tmp_path / "icx.key"
+    small = small_conference()
+    rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
+    replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
+    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
+    wanted = asked(read_folder(tmp_path / "icx"))
+    assert made.settings["grid"] != "none"
+    texts = []
+    for name, inputs in (
+        ("folder", wanted.inputs()),
+        ("files", read_inputs(files.reviews, str(files.reviewers), str(files.pools))),
+    ):
+        copied = tmp_path / name / "key"
+        copied.parent.mkdir()
+        copied.write_bytes(key.read_bytes())
+        copied.chmod(0o600)
+        outcome = decide(inputs, wanted.request, copied, tmp_path / name / "out", despite_misfit=True)
+        texts.append((outcome.record.decisions, outcome.record.certificate))
+    assert texts[0] == texts[1]
 
 
 def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> None:
@@ -57,13 +83,13 @@ def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> No
     ]
     for bad, told in cases:
         with pytest.raises(InputError, match=told):
-            found_folder(tmp_path / "icx", bad, Wishes(), tmp_path / "icx.key")
+            found_folder(tmp_path / "icx", bad, Wishes("public"), tmp_path / "icx.key")
 
 
 def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "icx").mkdir()
     with pytest.raises(RefusedError, match="never overwritten"):
-        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes(), tmp_path / "icx.key")
+        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes("public"), tmp_path / "icx.key")
 
 
 def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
@@ -72,7 +98,10 @@ def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
     people.write_text("reviewer\n" + "\n".join(small_conference().canaries) + "\n")
     with pytest.raises(InputError, match="other conferences than the one being decided"):
         found_folder(
-            tmp_path / "icx", Given(files.reviews, people, [files.reviews]), Wishes(), tmp_path / "icx.key"
+            tmp_path / "icx",
+            Given(files.reviews, people, [files.reviews]),
+            Wishes("public"),
+            tmp_path / "icx.key",
         )
     contents, _ = read_contents(Given(files.reviews, people))
     assert len(contents.committee) == 8

@@ -103,7 +103,7 @@ def test_every_problem_is_listed_at_once(tmp_path: Path) -> None:
         ("accept-rate", "must be a number, like 0.25"),
         ("bar", "must be a number, like 0.25"),
         ("epsilon", 'must be a number, or "none"'),
-        ("grid", 'must be text in quotes, like "1..10", or a list of numbers, like [1, 3, 5]'),
+        ("grid", 'must be text in quotes, like "1..10" or "none", or a list of numbers, like [1, 3, 5]'),
         ("better", 'must be text in quotes, like "high"'),
         ("past", 'must be a list of file names, like ["inputs/past/2025.csv"]'),
         ("numbered", "must be true or false"),

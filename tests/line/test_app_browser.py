@@ -158,6 +158,7 @@ def test_a_conference_from_a_bad_file_to_a_download(chrome: Browser, app: Listen
     expect(problems).to_have_count(0)
     page.get_by_label("Name of the folder").fill("icx")
     page.get_by_label("Share of papers to accept").fill("40")
+    page.get_by_label("Who may see the scores").select_option("public")
     make.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("icx")
     page.get_by_role("button", name="Compare").click()

@@ -92,6 +92,23 @@ def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, P
         assert certificate["largest_posterior_scores_only"] == certificate["largest_posterior"]
 
 
+def test_another_list_and_confidential_scores_have_fewer_figures(tmp_path: Path) -> None:
+    folder, key = small_conference().write(tmp_path / "in"), tmp_path / "key.bin"
+    _, certificate = decided(folder, key, tmp_path / "out", "--accept", "2", "--scores", "confidential")
+    VALIDATOR.validate(certificate)
+    assert not VALIDATOR.is_valid({**certificate, "scores": "public"})
+    assert not VALIDATOR.is_valid({**certificate, "success": 0.5})
+    _, certificate = decided(
+        folder, tmp_path / "other.bin", tmp_path / "public", "--accept", "2", "--conference", "other"
+    )
+    new = tmp_path / "new"
+    command = ["select", str(tmp_path / "public"), "--accept", "4", "--key", str(tmp_path / "other.bin")]
+    assert call(*command, "--out", str(new))[0] == 0
+    fewer = json.loads((new / "certificate.json").read_text())
+    VALIDATOR.validate(fewer)
+    assert fewer.keys() < certificate.keys()
+
+
 def test_there_is_no_date_in_it_so_the_same_key_and_input_are_the_same_bytes(tmp_path: Path) -> None:
     """In another folder, with a copy of the key that has no ledger yet: as on another day after a crash."""
     folder = small_conference().write(tmp_path / "in")
@@ -123,8 +140,8 @@ def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_what_is_read_and_the_schema_speak_of_the_same_fields() -> None:
-    inside = {**reading._INSIDE, **reading._SOMETIMES}
-    assert SCHEMA["properties"].keys() == {*reading._FIELDS, *inside}
+    inside = {**reading._INSIDE, **reading._FIGURES_INSIDE, **reading._SOMETIMES}
+    assert SCHEMA["properties"].keys() == {*reading._ALWAYS, *reading._FIGURES, *inside}
     for name, fields in inside.items():
         assert SCHEMA["properties"][name]["properties"].keys() == fields.keys()
     described = [*SCHEMA["properties"].values()]

@@ -132,7 +132,7 @@ class Desk:
                 given = Given(
                     files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
                 )
-                found_folder(place, given, Wishes(accept_rate=RATE), key_beside(place))
+                found_folder(place, given, Wishes("public", accept_rate=RATE), key_beside(place))
             self.opened = open_folder(place, None)
 
     def leave(self) -> None:

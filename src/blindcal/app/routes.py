@@ -265,6 +265,7 @@ def _choose(desk: Desk, fields: Form) -> None:
 def _found(desk: Desk, fields: Form) -> None:
     rate = fields.get("accept_rate", "").strip()
     wishes = Wishes(
+        fields.get("scores"),
         accept_rate=_share(rate) if rate else None,
         grid=fields.get("grid", "").strip() or None,
         better=fields.get("better", "high"),

@@ -15,9 +15,9 @@ from blindcal.app.jobs import Work
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators.assessments import Assessment
 from blindcal.decisions.deciding import decide
-from blindcal.decisions.records import latest_release
+from blindcal.decisions.records import latest_release, sealed_record
 from blindcal.errors import InputError
-from blindcal.exporters.decided import Decided, read_decided, read_titles
+from blindcal.exporters.decided import Decided, decided_of, read_decided, read_titles
 from blindcal.files.disk import read_json
 from blindcal.fitting.footprints import beside
 from blindcal.folders.asking import Asked, asked
@@ -29,7 +29,7 @@ from blindcal.plans.agreements import Agreement, agreement
 from blindcal.plans.remarks import input_remarks, plan_remarks
 from blindcal.policies.guarantees import Guarantee
 from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import read_certificate
+from blindcal.reports.reading import certificate_of, has_figures, read_certificate
 from blindcal.reports.surveys import Survey, survey, survey_release
 from blindcal.reviews import Reviews, twin_remarks
 from blindcal.workers import Progress
@@ -49,12 +49,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Release:
-    """The latest decisions of a folder, as they were published: the `path` of the release, its `certificate`,
-    the papers as `decided`, and what the chair should know if it was just made (`remarks`)."""
+    """The latest decisions of a folder: the `path` of the release, its `certificate` and the papers as
+    `decided`, with all figures, for the chair; `public`, the certificate as it was published; and what the
+    chair should know if it was just made (`remarks`)."""
 
     path: Path
     certificate: Mapping[str, Any]
     decided: tuple[Decided, ...]
+    public: Mapping[str, Any]
     remarks: tuple[str, ...] = ()
 
 
@@ -147,7 +149,12 @@ def published(folder: Folder) -> Release | None:
     place = (latest_release(out) if folder.settings.get("numbered") else None) or out
     if not all((place / name).is_file() for name in PUBLISHED):
         return None
-    return Release(place, read_certificate(place), read_decided(place))
+    public, decided = read_certificate(place), read_decided(place)
+    if has_figures(public):
+        return Release(place, public, decided, public)
+    record, name = sealed_record(place, str(folder.settings.get("key", ""))), str(place)
+    full = certificate_of(record.certificate.encode(), name)
+    return Release(place, full, decided_of(record.decisions.encode(), name), public)
 
 
 def listing_strangers(wanted: Asked, folder: Folder, work: Work) -> Work:
@@ -210,8 +217,11 @@ def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, 
     titles = folder.settings.get("titles")
     names = read_titles(titles) if isinstance(titles, str) and os.path.exists(titles) else {}
     notes = tuple(plan_remarks(content, content["limits"].get("never_against")))
+    public = Report(content, decided, found)
+    if not has_figures(release.public):
+        public = Report(release.public, read_decided(release.path))
     return Pages(
-        page(Report(content, decided, found)),
+        page(public),
         page(Report(content, decided, found, confidential=True, titles=names, notes=notes)),
     )
 

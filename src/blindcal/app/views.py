@@ -36,6 +36,7 @@ LABELS: Mapping[str, str] = {
     "accept": "“Number”",
     "grid": "“Scores that can be given”",
     "better": "“Better scores”",
+    "scores": "“Who may see the scores”",
     "yes_leak": "the command line, with its option --yes-leak",
     "despite_misfit": "the command line, with its option --despite-misfit",
     "map": "`blindcal import` with its option --map",

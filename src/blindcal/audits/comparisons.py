@@ -69,6 +69,7 @@ _RECORD = {
     "settings": "settings",
     "redecided": "settings",
     "first_accept": "settings",
+    "scores": "settings",
     "price": "bar and price",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -418,7 +419,7 @@ def _chance(total: float, expected: float) -> float:
 
 def _files(record: Record, out: Path) -> Check:
     """The files in a folder are the ones that were released."""
-    kept = {"decisions.csv": record.decisions, "certificate.json": record.certificate}
+    kept = record.published
     wrong = [
         name
         for name, text in kept.items()

@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from blindcal.assignments.pools import pools_of
 from blindcal.audits.questions import authors
 from blindcal.audits.views import View, released_view
@@ -22,6 +24,7 @@ from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_table
 from blindcal.files.tables import refuse
 from blindcal.orientations import as_given, upright_reviewers, upright_scores
+from blindcal.reviews import recognize_grid
 
 ACCEPT, REJECT = "accept", "reject"
 
@@ -54,7 +57,7 @@ def read_venue(
     calibration and pools as everywhere. Without `bar` it is the one at which full calibration accepts as many
     papers as were accepted, on average over the public belief. Papers without a decision are left out.
 
-    `grid`: the scores that can be given; None: scores do not count as rounded.
+    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
     `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
     """
     decided = read_decisions(decisions)
@@ -70,7 +73,11 @@ def read_venue(
     problems += unknown_candidates(given, parameters, candidates, files)
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
-    levels = None if grid is None else upright_scores(numbers("grid", grid).tolist(), better)
+    scores_given = np.concatenate([np.array(one) for one in given.values()])
+    declared = recognize_grid(scores_given) if grid is None else numbers("grid", grid)
+    levels = None
+    if declared is not None and declared.size:
+        levels = upright_scores(declared.tolist(), better)
     cases = [
         public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
         for paper, one in given.items()
@@ -113,7 +120,7 @@ def read_scores(
     columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
     table = read_table(path, columns, extra=True)
     score = table.number("score")
-    if grid is not None:
+    if grid is not None and len(grid):
         known = set(numbers("grid", grid).tolist())
         rule = "must be a score of the grid"
         off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]

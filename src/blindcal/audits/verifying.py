@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,6 @@ from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import Record, read_ledger, sealed_folder
 from blindcal.errors import InputError, VerificationError
 from blindcal.frames import frame
-from blindcal.orientations import as_given
 from blindcal.plans.papers import plan_conference, planning_steps
 from blindcal.workers import Progress, Workers, silent
 
@@ -83,12 +81,6 @@ def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple
     return past, past.record(records[-1])
 
 
-def grid_of(record: Record) -> list[float] | None:
-    """The scores that could be given, as the chair gave them; None where none were declared."""
-    grid: Sequence[float] | None = record.papers[0].public["grid"]
-    return None if grid is None else as_given(grid, record.request.better)
-
-
 def verify(
     inputs: Inputs,
     key: str | os.PathLike[str],
@@ -147,6 +139,7 @@ def verify_latest(
     """`verify`, for whoever has read what `latest` returns already."""
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
+    inputs = inputs.on_grid(record.grid)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(

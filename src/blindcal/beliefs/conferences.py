@@ -78,7 +78,7 @@ def prepare(
 ) -> Conference:
     """The public side of a conference, or an `InputError` that lists every problem of the input.
 
-    `reviews`: this year's, high scores better; they count as rounded where a grid was declared.
+    `reviews`: this year's, high scores better; they count as rounded if they have a grid.
     `parameters`: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
     `pools`: for each paper its candidates and their chances, before scaling.
     `accept_rate`: the bar is chosen so that full calibration accepts this share of the papers on average over
@@ -107,7 +107,7 @@ def prepare(
         numbers("bar", _values(bar))
     refuse_mismatches(reviews, parameters, pools, sources)
     tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
-    grid = None if reviews.grid is None or not reviews.grid_declared else tuple(reviews.grid.tolist())
+    grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
     cases = [
         public_case(paper, scores, pools[paper], parameters, tracks[paper], grid)
         for paper, scores in _scores(reviews).items()
@@ -252,12 +252,20 @@ def public_case(
 
 
 def _raw(cases: Sequence[PaperCase], share: float) -> tuple[float, ...]:
-    """The top share by mean score, the numbers taken as they are written; ties at the line stay ties."""
-    means = [sum(Fraction(str(score)) for score in case.scores) / len(case.scores) for case in cases]
-    places = round(share * len(cases))
-    line = sorted(means, reverse=True)[places - 1] if places else None
-    if line is None:
-        return (0.0,) * len(cases)
+    return best_by_mean([case.scores for case in cases], round(share * len(cases)))
+
+
+def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float, ...]:
+    """For the `scores` of each paper 1 if it is among the best `places` by mean score, else 0; at a tie the
+    share of the tied papers that fits. Numbers are taken as they are written.
+
+    >>> best_by_mean([(3.0, 4.0), (5.0,), (3.5,), (1.0, 9.0)], 3)
+    (0.5, 1.0, 0.5, 1.0)
+    """
+    if not places:
+        return (0.0,) * len(scores)
+    means = [sum(Fraction(str(score)) for score in one) / len(one) for one in scores]
+    line = sorted(means, reverse=True)[places - 1]
     above, tied = sum(mean > line for mean in means), means.count(line)
     return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
 

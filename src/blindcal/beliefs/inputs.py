@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from blindcal.assignments.pools import EVERYONE, OUTSIDER, Pools, pools_of
 from blindcal.beliefs.cases import PaperCase
@@ -21,7 +23,7 @@ from blindcal.beliefs.conferences import (
     true_reviewers,
 )
 from blindcal.beliefs.mismatches import Parameters, Sources
-from blindcal.cells import count
+from blindcal.cells import count, number_text
 from blindcal.checks import of_type
 from blindcal.errors import InputError
 from blindcal.fitting.footprints import read_scale, refuse_own
@@ -82,6 +84,23 @@ class Inputs:
         who = true_reviewers(conference, reviews)
         return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
 
+    def on_grid(self, grid: Sequence[float]) -> Inputs:
+        """The same with the `grid` that papers were decided with before, unless a grid was declared now.
+
+        A grid that is recognized in the scores would move with a late review, and with it every paper.
+        """
+        reviews = self.reviews
+        if reviews.grid_declared:
+            return self
+        off = int((~np.isin(reviews.score, grid)).sum()) if grid else 0
+        if off:
+            scores = ", ".join(map(number_text, grid))
+            raise InputError(
+                f"{self.sources.reviews}: {count(off, 'score')} not among those that papers were decided "
+                f"with ({scores}): give the scores that can be given as `grid`"
+            )
+        return replace(self, reviews=replace(reviews, grid=np.array(grid) if grid else None))
+
 
 def read_inputs(
     reviews: str | os.PathLike[str],
@@ -96,7 +115,7 @@ def read_inputs(
     `reviews`: a table `paper,reviewer,score[,confidence,conference,track]`.
     `reviewers`: their calibration (see `read_reviewers`); one fitted on these very reviews is refused.
     `pools`: who may have reviewed each paper (see `pools_of`), or the word `everyone`.
-    `grid`: the scores that can be given; None: scores do not count as rounded.
+    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
     `withdrawn`: the ids of papers to leave out.
 
     >>> from pathlib import Path

@@ -15,8 +15,6 @@ from blindcal.folders.strangers import refused_in, unlisted_remarks
 from blindcal.orientations import known_end
 from blindcal.reviews import Reviews, absent_remarks, twin_remarks
 
-# Fewer scores than this may each be different though they lie on a grid of ten or so.
-_FEW = 30
 _LABELS = {"reviews_a_paper": "reviews per paper"}
 _BETTER = {
     "high": "high scores (--better low if low scores are better)",
@@ -92,7 +90,7 @@ def _grid(reviews: Reviews) -> str:
         return f"all scores are {number_text(float(given[0]))}"
     if reviews.grid is not None:
         return _shown(reviews.grid)
-    return "too few scores to tell" if len(reviews) < _FEW else "none: scores look continuous"
+    return "none: any number can be given" if reviews.grid_declared else "none: scores look continuous"
 
 
 def _shown(value: object) -> str:

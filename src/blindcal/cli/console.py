@@ -92,6 +92,7 @@ _ARGUMENTS = [
     "same",
     "scale_of",
     "score_field",
+    "scores",
     "spread",
     "to",
     "unit",

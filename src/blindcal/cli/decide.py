@@ -29,12 +29,14 @@ from blindcal.cli.inputs import (
     Rate,
     ReviewersFile,
     ReviewsFile,
+    Scores,
     WaitList,
     Withdrawn,
     loaded,
 )
 from blindcal.decisions.deciding import decide as decide_conference
 from blindcal.decisions.drafts import Changes
+from blindcal.decisions.public_texts import CONFIDENTIAL
 from blindcal.decisions.records import release_folder, sealed_folder
 from blindcal.decisions.releases import Outcome
 from blindcal.folders.asking import guarantee_of, levels, papers
@@ -59,6 +61,7 @@ def decide(
     bar: Bar = None,
     grid: Grid = None,
     better: Better = "high",
+    scores: Scores = "public",
     guarantee: Name = "steady",
     added_success: Added = 0.0,
     epsilon: Epsilon = None,
@@ -96,11 +99,12 @@ def decide(
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
-    Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
-    and a sealed record beside the key, which `blindcal key` makes. The same input always returns the same
-    decisions; a changed input is refused without --amend, which decides new papers, and papers whose scores
-    changed from public data. With --accept, the private decisions stay sealed, and the best papers by them
-    are accepted.
+    Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both for
+    whoever may see the scores (with --scores confidential, for everyone: without anything that depends on
+    scores but decisions), and a sealed record beside the key, which `blindcal key` makes. The same input
+    always returns the same decisions; a changed input is refused without --amend, which decides new papers,
+    and papers whose scores changed from public data. With --accept, the private decisions stay sealed, and
+    the best papers by them are accepted.
 
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
@@ -109,7 +113,7 @@ def decide(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
     exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
-    request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
+    request = Request(requested, conference, accept_rate, bar, better, *exactly, scores=scores).checked()
     given = loaded(reviews, reviewers, pools, levels(grid), out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
         outcome = decide_conference(
@@ -158,7 +162,7 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         "stored": "already decided: the stored decisions are returned, no coin was tossed",
         "amended": "amended",
     }
-    certificate = facts["certificate"]
+    certificate = outcome.full_certificate
     counted = count(certificate["papers"], "paper")
     say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {how[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
@@ -171,12 +175,15 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     )
     if certificate["limits"]["added_success"]:
         say(budget_line(certificate["added_share_of_full"]))
+    full = certificate.get("expected_wrong_fully_calibrated")
     say(
         f"expected wrong decisions: {_percent(certificate['expected_wrong'])} "
-        f"(raw {_percent(certificate['expected_wrong_raw'])}, "
-        f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
+        f"(raw {_percent(certificate['expected_wrong_raw'])}"
+        + (")" if full is None else f", fully calibrated {_percent(full)})")
     )
-    say_gap(certificate["gap"])
+    say_gap(certificate.get("gap", 0.0))
+    if outcome.record.scores == CONFIDENTIAL:
+        say("scores are confidential: these figures are for you alone, and no public file has them")
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 

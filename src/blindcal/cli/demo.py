@@ -33,8 +33,9 @@ def demo(
 ) -> None:
     """Run every step on a made-up conference of 200 papers and leave a folder to look at.
 
-    OUT/inputs holds what a chair has, OUT/public what may be shared, with report.html to read, OUT/secret
-    the key and the sealed record. Running it again returns the stored decisions.
+    OUT/inputs holds what a chair has, OUT/public what may be shared if scores are public, as here, with
+    report.html to read, OUT/secret the key and the sealed record. Running it again returns the stored
+    decisions.
 
     Example: blindcal demo
     """
@@ -114,6 +115,8 @@ def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str
         f"{counts['private']} of blindcal's."
     )
     say()
-    say(f"{out}/public   decisions.csv, certificate.json and report.html: may be shared")
+    say(
+        f"{out}/public   decisions.csv, certificate.json and report.html: may be shared, as scores are public"
+    )
     say(f"{out}/inputs   what a chair has; reviews.csv is confidential")
     say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never share")

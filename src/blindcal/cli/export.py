@@ -10,9 +10,11 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.decisions.records import sealed_record
+from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
 from blindcal.exporters import export as exported
-from blindcal.exporters.decided import WAITING
+from blindcal.exporters.decided import WAITING, decided_of
 from blindcal.files.disk import write_bytes
 
 # How the decisions get into each system.
@@ -62,6 +64,9 @@ def export(
             "marked as overridden; repeatable.",
         ),
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The key, for --what advice if scores are confidential.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the decisions of a release for a conference system, or as a CSV or XLSX table.
@@ -74,7 +79,12 @@ def export(
 
     Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
     """
-    papers = read_decided(release, titles, overrides_of(overridden or ()))
+    edits = overrides_of(overridden or ())
+    papers = read_decided(release, titles, edits)
+    if what == "advice" and not all(one.advice for one in papers):
+        if key is None:
+            raise InputError("scores are confidential, and so is the advice, which is sealed: give --key")
+        papers = decided_of(sealed_record(release, key).decisions.encode(), str(release), titles, edits)
     if what == "advice" or to not in _WORDED:
         # The folder's words are for systems that have words; on the command line they may be a mistake.
         accepted, rejected = (_typed(context, name) for name in ("accepted", "rejected"))

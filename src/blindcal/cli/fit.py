@@ -119,14 +119,13 @@ def fit(
         refuse_published(file)
     if picture is not None:
         check_picture(picture)
-    scores = levels(grid)
-    tables = _tables(past, scores)
+    tables = _tables(past, levels(grid))
     people = None if committee is None else read_committee(committee)
     merged = {} if same is None else read_same(same)
     fitted = fit_reviews(
         tables,
         committee=people,
-        this_year=None if this_year is None else Reviews.read(this_year, grid=scores),
+        this_year=None if this_year is None else Reviews.read(this_year, grid=levels(grid or _own_grid())),
         better=better,
         past_better=_ends(past_better or ()),
         same=merged,
@@ -148,6 +147,12 @@ def fit(
         note(remark)
     if as_json:
         emit_json(facts)
+
+
+def _own_grid() -> str | None:
+    """The scores of this year that the folder declares; those of past conferences may be others."""
+    folder = current_folder()
+    return None if folder is None or "grid" not in folder.settings else str(folder.settings["grid"])
 
 
 def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews | Shared]:

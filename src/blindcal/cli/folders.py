@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -15,6 +16,8 @@ from typer.core import TyperArgument, TyperOption
 from blindcal.cli.console import Once, note, say
 from blindcal.decisions.records import interrupted_release, latest_release, read_published, sealed_folder
 from blindcal.errors import InputError, RefusedError
+from blindcal.files.disk import read_bytes
+from blindcal.folders.asking import readers_of
 from blindcal.folders.settings import FILE, Folder, Setting, read_folder
 from blindcal.folders.strangers import refused_in
 
@@ -31,6 +34,8 @@ _INSTEAD: Mapping[str, Mapping[str, str | None]] = {
     "report": {"out": None},
     "export": {"out": None},
     "audit": {"out": None},
+    # The list that there is keeps its wait list: only the command line makes papers leave it.
+    "select": {"wait-list": None},
 }
 # Where a command keeps the folder that it was given.
 _FOLDER = "blindcal.folder"
@@ -128,6 +133,8 @@ def defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting
             found = {name: value for name, value in found.items() if name not in others}
     if command in ("plan", "decide", "verify") and "reviewers" not in given:
         _check_calibrated(folder)
+    if command == "decide" and "scores" not in given:
+        readers_of(folder)
     return found
 
 
@@ -152,9 +159,8 @@ def next_step(command: str, folder: Folder, options: Mapping[str, object]) -> st
     path, file = folder.path, folder.path / FILE
     if command in ("decide", "select"):
         report = f"blindcal report {path} --out {path.name}.html"
-        accept = options.get("accept")
-        if command == "select" and accept != folder.settings.get("accept"):
-            return f"write accept = {_toml(accept)} into {file}, then {report}"
+        if command == "select" and (lines := _other_numbers(folder, options)):
+            return f"write {' and '.join(lines)} into {file}, then {report}"
         return f"back up the key with its sealed record, then {report}"
     if command == "report":
         return f"blindcal export {path} --to csv --out {path.name}.csv"
@@ -175,9 +181,26 @@ def next_step(command: str, folder: Folder, options: Mapping[str, object]) -> st
     return f"{'' if wanted else f'set accept-rate or accept in {file}, then '}blindcal plan {path}"
 
 
-def _toml(accept: object) -> str:
-    """A number of papers as the file has it, or one for each track."""
-    return str(accept) if str(accept).isdecimal() else f'"{accept}"'
+def _other_numbers(folder: Folder, options: Mapping[str, object]) -> list[str]:
+    """The numbers of a list just made that the file does not have, as it should."""
+    out = Path(str(options["out"]))
+    release = (latest_release(out) if options.get("numbered") else None) or out
+    made = json.loads(read_bytes(release / "certificate.json"))["requested"]
+    numbers = {"accept": _papers(made["accept"]), "wait-list": _papers(made["wait_list"])}
+    return [
+        f"{name} = {number if number.isdecimal() else json.dumps(number)}"
+        for name, number in numbers.items()
+        if number != folder.settings.get(name, "0")
+    ]
+
+
+def _papers(number: int | Mapping[str, int]) -> str:
+    """A number of papers, or one for each track, as the file has it.
+
+    >>> _papers(40), _papers({"main": 40, "short": 10})
+    ('40', 'main=40,short=10')
+    """
+    return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
 
 
 def calibrated(folder: Folder) -> bool:

@@ -16,6 +16,7 @@ from blindcal.cli.folders import current_folder
 from blindcal.folders.settings import Folder
 from blindcal.folders.strangers import strangers_listed
 from blindcal.orientations import BETTER
+from blindcal.plans.requests import SCORES
 from blindcal.policies.guarantees import NAMES
 
 ReviewsFile = Annotated[
@@ -75,7 +76,19 @@ Better = Annotated[
     ),
 ]
 Grid = Annotated[
-    str | None, typer.Option(help="The scores reviewers can give: 1..10, or a list such as 1,3,5.")
+    str | None,
+    typer.Option(
+        help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
+        "given. Unless given, they are recognized in the scores."
+    ),
+]
+Scores = Annotated[
+    str,
+    typer.Option(
+        help="Who may see the scores of all papers: public, everyone, or confidential; then nothing in OUT "
+        "depends on them but the decisions.",
+        autocompletion=one_of(SCORES),
+    ),
 ]
 Name = Annotated[
     str,

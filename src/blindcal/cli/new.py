@@ -35,6 +35,7 @@ from blindcal.importers import Choices, withdrawn_lines
 from blindcal.importers.findings import METAREVIEWS
 from blindcal.importers.panels import columns_of
 from blindcal.orientations import BETTER
+from blindcal.plans.requests import SCORES
 from blindcal.workers import cores
 
 
@@ -75,6 +76,14 @@ def new(
     same: Annotated[
         Path | None, typer.Option(help="People whose id changed since: columns old, new.")
     ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="Who may see the scores of all papers, and so the public folder: public, everyone; or "
+            "confidential: then nothing in it depends on scores but the decisions. There is no default.",
+            autocompletion=one_of(SCORES),
+        ),
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),
@@ -98,12 +107,13 @@ def new(
 
     Afterward `blindcal check FOLDER`, `plan FOLDER`, `decide FOLDER` and `verify FOLDER` need no other
     option: FOLDER/conference.toml has them all, each with what it means, for you to read and change.
-    FOLDER/public is for what may be sent on; the key and its sealed record lie beside FOLDER. Reviews are
-    read as by `blindcal import`, past ones too. Papers of this year that the export calls withdrawn, desk
-    rejected or deleted are listed under [withdrawn] there, and so left out of the decisions. All is written,
-    or nothing.
+    FOLDER/public is for what may be sent on to whoever may see the scores, which --scores says; the key and
+    its sealed record lie beside FOLDER. Reviews are read as by `blindcal import`, past ones too. Papers of
+    this year that the export calls withdrawn, desk rejected or deleted are listed under [withdrawn] there,
+    and so left out of the decisions. All is written, or nothing.
 
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
+    --scores confidential
     """
     choices = Choices(
         format=system,
@@ -114,7 +124,7 @@ def new(
         unit=known_unit(unit),
     )
     given = Given(reviews, committee, past or (), conflicts, pools, reviewers, same, choices)
-    wishes = Wishes(accept_rate, accept, grid, better, keep_withdrawn)
+    wishes = Wishes(scores, accept_rate, accept, grid, better, keep_withdrawn)
     key = key_beside(folder) if key is None else key
     made = found_folder(folder, given, wishes, key, workers=cores(), progress=progress)
     remarks = [*made.remarks, *_similar(folder, made.contents)]
@@ -199,7 +209,7 @@ def _print_open(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
     """What the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: read it, and change what is not so")
-    if guessed and "grid" in settings:
+    if guessed:
         say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
     if not settings.keys() & {"accept-rate", "accept"}:

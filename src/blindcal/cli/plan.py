@@ -31,6 +31,7 @@ from blindcal.cli.console import (
     say_gap,
     table,
 )
+from blindcal.cli.folders import current_folder
 from blindcal.cli.inputs import (
     Accept,
     Added,
@@ -55,9 +56,11 @@ from blindcal.cli.inputs import (
 )
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
+from blindcal.decisions.public_texts import CONFIDENTIAL
 from blindcal.decisions.statements import stated
 from blindcal.errors import InputError
 from blindcal.files.disk import refuse_existing, write_bytes
+from blindcal.files.published import refuse_published
 from blindcal.folders.asking import guarantee_of, levels, papers
 from blindcal.plans.agreements import Agreement
 from blindcal.plans.menus import KNOWN, Menu
@@ -133,7 +136,10 @@ def plan(
     cluster: ClusterAddress = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write all of it as a page to read or print; nothing is overwritten."),
+        typer.Option(
+            help="Also write all of it as a page to read or print, for the chair alone if scores are "
+            "confidential; nothing is overwritten."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -146,8 +152,11 @@ def plan(
 
     Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     """
+    hidden = (folder := current_folder()) is not None and folder.settings.get("scores") == CONFIDENTIAL
     if out is not None:
         refuse_existing(out)
+        if hidden:
+            refuse_published(out)
     requested = guarantee_of(
         guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
     )
@@ -179,7 +188,8 @@ def plan(
         audited = _audited(planned, learns, workers) if audit else None
     facts = _facts(planned, choices, promise, held)
     if found is not None and out is not None:
-        write_bytes(out, page(Report(_as_certificate(facts, request), survey=found)).encode())
+        made = page(Report(_as_certificate(facts, request), survey=found, confidential=hidden))
+        write_bytes(out, made.encode(), confidential=hidden)
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
@@ -197,6 +207,8 @@ def plan(
         emit_json(facts)
     elif out is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
+        if hidden:
+            say(f"CONFIDENTIAL, never share: {out}")
 
 
 def _check_coupled(limit: float | None, loads: Path | None, guarantee: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,14 +12,15 @@ from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.inputs import Grid, Withdrawn, loaded
+from blindcal.decisions.records import sealed_record
 from blindcal.errors import InputError
-from blindcal.exporters.decided import read_decided, read_titles
+from blindcal.exporters.decided import Decided, decided_of, read_decided, read_titles
 from blindcal.files.disk import refuse_existing, write_bytes
 from blindcal.files.published import refuse_published
 from blindcal.folders.asking import levels
 from blindcal.plans.remarks import plan_remarks
 from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import read_certificate
+from blindcal.reports.reading import certificate_of, has_figures, read_certificate
 from blindcal.reports.surveys import survey_release
 
 
@@ -60,6 +61,10 @@ def report(
     titles: Annotated[
         Path | None, typer.Option(help="Titles of papers, for --confidential: columns paper, title.")
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The key, for --confidential if scores are confidential: all figures are sealed."),
+    ] = None,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
@@ -67,8 +72,10 @@ def report(
     """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
 
     One HTML file that needs nothing else: it has no script and loads nothing, so it can be sent or printed as
-    it is. It is made from certificate.json and decisions.csv, and from the public side of the files that were
-    decided where these are given; it is the same whoever wrote the reviews.
+    it is to whoever may see the scores. It is made from certificate.json and decisions.csv, and from the
+    public side of the files that were decided where these are given; it is the same whoever wrote the
+    reviews. If scores are confidential, nothing in it depends on them but the decisions, and the page with
+    all figures is that of --confidential.
 
     Example: blindcal report out/ --out report.html
     """
@@ -76,6 +83,8 @@ def report(
     if confidential:
         refuse_published(out)
     certificate, decided = read_certificate(release), read_decided(release)
+    if confidential and not has_figures(certificate):
+        certificate, decided = _sealed(release, key)
     if len(decided) != certificate["papers"]:
         raise InputError(
             f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
@@ -86,17 +95,23 @@ def report(
     if 0 < len(given) < len(files):
         raise InputError("give --reviews, --reviewers and --pools together, or none of them")
     found = None
-    if reviews is not None and reviewers is not None and pools is not None:
+    if not has_figures(certificate):
+        note("scores are confidential: the page has no figure that depends on them; --confidential has all")
+    elif reviews is not None and reviewers is not None and pools is not None:
         read = loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn)
         with hired(processes, cluster) as workers, read as inputs:
+            # The menu is about as many papers as the bar was set for.
+            only = only or "expected_wrong_fully_calibrated" not in certificate
             found = survey_release(
                 inputs, certificate, decided, only=only, workers=workers, progress=progress
             )
     names = read_titles(titles) if titles is not None and confidential else {}
-    notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
+    notes: tuple[str, ...] = ()
+    if has_figures(certificate):
+        notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     made = page(Report(certificate, decided, found, confidential, names, notes)).encode()
     write_bytes(out, made, confidential=confidential)
-    if found is None:
+    if found is None and has_figures(certificate):
         note("without --reviews, --reviewers and --pools the page has no menu and no gray zone")
     if as_json:
         facts = {
@@ -111,3 +126,12 @@ def report(
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
+
+
+def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[Decided, ...]]:
+    """Certificate and decisions with all figures, from the sealed record."""
+    if key is None:
+        raise InputError("scores are confidential, and the figures of this release are sealed: give --key")
+    record = sealed_record(release, key)
+    name = str(release)
+    return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)

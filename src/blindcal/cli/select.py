@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +17,8 @@ from blindcal.decisions.records import release_folder
 from blindcal.decisions.selecting import select as select_papers
 from blindcal.errors import InputError
 from blindcal.folders.asking import papers
+from blindcal.plans.quotas import Quota
+from blindcal.reports.sentences import quota_line
 
 
 def select(
@@ -45,16 +48,16 @@ def select(
 
     No coin is tossed and no input is read: papers are ranked anew by their private decisions, which stay
     sealed. Writes OUT/decisions.csv and OUT/certificate.json, and seals the list as a release of its own.
-    What the certificate promises holds for all lists together. In a conference's folder the list becomes its
-    next release.
+    What the certificate promises holds for all lists together. Whoever waits keeps waiting or is accepted,
+    unless --wait-list is given. In a conference's folder the list becomes its next release.
 
     Example: blindcal select out/ --accept 55 --wait-list 10 --key key.bin --out out55/
     """
-    number, wait = papers("--accept", accept), papers("--wait-list", wait_list) or 0
+    number, wait = papers("--accept", accept), papers("--wait-list", wait_list)
     if number is None:
         raise InputError("--accept must be a number of papers")
     outcome = select_papers(published, key, out, number, wait, numbered=numbered)
-    certificate, place = outcome.certificate, out
+    certificate, place = outcome.full_certificate, out
     if numbered:
         place = release_folder(out, outcome.record.release)
     facts = {
@@ -62,7 +65,7 @@ def select(
         "release": outcome.record.release,
         "decisions": place / "decisions.csv",
         "certificate_file": place / "certificate.json",
-        "certificate": certificate,
+        "certificate": outcome.certificate,
         "notes": [],
     }
     for remark in outcome.remarks:
@@ -73,5 +76,12 @@ def select(
     told = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
     counted = count(certificate["papers"], "paper")
     say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {told}, no coin was tossed")
-    say(f"expected wrong decisions: {100 * certificate['expected_wrong']:.1f} %")
+    wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))
+    say(f"expected wrong decisions: {wrong:.1f} % (by mean scores {raw:.1f} %){_bar_for(certificate)}")
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+
+
+def _bar_for(certificate: Mapping[str, Any]) -> str:
+    """For which number of papers the bar is, if it is another one than is accepted."""
+    was, now = (Quota(certificate["selection"][name]) for name in ("bar_for", "accept"))
+    return "" if was == now else f", by the bar that was set for {quota_line(was).removeprefix('exactly ')}"

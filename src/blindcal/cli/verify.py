@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.audits.verifying import grid_of, latest, verify_latest
+from blindcal.audits.verifying import latest, verify_latest
 from blindcal.cells import number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, progress, say, table
@@ -50,7 +50,6 @@ def verify(
     Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
     """
     past, record = latest(key, conference)
-    grid = grid_of(record)
     if numbered and out is not None:
         out = release_folder(out, record.release)
         if not out.is_dir():
@@ -59,7 +58,7 @@ def verify(
                 "was interrupted, run the same command again (no coin is tossed twice); if it published "
                 "elsewhere, give that folder as `out`"
             )
-    given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
+    given = loaded(reviews, reviewers, pools, record.grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
         found = verify_latest(
             inputs, past, record, out, commitment=commitment, workers=workers, progress=progress
@@ -80,7 +79,7 @@ def verify(
         if found.limits:
             say(found.limits)
         settings = dict(record.settings)
-        settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
+        settings["grid"] = " ".join(map(number_text, record.grid)) or None
         quota = record.request.quota
         exactly = "" if quota is None else f"; {quota_line(quota)}"
         settled = ", ".join(

@@ -18,6 +18,7 @@ from blindcal.decisions.places import check_apart, check_paths, check_reviews_ap
 from blindcal.decisions.records import (
     Ledger,
     Published,
+    Record,
     check_published,
     check_vacant,
     finish,
@@ -57,7 +58,7 @@ def decide(
 ) -> Outcome:
     """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
     sealed record beside the file `key`. Returns an `Outcome`: `certificate`, sealed `record`, `how` it came
-    about.
+    about. If the request says that scores are confidential, nothing in `out` depends on them but decisions.
 
     The same input always returns the stored decisions.
 
@@ -110,7 +111,11 @@ def decide(
     ledger = read_ledger(key, secret)
     for certificate in filter(None, seen):
         check_published(ledger, certificate)
-    frozen = _frozen_bar(ledger, request)
+    latest = _latest(ledger, request)
+    frozen: Level | None = None
+    if latest is not None:
+        _refuse_other_readers(latest, request)
+        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
     # What was decided once is returned, and corrected, whatever it was decided from.
@@ -160,14 +165,23 @@ def _superseded(outcome: Outcome, releases: int) -> list[str]:
 def _remarks(
     inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
 ) -> tuple[str, ...]:
-    figures = plan_remarks(outcome.certificate, request.guarantee.never_against)
+    figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
     return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
 
 
-def _frozen_bar(ledger: Ledger, request: Request) -> Level | None:
-    """The bar of the releases that there are, or that of each track."""
+def _refuse_other_readers(latest: Record, request: Request) -> None:
+    """Refuse to publish more, or less, than the releases before."""
+    if latest.scores != request.scores:
+        raise RefusedError(
+            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
+            f"{request.scores}"
+        )
+
+
+def _latest(ledger: Ledger, request: Request) -> Record | None:
+    """The latest release of the conference: its bar and its grid are frozen."""
     releases = ledger.of(request.conference)
-    return ledger.record(releases[-1]).bar if releases else None
+    return ledger.record(releases[-1]) if releases else None
 
 
 def _key(path: Path, out: Path) -> Key:

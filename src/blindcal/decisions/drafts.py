@@ -175,10 +175,13 @@ def _standing(paper: PaperRecord, case: PaperCase) -> PaperRecord:
 
 
 def _selection(
-    request: Request, papers: Sequence[PaperRecord], number: int, last: Mapping[str, Any] | None
+    request: Request,
+    papers: Sequence[PaperRecord],
+    number: int,
+    last: Mapping[str, Any] | None,
 ) -> Mapping[str, Any] | None:
-    """The list that was requested: with the cuts of the `last` one where papers changed since, else ranked
-    as a whole."""
+    """The list that was requested: with the cuts of the `last` one if papers changed since, else ranked as a
+    whole."""
     if request.quota is None:
         return None
     return ranked(papers, request.quota, number) if last is None else last
@@ -409,6 +412,7 @@ def _record(
         selection=selection,
         first_accept=accept,
         redecided=redecided,
+        scores=request.scores,
     )
     return with_texts(record, ledger)
 
@@ -424,6 +428,7 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         record.bar,
         record.papers,
         better=request.better,
+        scores=record.scores,
         listing=found,
         fit=record.fit,
         commitment=record.commitment,

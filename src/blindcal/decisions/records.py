@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.beliefs.conferences import Level
-from blindcal.decisions.coins import COIN_FORMAT, Key
+from blindcal.decisions.coins import COIN_FORMAT, Key, read_key
+from blindcal.decisions.public_texts import public_certificate, public_decisions
 from blindcal.decisions.seals import (
     Seal,
     changed,
@@ -34,7 +35,8 @@ from blindcal.decisions.seals import (
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
-from blindcal.files.published import NUMBERED
+from blindcal.files.published import CERTIFICATE, DECISIONS, NUMBERED
+from blindcal.orientations import as_given
 from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request, recorded_request
@@ -100,11 +102,13 @@ class Record:
     `commitment`: the number that fixes key and input, as `commitment` makes it.
     `papers`: for each what was public, who reviewed it and how it was decided.
     `fit`: how well the calibration predicts the scores, as the certificate says it.
-    `decisions`, `certificate`: the texts of the two public files.
+    `decisions`, `certificate`: the texts of the two files; `published` has those that are public.
     `selection`: where a number of papers was requested, `accept`, `wait_list`, the `cuts` of the final list,
     and in which release it was `ranked`; else None.
-    `first_accept`: the number of papers that was requested first, which enters the coins; else None.
+    `first_accept`: the number of papers that was requested first, which the bar was set for and which enters
+    the coins; else None.
     `redecided`: whether papers with corrected pools or calibration were decided again; else they stand.
+    `scores`: whether they are `public` or `confidential`.
     """
 
     conference: str
@@ -121,11 +125,25 @@ class Record:
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
     first_accept: Number | None = None
     redecided: bool = False
+    scores: str = "public"
+
+    @property
+    def published(self) -> dict[str, str]:
+        """The public files by name: what does not depend on the scores, if these are confidential."""
+        return {
+            DECISIONS: public_decisions(self.decisions, self.scores),
+            CERTIFICATE: public_certificate(self.certificate, self.scores),
+        }
 
     @property
     def request(self) -> Request:
         """What was requested when it was made."""
-        return recorded_request(self.conference, self.settings, self.selection)
+        return recorded_request(self.conference, self.settings, self.selection, self.scores)
+
+    @property
+    def grid(self) -> list[float]:
+        """The scores that could be given, on the scale of the reviews; none of them if any number could."""
+        return as_given(self.papers[0].public["grid"] or (), self.settings["better"])
 
 
 @dataclass(frozen=True)
@@ -369,7 +387,7 @@ def check_published(ledger: Ledger, seen: Published) -> None:
             f"{seen.path} is release {seen.counter} made with this key, and {ledger.folder} holds only "
             f"{ledger.counter}: it is older than what was published; {restore(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[seen.counter - 1]).certificate.encode() != seen.text:
+    if ledger.record(ledger.releases[seen.counter - 1]).published[CERTIFICATE].encode() != seen.text:
         raise RefusedError(
             f"{seen.path} is not what {ledger.folder} holds as release {seen.counter} made with this key: "
             f"the certificate was changed, or the folder was not whole when that release was made again; "
@@ -377,8 +395,19 @@ def check_published(ledger: Ledger, seen: Published) -> None:
         )
 
 
+def sealed_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
+    """The sealed record of the release in the folder `published`, which was made with this `key`.
+    CONFIDENTIAL."""
+    seen = read_published(published)
+    if seen is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    ledger = read_ledger(key, read_key(key))
+    check_published(ledger, seen)
+    return ledger.record(ledger.releases[seen.counter - 1])
+
+
 def _public_files(record: Record, folder: Path) -> dict[Path, str]:
-    return {folder / "decisions.csv": record.decisions, folder / "certificate.json": record.certificate}
+    return {folder / name: text for name, text in record.published.items()}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -15,6 +15,7 @@ from blindcal.decisions.facts import plain, public_facts
 from blindcal.decisions.histories import Past, came_back, nearness, renamed
 from blindcal.decisions.records import Ledger, Record, commit
 from blindcal.errors import InputError, RefusedError
+from blindcal.files.published import CERTIFICATE, DECISIONS
 from blindcal.frames import frame
 from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
@@ -42,12 +43,18 @@ class Outcome:
 
     def to_frame(self) -> Any:
         """The public table of decisions, one row per paper, as a pandas data frame; needs pandas."""
-        names, *rows = csv.reader(self.record.decisions.splitlines())
+        names, *rows = csv.reader(self.record.published[DECISIONS].splitlines())
         return frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
     @property
     def certificate(self) -> dict[str, Any]:
         """The public certificate, as it was published."""
+        content: dict[str, Any] = json.loads(self.record.published[CERTIFICATE])
+        return content
+
+    @property
+    def full_certificate(self) -> dict[str, Any]:
+        """The certificate with every figure: CONFIDENTIAL if scores are, else the public one."""
         content: dict[str, Any] = json.loads(self.record.certificate)
         return content
 

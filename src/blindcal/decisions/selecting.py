@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.drafts import with_texts
 from blindcal.decisions.places import check_apart, check_paths, check_writable
@@ -30,10 +31,11 @@ from blindcal.decisions.records import (
     release_folder,
 )
 from blindcal.decisions.releases import Outcome
-from blindcal.decisions.selections import ranked
+from blindcal.decisions.selections import listing, ranked, track_of
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import clear_stale
-from blindcal.plans.quotas import Number, Quota
+from blindcal.plans.listings import REJECT, WAIT
+from blindcal.plans.quotas import WHOLE, Number, Quota
 
 
 def select(
@@ -41,7 +43,7 @@ def select(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str],
     accept: Number,
-    wait_list: Number = 0,
+    wait_list: Number | None = None,
     *,
     numbered: bool = False,
 ) -> Outcome:
@@ -55,7 +57,8 @@ def select(
     `out`: the folder for the new list.
     `accept`: exactly this many are accepted: one number, or one for each track, as it was when they were
     decided.
-    `wait_list`: how many more may follow them, in the same form; by default nobody waits.
+    `wait_list`: how many more may follow them, in the same form; by default those who wait now, less those
+    accepted now, and ahead of them those no longer accepted. Only another number makes papers leave it.
     `numbered`: the list gets a folder of its own in `out`, as in `decide`.
 
     >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
@@ -74,7 +77,7 @@ def select(
     >>> folder.cleanup()
     """
     check_paths(published=published, key=key, out=out)
-    quota, key, out = Quota(accept, wait_list), Path(key), Path(out)
+    quota, key, out = Quota(accept, wait_list or 0), Path(key), Path(out)
     check_apart(key, out)
     check_writable(out)
     if not key.exists():
@@ -91,11 +94,11 @@ def select(
             check_published(ledger, certificate)
         given = json.loads(seen.text)
         releases = ledger.of(given["conference"])
-        outcome = _selected(ledger, releases, quota, out, numbered)
+        outcome = _selected(ledger, releases, quota, wait_list is None, out, numbered)
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
         finished = finish(ledger, given["conference"], out) if numbered else ()
     superseded = _superseded(published, given["release"], releases[-1].number)
-    return replace(outcome, remarks=(*finished, *superseded))
+    return replace(outcome, remarks=(*finished, *superseded, *outcome.remarks))
 
 
 def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
@@ -106,11 +109,13 @@ def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> t
 
 
 def _selected(
-    ledger: Ledger, releases: Sequence[Release], quota: Quota, out: Path, numbered: bool
+    ledger: Ledger, releases: Sequence[Release], quota: Quota, waiting: bool, out: Path, numbered: bool
 ) -> Outcome:
-    """The latest list if it has these numbers, else a new one, sealed."""
+    """The latest list if it has these numbers, else a new one, sealed; `waiting` keeps the wait list."""
     latest = ledger.record(releases[-1])
     _refuse_other_kind(latest, quota)
+    if waiting:
+        quota = _with_wait_list(latest, quota)
     drafted = reselected(latest, quota)
     if drafted.selection is not None and latest.selection is not None:
         same = ("accept", "wait_list", "cuts")
@@ -119,7 +124,34 @@ def _selected(
     check_vacant(release_folder(out, drafted.release) if numbered else out, None)
     drafted = with_texts(drafted, ledger)
     commit(ledger, drafted, {}, releases[-1].input)
-    return Outcome(drafted, "selected")
+    return Outcome(drafted, "selected", remarks=_leaving(latest, drafted))
+
+
+def _with_wait_list(latest: Record, quota: Quota) -> Quota:
+    """The quota with the wait list that there is: whoever is accepted or waits now is accepted or waits."""
+    words = _words(latest)
+    tracks = {paper.paper: track_of(paper) for paper in latest.papers}
+    waiting = {
+        group: max(0, sum(word != REJECT for word in here) - quota.of(group)[0])
+        for group in quota.groups
+        if WAIT in (here := [word for paper, word in words.items() if tracks[paper] == group])
+    }
+    return replace(quota, wait_list=waiting if quota.tracks else waiting.get(WHOLE, 0))
+
+
+def _leaving(latest: Record, drafted: Record) -> tuple[str, ...]:
+    """Which papers waited and are rejected now, in words."""
+    before, after = _words(latest), _words(drafted)
+    left = [paper for paper, word in before.items() if word == WAIT and after[paper] == REJECT]
+    if not left:
+        return ()
+    return (f"{count(len(left), 'paper')} no longer on the wait list: {', '.join(left)}",)
+
+
+def _words(record: Record) -> dict[str, str]:
+    """The decision on each paper of a list."""
+    found = listing(record)
+    return {} if found is None else dict(zip((p.paper for p in record.papers), found.decisions, strict=True))
 
 
 def reselected(latest: Record, quota: Quota) -> Record:

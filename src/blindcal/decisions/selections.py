@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from blindcal.beliefs.conferences import best_by_mean
 from blindcal.decisions.records import PaperRecord, Record
 from blindcal.decisions.statements import Listing, figures_of
-from blindcal.plans.listings import WAIT, Rank, all_cuts, cuts_json, cuts_of, place
-from blindcal.plans.passing import Pair, both_ranks, listed_figures
+from blindcal.plans.listings import ACCEPT, WAIT, Rank, all_cuts, cuts_json, cuts_of, place
+from blindcal.plans.passing import Pair, both_ranks, listed_figures, with_raw
 from blindcal.plans.quotas import Quota
 
 
@@ -41,7 +42,7 @@ def ranked_again(record: Record) -> Record:
 def listing(record: Record) -> Listing | None:
     """The final list of a release; None where the private decisions are the published ones."""
     quota, selection = record.request.quota, record.selection
-    if quota is None or selection is None:
+    if quota is None or selection is None or record.first_accept is None:
         return None
     cuts = cuts_of(selection["cuts"])
     ranks, tracks = [own_rank(paper) for paper in record.papers], [track_of(paper) for paper in record.papers]
@@ -53,7 +54,24 @@ def listing(record: Record) -> Listing | None:
         quota,
         None if selection["ranked"] == record.release else cuts,
     )
-    return Listing(quota, decisions, _waiting(ranks, tracks, decisions), figures)
+    raw = _raw(record.papers, tracks, decisions)
+    figures = [
+        one if share == paper.raw_accepted else with_raw(one, share)
+        for one, paper, share in zip(figures, record.papers, raw, strict=True)
+    ]
+    return Listing(quota, record.first_accept, decisions, _waiting(ranks, tracks, decisions), raw, figures)
+
+
+def _raw(papers: Sequence[PaperRecord], tracks: Sequence[str], decisions: Sequence[str]) -> list[float]:
+    """Which papers mean scores would accept, if they accepted as many of each track."""
+    found = [0.0] * len(papers)
+    for track in set(tracks):
+        here = [index for index, one in enumerate(tracks) if one == track]
+        places = sum(decisions[index] == ACCEPT for index in here)
+        best = best_by_mean([papers[index].public["scores"] for index in here], places)
+        for index, share in zip(here, best, strict=True):
+            found[index] = share
+    return found
 
 
 def own_rank(paper: PaperRecord) -> Rank:

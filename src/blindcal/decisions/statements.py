@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 from blindcal import __version__
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.conferences import Level
+from blindcal.decisions.public_texts import certificate_json
 from blindcal.decisions.records import PaperRecord
 from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
@@ -19,7 +19,7 @@ from blindcal.plans.certificates import Claim
 from blindcal.plans.figures import Figures, Standing
 from blindcal.plans.listings import ACCEPT, REJECT, WAIT
 from blindcal.plans.promises import ASSUMPTIONS, SELECTED, summary
-from blindcal.plans.quotas import Quota
+from blindcal.plans.quotas import Number, Quota
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
@@ -29,17 +29,26 @@ CERTIFICATE_FORMAT = 1
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 SUMS = ("success_scores_only", "success", "added")
+_BY_THE_BAR = (
+    "expected_wrong_public",
+    "expected_wrong_fully_calibrated",
+    "against_evidence",
+    "gap",
+)
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The final list of a release: for each paper its decision, its place on the wait list (empty: none), and
-    its figures."""
+    """The final list of a release: for each paper its decision, its place on the wait list (empty: none),
+    whether mean scores would accept it if they accepted as many, and its figures. `bar_for` is the number of
+    papers, or that of each track, that the bar was set for."""
 
     quota: Quota
+    bar_for: Number
     decisions: Sequence[str]
     waiting: Sequence[int | str]
+    raw: Sequence[float]
     figures: Sequence[Figures]
 
     def count(self, decision: str) -> int:
@@ -60,7 +69,8 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
     advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
     found = [words[p.accepted] for p in papers] if listing is None else listing.decisions
-    raws = [words.get(p.raw_accepted, "tie") for p in papers]
+    raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
+    raws = [words.get(one, "tie") for one in raw]
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
         "decision": list(found),
@@ -83,18 +93,20 @@ def certificate_text(
     papers: Sequence[PaperRecord],
     *,
     better: str,
+    scores: str,
     listing: Listing | None = None,
     fit: Mapping[str, Any],
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
 ) -> str:
-    """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
+    """The certificate: a function of scores, decisions and tables, and three numbers of the key. It is public
+    unless `scores` are confidential: then `public_certificate` says what is."""
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
     since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
-    content = {
+    content: dict[str, Any] = {
         "format": CERTIFICATE_FORMAT,
         "version": __version__,
         **numbers,
@@ -104,6 +116,7 @@ def certificate_text(
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
         "bar": bar,
         "better": better,
+        "scores": scores,
         "requested": _requested(settings, listing),
         "scale": _scale(papers, better),
         "pools": _pools(papers),
@@ -133,9 +146,14 @@ def certificate_text(
             "accept": listing.quota.accept,
             "wait_list": listing.quota.wait_list,
             "waiting": listing.count(WAIT),
+            "bar_for": listing.bar_for,
             "expected_wrong_private": private["expected_wrong"],
         }
-    return json.dumps(jsonable(content), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+        if listing.quota.accept != listing.bar_for:
+            # By the bar another number would be accepted: what does so is no measure for this list.
+            content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
+            del content["selection"]["expected_wrong_private"]
+    return certificate_json(content)
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

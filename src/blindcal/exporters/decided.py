@@ -9,8 +9,8 @@ from pathlib import Path
 
 from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
-from blindcal.files.disk import read_table
-from blindcal.files.tables import refuse
+from blindcal.files.disk import read_bytes, read_table
+from blindcal.files.tables import parse_table, refuse
 
 DECISIONS = ("accept", "reject")
 WAITING = "wait list"
@@ -25,8 +25,10 @@ class Decided:
 
     `paper`: its id, as in the reviews.
     `decision`: `accept`, `reject` or `wait list`.
-    `raw_decision`: what its mean score alone says, `accept`, `reject` or `tie`.
-    `advice`: how to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision.
+    `raw_decision`: what its mean score alone says, `accept`, `reject` or `tie`; empty if scores are
+    confidential and the table is the public one.
+    `advice`: how to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision;
+    empty in the same case.
     `title`, `track`: empty where they are not known.
     `overridden`: whether the decision is the chair's and not blindcal's.
     `wait_list`: its place there, as text; empty where it has none.
@@ -62,13 +64,25 @@ def read_decided(
     ('17', 'reject', True)
     """
     folder = Path(release)
-    table = read_table(
-        folder / "decisions.csv" if folder.is_dir() else folder,
+    file = folder / "decisions.csv" if folder.is_dir() else folder
+    return decided_of(read_bytes(file), str(file), titles, overridden)
+
+
+def decided_of(
+    data: bytes,
+    file: str,
+    titles: str | os.PathLike[str] | None = None,
+    overridden: Mapping[str, str] | None = None,
+) -> tuple[Decided, ...]:
+    """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
+    table = parse_table(
+        data,
+        file,
         [
             Column("paper", "id"),
             Column("decision", choices=_FOUND),
-            Column("raw_decision", choices=_RAW),
-            Column("advice", choices=_ADVICE),
+            Column("raw_decision", choices=_RAW, required=False),
+            Column("advice", choices=_ADVICE, required=False),
             Column("track", "id", required=False, empty=True),
             Column("wait_list", required=False, empty=True),
         ],

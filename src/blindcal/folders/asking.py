@@ -6,14 +6,14 @@ A conference's folder and the command line say them in the same words.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cells import Column, cell_problem, number_text
 from blindcal.errors import InputError
 from blindcal.folders.settings import FILE, Folder, Setting
-from blindcal.plans.requests import Request
+from blindcal.plans.requests import Request, known_readers
 from blindcal.policies.guarantees import Guarantee
 
 _LARGEST_GRID = 1001
@@ -28,7 +28,7 @@ class Asked:
     """What a folder's settings add up to.
 
     `request`: the guarantee, how many papers, and which end of the scale is better.
-    `grid`: the scores that reviewers can give; None where any number can be one.
+    `grid`: the scores that reviewers can give, none of them if any number can be one; None: as they show.
     `files`: where reviews, calibration and pools are, in this order; the last may be `everyone`.
     `withdrawn`: the papers that are left out.
     `key`: the file of the key.
@@ -57,6 +57,7 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
 
     >>> names = ("reviews", "reviewers", "pools", "key", "out")
     >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
+    >>> settings["scores"] = "public"
     >>> found = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
     >>> found.request.guarantee.epsilon, found.request.accept_rate, found.grid, found.withdrawn
     (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
@@ -94,7 +95,16 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
     )
     withdrawn, numbered = tuple(folder.withdrawn), settings.get("numbered") is True
     files = (reviews, reviewers, pools)
+    request = replace(request, scores=readers_of(folder))
     return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), numbered)
+
+
+def readers_of(folder: Folder) -> str:
+    """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
+    try:
+        return known_readers(str(folder.settings.get("scores", "")))
+    except InputError as error:
+        raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
 def _set(folder: Folder, name: str) -> Setting:
@@ -181,19 +191,22 @@ def _papers(option: str, number: str, text: str) -> int:
 
 
 def levels(text: str | None) -> list[float] | None:
-    """The scores that the `text` of `grid` names, a range of whole numbers or a list; None for no text.
+    """The scores that the `text` of `grid` names, a range of whole numbers or a list, none of them for `none`
+    (any number can be given); None for no text.
 
-    >>> levels("1..4"), levels("1,3,5.5")
-    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5])
+    >>> levels("1..4"), levels("1,3,5.5"), levels("none")
+    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
     """
     if text is None:
         return None
+    if text == "none":
+        return []
     ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
     if ends is None:
         return _listed_levels(text)
     low, high = int(ends[1]), int(ends[3])
     if ends[2] == "-":
-        raise InputError(f"`grid` must be like 1..10 or 1,3,5, found {text!r}: write {low}..{high}")
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}: write {low}..{high}")
     if high <= low:
         raise InputError(f"`grid` must go from the lowest score up to the highest, found {text!r}")
     if high - low + 1 > _LARGEST_GRID:
@@ -204,7 +217,7 @@ def levels(text: str | None) -> list[float] | None:
 def _listed_levels(text: str) -> list[float]:
     parts = text.replace(" ", "").split(",")
     if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
-        raise InputError(f"`grid` must be like 1..10 or 1,3,5, found {text!r}")
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
     found = [float(part) for part in parts]
     if len({*found}) < 2:
         raise InputError(f"`grid` must have at least two different scores, found {text!r}")

@@ -18,10 +18,6 @@ from blindcal.folders.templates import Value
 from blindcal.importers import Choices, Imported, import_reviews
 
 INPUTS = "inputs"
-# A grid of this many whole scores or fewer is taken as what reviewers could give.
-_MOST_SCORES = 21
-# With this many reviews for each score on average, one that nobody gave could not be given.
-_EACH_SCORE = 20
 
 
 @dataclass(frozen=True)
@@ -117,19 +113,13 @@ def import_past(data: bytes, file: str, choices: Choices) -> Imported:
     return import_reviews(data, file, Choices(people=choices.people) if own else choices)
 
 
-def grid_text(score: Array) -> str | None:
-    """The scores that reviewers could give, as the text of `grid`: the whole numbers from the lowest to the
-    highest given, without those that nobody gave if there are enough reviews to see that.
+def grid_text(grid: Array | None) -> str:
+    """The scores that can be given as the text of `grid`; `none` if any number can be one.
 
-    `score` has the score of each review. None where some are not whole, or there would be too many.
-
-    >>> grid_text(np.array([1.0, 4.0, 3.0])), grid_text(np.array([1.0, 2.5])), grid_text(np.array([0.0, 99]))
-    ('1..4', None, None)
-    >>> grid_text(np.repeat([1.0, 3.0, 6.0], 40))
-    '1,3,6'
+    >>> grid_text(np.array([1.0, 2.0, 3.0])), grid_text(np.array([1.0, 3.0, 6.5])), grid_text(None)
+    ('1..3', '1,3,6.5', 'none')
     """
-    given, low, high = np.unique(score), score.min(), score.max()
-    if not bool((given == np.floor(given)).all()) or not 0 < high - low < _MOST_SCORES:
-        return None
-    gaps = len(given) <= high - low and len(score) >= _EACH_SCORE * (high - low + 1)
-    return ",".join(map(number_text, given)) if gaps else f"{number_text(low)}..{number_text(high)}"
+    if grid is None:
+        return "none"
+    whole = bool((grid == np.floor(grid)).all()) and grid.size == grid[-1] - grid[0] + 1
+    return f"{number_text(grid[0])}..{number_text(grid[-1])}" if whole else ",".join(map(number_text, grid))

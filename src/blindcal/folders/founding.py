@@ -37,6 +37,7 @@ from blindcal.importers import (
 )
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
+from blindcal.plans.requests import known_readers
 from blindcal.workers import Progress, silent
 
 
@@ -67,13 +68,16 @@ class Given:
 class Wishes:
     """What the settings of the new folder say beside the names of its files.
 
+    `scores`: who may see the scores of all papers: `public`, everyone, or `confidential`. It must be said.
     `accept_rate`: the share of papers to accept, about.
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
-    `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
+    `grid`: the scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
+    default found in the scores.
     `better`: the better end of the scale, `high` or `low`.
     `keep_withdrawn`: whether papers are decided that the export calls withdrawn, desk rejected or deleted.
     """
 
+    scores: str | None
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
@@ -127,7 +131,7 @@ def found_folder(
     >>> place = TemporaryDirectory()
     >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx2027", "icx2027.key"))
     >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-    >>> made = found_folder(folder, Given(export), Wishes(accept_rate=0.5), key)
+    >>> made = found_folder(folder, Given(export), Wishes("public", accept_rate=0.5), key)
     >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
     ('2..3', False, ['conference.toml', 'inputs'])
     >>> place.cleanup()
@@ -136,13 +140,14 @@ def found_folder(
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
+    known_readers(wishes.scores)
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
-    grid = wishes.grid or grid_text(contents.imported.reviews.score)
+    grid = wishes.grid or grid_text(contents.imported.reviews.grid)
     known_end(wishes.better)
     _check_contents(contents, grid)
-    fitted = _fitted(contents, folder, wishes.better, workers, progress)
+    fitted = _fitted(contents, folder, grid, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
     withdrawn = {} if wishes.keep_withdrawn else contents.imported.withdrawn
@@ -248,25 +253,29 @@ def _check_files(given: Given) -> None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
 
-def _check_contents(contents: Contents, grid: str | None) -> None:
+def _check_contents(contents: Contents, grid: str) -> None:
     """Refuse files that no later command could use."""
     files, reviews = contents.files, contents.imported.reviews
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
     if "pools" in files:
         pools_of(files["pools"], reviews.papers, known)
     allowed = levels(grid)
-    off = 0 if allowed is None else int((~np.isin(reviews.score, allowed)).sum())
+    off = int((~np.isin(reviews.score, allowed)).sum()) if allowed else 0
     if off:
         raise InputError(
             f"`grid` {grid} must hold every score: {count(off, 'score')} of this year are not in it"
         )
 
 
-def _fitted(contents: Contents, folder: Path, better: str, workers: int, progress: Progress) -> Fitted | None:
+def _fitted(
+    contents: Contents, folder: Path, grid: str, better: str, workers: int, progress: Progress
+) -> Fitted | None:
+    allowed = np.array(levels(grid))
+    this_year = replace(contents.imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
     same = same_people(contents)
     if not contents.past:
         return None
-    now = footprint_of(contents.imported.reviews)
+    now = footprint_of(this_year)
     for name, one in contents.past.items():
         if found := overlap(replace(footprint_of(one.reviews), conference=name), now):
             raise InputError(
@@ -276,7 +285,7 @@ def _fitted(contents: Contents, folder: Path, better: str, workers: int, progres
     return fit(
         {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
         committee=contents.committee,
-        this_year=contents.imported.reviews,
+        this_year=this_year,
         better=better,
         same=same,
         workers=workers,
@@ -284,9 +293,7 @@ def _fitted(contents: Contents, folder: Path, better: str, workers: int, progres
     )
 
 
-def _settings(
-    folder: Path, key: Path, contents: Contents, grid: str | None, wishes: Wishes
-) -> dict[str, Value]:
+def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wishes) -> dict[str, Value]:
     """The lines of conference.toml."""
     number = papers("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {
@@ -294,6 +301,7 @@ def _settings(
         **contents.settings,
         "grid": grid,
         "better": wishes.better,
+        "scores": wishes.scores,
         "accept-rate": wishes.accept_rate,
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",

@@ -33,6 +33,7 @@ SETTINGS: Mapping[str, Kind] = {
     "reviewers": "file",
     "grid": "grid",
     "better": "text",
+    "scores": "text",
     "accept-rate": "number",
     "accept": "papers",
     "wait-list": "papers",
@@ -62,7 +63,7 @@ _RULES: Mapping[Kind, str] = {
     "number": "must be a number, like 0.25",
     "papers": 'must be a whole number, like 50, or one for each track in quotes, like "main=40,short=10"',
     "limit": 'must be a number, or "none"',
-    "grid": 'must be text in quotes, like "1..10", or a list of numbers, like [1, 3, 5]',
+    "grid": 'must be text in quotes, like "1..10" or "none", or a list of numbers, like [1, 3, 5]',
     "flag": "must be true or false",
 }
 _LARGEST = 10**15

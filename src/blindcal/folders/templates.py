@@ -33,7 +33,8 @@ Once papers are decided, the share to accept, the guarantee with its limits and 
 scale are frozen: with other values `decide` is refused. Another exact number of papers is what `select` \
 is for.
 
-WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is. The key \
+WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is, to \
+whoever may see the scores: if that is not everyone, scores must be "confidential" below. The key \
 ({key}) and its sealed record (the same name with .sealed) lie beside this folder, so that whoever packs the \
 folder does not pack them: with the key and the decisions, much of who reviewed what can be worked out.
 
@@ -104,7 +105,12 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
     (
         "The scale",
         (
-            Line("grid", "The scores that reviewers can give, also those that nobody gave.", "1..10"),
+            Line(
+                "grid",
+                "The scores that reviewers can give, also those that nobody gave: they are rounded to these. "
+                '"none" if any number can be given.',
+                "1..10",
+            ),
             Line(
                 "better",
                 "Which scores are better: high or low. No data can show it: check this line.",
@@ -146,7 +152,13 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
         "Where results go",
         (
             Line("key", "SECRET forever; beside this folder, with its sealed record.", "../icx2027.key"),
-            Line("out", "The public folder: may be sent on as it is.", "public"),
+            Line(
+                "scores",
+                '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
+                "in the public folder depends on them but the decisions. Frozen with the first release.",
+                "confidential",
+            ),
+            Line("out", "The public folder: may be sent on if the line above is right.", "public"),
             Line(
                 "numbered",
                 "Each release in a folder of its own there: release-1, release-2 after an amendment.",

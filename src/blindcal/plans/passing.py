@@ -118,6 +118,12 @@ def _listed(figures: Figures, passed: Sequence[float]) -> Figures:
     return replace(figures, wrong=wrong, against=against)
 
 
+def with_raw(figures: Figures, raw_accept: float) -> Figures:
+    """The figures of a paper that mean scores would accept with this chance."""
+    right = sum(standing.chance * standing.favor for standing in _standings(figures))
+    return replace(figures, wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right)
+
+
 def _standings(figures: Figures) -> tuple[Standing, Standing]:
     if figures.standings is None:
         raise ValueError("only figures of a table have standings")

@@ -96,8 +96,8 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(
-            f"the scores look rounded to {_listed(reviews.grid.tolist())}, and no `grid` says so: they are "
-            "taken as exact numbers, and the certificate assumes that"
+            f"the scores are taken as rounded to {_listed(reviews.grid.tolist())}, by those that were given: "
+            "`grid` says which can be given, or none if any number can be"
         )
     return [*remarks, *pool_remarks(conference), *bar_remarks(conference, bar)]
 

@@ -26,6 +26,8 @@ _WIRE = {
     "posterior_cap": "posterior_cap",
     "never_against": "never_against",
 }
+SCORES = ("public", "confidential")
+"""Who may see the scores of all papers: everyone, or the committee alone."""
 # Of shift and stretch: more would name a fit exactly.
 _DIGITS = 4
 
@@ -44,6 +46,8 @@ class Request:
     `accept`: exactly this many papers are accepted: one number, or one for each track.
     `wait_list`: how many more may follow them, in the same form.
     `scale`: shift and stretch of the calibration; not requested but taken from it when it is used.
+    `scores`: whether readers of the public files may see the scores of all papers, "public" (by default: say
+    so if they may not) or "confidential".
 
     >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
     True
@@ -59,6 +63,7 @@ class Request:
     accept: Number | None = None
     wait_list: Number = 0
     scale: tuple[float, float] | None = None
+    scores: str = "public"
 
     @property
     def quota(self) -> Quota | None:
@@ -104,6 +109,7 @@ class Request:
         if not self.conference:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         known_end(self.better)
+        known_readers(self.scores)
         return self
 
     def prepared(
@@ -128,6 +134,18 @@ class Request:
         )
 
 
+def known_readers(scores: str | None) -> str:
+    """`scores` if it says who may see the scores: `public` or `confidential`."""
+    if scores not in SCORES:
+        raise InputError(
+            f"`scores` must be public or confidential, found {scores or 'neither'}. public: everyone may see "
+            "the scores of all papers, and figures that depend on them are published with the decisions. "
+            "confidential: only the decisions and what was promised are published, and the promise says what "
+            "holds for readers who do not see the scores"
+        )
+    return scores
+
+
 def check_types(inputs: object, request: object) -> None:
     """Refuse arguments in the wrong place: paths for inputs, a guarantee or a plan for a request."""
     check_inputs(inputs)
@@ -135,14 +153,19 @@ def check_types(inputs: object, request: object) -> None:
 
 
 def recorded_request(
-    conference: str, settings: Mapping[str, Any], selection: Mapping[str, Any] | None = None
+    conference: str,
+    settings: Mapping[str, Any],
+    selection: Mapping[str, Any] | None = None,
+    scores: str = "public",
 ) -> Request:
-    """The request that a record with these settings, and this selection, was made for."""
+    """The request that a record with these settings, this selection and such `scores` was made for."""
     limits = {name: settings[wire] for name, wire in _WIRE.items()}
     ends = settings["accept_rate"], settings["bar"], settings["better"]
     scale, exactly = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
     moved = None if scale is None else (scale[0], scale[1])
-    return Request(Guarantee(**limits), conference, *ends, exactly["accept"], exactly["wait_list"], moved)
+    return Request(
+        Guarantee(**limits), conference, *ends, exactly["accept"], exactly["wait_list"], moved, scores
+    )
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
 from blindcal.cells import count, number_text
 from blindcal.plans.agreements import DOUBTFUL, FITS, HOPELESS
-from blindcal.reports.reading import guarantee_of
-from blindcal.reports.sentences import after_odds, bar_words, expected, factor, percent, promises, shown
+from blindcal.reports.reading import guarantee_of, has_figures
+from blindcal.reports.sentences import (
+    UNSEEN,
+    after_odds,
+    bar_words,
+    expected,
+    factor,
+    percent,
+    promises,
+    shown,
+)
 
 # A share of wrong decisions below this is rounding.
 _ROUNDING = 1e-6
@@ -20,6 +29,13 @@ _VERDICTS = {
     "errors, and the chances of naming authors.",
     HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
     "certificate mean little.",
+}
+
+
+_READERS = {
+    "public": "Everyone may see the scores of all papers.",
+    "confidential": "Not everyone may see the scores: figures that depend on them are not published. "
+    f"{UNSEEN}",
 }
 
 
@@ -62,7 +78,7 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
     ('added_success', '0 points', 'The decisions add nothing to that chance.')
     >>> folder.cleanup()
     """
-    parts = (
+    parts: tuple[tuple[str, Callable[[Mapping[str, Any]], Iterable[Line]]], ...] = (
         ("What was decided", _decided),
         ("What was promised", _promised),
         ("What the decisions reveal", _revealed),
@@ -70,6 +86,8 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
         ("Does the calibration fit the scores", _fit),
         ("What identifies this certificate", _made),
     )
+    if not has_figures(certificate):
+        parts = tuple((title, lines) for title, lines in parts if lines not in (_revealed, _wrong, _fit))
     return tuple(Explained(title, tuple(lines(certificate))) for title, lines in parts)
 
 
@@ -89,12 +107,15 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
         yield from _requested(content["requested"])
     if "selection" in content:
         yield from _selection(content)
-    yield Line(
-        "bar",
-        bar_words(content["bar"]),
-        "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
-        "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
-    )
+    if content.get("scores") is not None:
+        yield Line("scores", content["scores"], _READERS.get(content["scores"], "Who may see the scores."))
+    if "bar" in content:
+        yield Line(
+            "bar",
+            bar_words(content["bar"]),
+            "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
+            "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
+        )
     better = f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
     yield Line("better", content["better"], better)
     if "scale" in content:
@@ -102,13 +123,14 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
     if "pools" in content:
         yield from _pools(content["pools"])
     if again["papers"]:
-        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again['note']}"
-        yield Line("decided_again.papers", str(again["papers"]), sentence)
-        together = factor(again["epsilon"])
-        odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
-        if together == "1":
-            odds = "Not even together do the decisions about one of these shift anyone's odds."
-        yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
+        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again.get('note', '')}"
+        yield Line("decided_again.papers", str(again["papers"]), sentence.rstrip())
+        if "epsilon" in again:
+            together = factor(again["epsilon"])
+            odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
+            if together == "1":
+                odds = "Not even together do the decisions about one of these shift anyone's odds."
+            yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
     else:
         yield Line("decided_again.papers", "0", "No paper was decided twice.")
 
@@ -153,11 +175,22 @@ def _selection(content: Mapping[str, Any]) -> Iterable[Line]:
         f"{selection['waiting']:,}",
         f"{count(selection['waiting'], 'paper')} on the wait list.",
     )
-    yield Line(
-        "selection.expected_wrong_private",
-        percent(selection["expected_wrong_private"]),
-        "The expected share of wrong decisions if the private decisions had been published as they are. The "
-        f"list that was published has {percent(content['expected_wrong'])}.",
+    if "expected_wrong_private" in selection:
+        yield Line(
+            "selection.expected_wrong_private",
+            percent(selection["expected_wrong_private"]),
+            "The expected share of wrong decisions if the private decisions had been published as they are. "
+            f"The list that was published has {percent(content['expected_wrong'])}.",
+        )
+    yield Line("selection.bar_for", _number(selection["bar_for"]), _bar_for(selection))
+
+
+def _bar_for(selection: Mapping[str, Any]) -> str:
+    if selection["bar_for"] == selection["accept"]:
+        return "The bar was set for this number of papers."
+    return (
+        "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
+        "one on the wrong side of that bar; what would be decided by the bar itself is not compared."
     )
 
 
@@ -202,7 +235,7 @@ def _pools(pools: Mapping[str, Any]) -> Iterable[Line]:
 
 def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
     guarantee = guarantee_of(content)
-    first, *more = promises(guarantee)
+    first, *more = promises(guarantee, hidden=not has_figures(content))
     yield Line("guarantee", shown(guarantee), first)
     names = ("epsilon", "multiplier", "posterior_cap", "never_against")
     given = [name for name in names if getattr(guarantee, name) is not None]
@@ -326,23 +359,38 @@ def _limit(value: float) -> str:
 
 
 def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
-    papers = content["papers"]
-
-    def line(name: str, sentence: str) -> Line:
-        share = content[name]
-        return Line(name, percent(share), sentence.format(expected(share * papers)))
-
-    yield line(
-        "expected_wrong_raw", "Decided by their mean scores, {} papers are expected to be decided wrongly."
+    yield _wrong_line(
+        content,
+        "expected_wrong_raw",
+        "Decided by their mean scores, {} papers are expected to be decided wrongly.",
     )
-    yield line("expected_wrong", "As they were decided, {} papers are expected to be wrong.")
-    yield line("expected_wrong_public", "Decided by public information alone, {} would be.")
-    yield line(
+    yield _wrong_line(content, "expected_wrong", "As they were decided, {} papers are expected to be wrong.")
+    if "expected_wrong_fully_calibrated" in content:
+        yield from _by_the_bar(content)
+    for name, said in (
+        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
+        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
+    ):
+        if content.get(name) is not None:
+            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
+
+
+def _wrong_line(content: Mapping[str, Any], name: str, sentence: str) -> Line:
+    share = content[name]
+    return Line(name, percent(share), sentence.format(expected(share * content["papers"])))
+
+
+def _by_the_bar(content: Mapping[str, Any]) -> Iterable[Line]:
+    """What other ways to decide by the bar would cost, and what the promise costs."""
+    yield _wrong_line(content, "expected_wrong_public", "Decided by public information alone, {} would be.")
+    yield _wrong_line(
+        content,
         "expected_wrong_fully_calibrated",
         "Decided with full calibration, which would reveal reviewers, {} would be: reviews are noisy, and "
         "some errors cannot be avoided.",
     )
-    yield line(
+    yield _wrong_line(
+        content,
         "against_evidence",
         "Privacy has a price: {} papers are expected to be decided against what their own reviewers' "
         "corrected scores indicate. Which ones is known only to those who hold the sealed record.",
@@ -354,14 +402,8 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
         "No other decisions that keep the promise have fewer expected errors, but for rounding."
         if gap < _ROUNDING
         else f"Large pools are approximated: the best possible decisions that keep the promise have up to "
-        f"{expected(gap * papers)} fewer wrong ones.",
+        f"{expected(gap * content['papers'])} fewer wrong ones.",
     )
-    for name, said in (
-        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
-        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
-    ):
-        if content.get(name) is not None:
-            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
 
 
 def _fit(content: Mapping[str, Any]) -> Iterable[Line]:

@@ -16,10 +16,12 @@ from blindcal.cells import count
 from blindcal.errors import InputError
 from blindcal.exporters.decided import WAITING, Decided
 from blindcal.plans.agreements import FITS
+from blindcal.plans.quotas import Quota
 from blindcal.reports.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.reports.explanations import explained, points
-from blindcal.reports.reading import guarantee_of
+from blindcal.reports.reading import guarantee_of, has_figures
 from blindcal.reports.sentences import (
+    UNSEEN,
     about,
     after_odds,
     against,
@@ -28,6 +30,7 @@ from blindcal.reports.sentences import (
     factor,
     percent,
     promises,
+    quota_line,
     shown,
 )
 from blindcal.reports.surveys import Survey, Surveyed
@@ -90,33 +93,61 @@ def page(report: Report) -> str:
         lstrip_blocks=True,
     )
     style = files("blindcal.reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    if not has_figures(report.certificate):
+        return environment.get_template("decisions.html").render(style=style, **_without_figures(report))
     return environment.get_template("report.html").render(style=style, **facts(report))
+
+
+def _without_figures(report: Report) -> dict[str, Any]:
+    """What the page of a `report` says for everyone if scores are confidential: nothing that depends on
+    them but the decisions."""
+    hidden = promises(guarantee_of(report.certificate), hidden=True)
+    return {**_common(report), "promises": hidden, "unseen": UNSEEN}
+
+
+def _common(report: Report) -> dict[str, Any]:
+    """What every page says."""
+    content, guarantee = report.certificate, guarantee_of(report.certificate)
+    tossed = bool(report.decided)
+    return {
+        "content": content,
+        "tossed": tossed,
+        "confidential": report.confidential,
+        "papers": count(content["papers"], "paper"),
+        "reviews": count(content["reviews"], "review"),
+        "guarantee": shown(guarantee),
+        "guarantee_name": guarantee.name,
+        "against_whom": against(guarantee, listed="selection" in content),
+        "lots": guarantee.name not in ("public", "none"),
+        "rows": _rows(report),
+        "listed": MOST_LISTED,
+        "waiting": sum(one.decision == WAITING for one in report.decided),
+        "explained": explained(content) if tossed else (),
+        "assumptions": [_lead(one) for one in content["assumptions"]],
+    }
 
 
 def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
     papers, tossed = content["papers"], bool(report.decided)
-    wrong = {name: content[f"expected_wrong{name}"] * papers for name in ("", "_raw", "_fully_calibrated")}
+    by_the_bar = "expected_wrong_fully_calibrated" in content
+    names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
+    wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
+    against_evidence = content["against_evidence"] * papers if by_the_bar else 0.0
     return {
-        "content": content,
-        "tossed": tossed,
-        "confidential": report.confidential,
+        **_common(report),
         "notes": report.notes if report.confidential else (),
-        "papers": count(papers, "paper"),
-        "reviews": count(content["reviews"], "review"),
         "bar": bar_words(content["bar"]),
-        "guarantee": shown(guarantee),
-        "guarantee_name": guarantee.name,
         "promises": promises(guarantee),
-        "against_whom": against(guarantee, listed="selection" in content),
-        "lots": guarantee.name not in ("public", "none"),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
-        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
-        "against": expected(content["against_evidence"] * papers),
-        "about": _in_letters(wrong) | {"against": about(content["against_evidence"] * papers)},
+        "by_the_bar": by_the_bar,
+        "bar_for": None if by_the_bar else quota_line(Quota(content["selection"]["bar_for"])),
+        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong.get("_fully_calibrated", 0.0)), 0.0)),
+        "against": expected(against_evidence),
+        "about": _in_letters(wrong) | {"against": about(against_evidence)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),
         "named_bars": _named_bars(content, tossed),
         "odds": _odds(content["epsilon"]),
@@ -128,15 +159,10 @@ def facts(report: Report) -> dict[str, Any]:
         "menu_bars": None if survey is None else menu_bars(survey),
         "more": None if survey is None else more_words(survey),
         "gray": None if survey is None else _gray(report, survey),
-        "rows": _rows(report),
         "titled": report.confidential and bool(report.titles),
-        "listed": MOST_LISTED,
-        "waiting": sum(one.decision == WAITING for one in report.decided),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
         "tied": sum(one.raw_decision == "tie" for one in report.decided),
         "scale": _scale(content),
-        "explained": explained(content) if tossed else (),
-        "assumptions": [_lead(one) for one in content["assumptions"]],
         "width": WIDTH,
         "percent": percent,
         "points": points,
@@ -191,6 +217,7 @@ def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: 
     return bars(
         (label, wrong[name], expected(wrong[name]), own, (percent(content[f"expected_wrong{name}"]),))
         for name, label, own in named
+        if name in wrong
     )
 
 

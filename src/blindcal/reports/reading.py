@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.errors import InputError, Problem
-from blindcal.files.disk import read_json
-from blindcal.files.tables import refuse
+from blindcal.files.disk import parse_json, read_bytes
+from blindcal.files.tables import decode, refuse
 from blindcal.policies.guarantees import Guarantee
 
 NAME = "certificate.json"
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 # What every certificate has, by the kind of its value; "?" where it may be null, or missing altogether.
-_FIELDS: Mapping[str, str] = {
+_ALWAYS: Mapping[str, str] = {
     "papers": "count",
     "reviews": "count",
     "accepted": "count",
@@ -28,6 +28,12 @@ _FIELDS: Mapping[str, str] = {
     "commitment": "text",
     "key_fingerprint": "text",
     "assumptions": "texts",
+    "scores": "text?",
+    "version": "text?",
+    "format": "count?",
+}
+# What a certificate has unless it is one without figures, as scores are confidential.
+_FIGURES: Mapping[str, str] = {
     "bar": "level",
     "success_scores_only": "share",
     "success": "share",
@@ -41,17 +47,18 @@ _FIELDS: Mapping[str, str] = {
     "multiplier": "number",
     "expected_wrong": "share",
     "expected_wrong_raw": "share",
-    "expected_wrong_public": "share",
-    "expected_wrong_fully_calibrated": "share",
-    "against_evidence": "share",
-    "gap": "share",
+    "expected_wrong_public": "share?",
+    "expected_wrong_fully_calibrated": "share?",
+    "against_evidence": "share?",
+    "gap": "share?",
     "repaired": "count?",
     "decided_by_public_information": "count?",
-    "version": "text?",
-    "format": "count?",
 }
 _INSIDE: Mapping[str, Mapping[str, str]] = {
     "limits": dict.fromkeys(_LIMITS, "number?"),
+    "decided_again": {"papers": "count"},
+}
+_FIGURES_INSIDE: Mapping[str, Mapping[str, str]] = {
     "calibration_fit": {
         **dict.fromkeys(("predicted_mean", "observed_mean", "predicted_sd", "observed_sd"), "number"),
         **dict.fromkeys(("shift", "stretch", "shape"), "number"),
@@ -66,7 +73,8 @@ _SOMETIMES: Mapping[str, Mapping[str, str]] = {
         "accept": "level",
         "wait_list": "level",
         "waiting": "count",
-        "expected_wrong_private": "share",
+        "bar_for": "level",
+        "expected_wrong_private": "share?",
     },
     "calibration_scale": {"shift": "number", "stretch": "number"},
     "scale": {"lowest_score": "number", "highest_score": "number", "possible_scores": "numbers?"},
@@ -113,17 +121,33 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> folder.cleanup()
     """
     file = Path(path) / NAME if Path(path).is_dir() else Path(path)
-    content = read_json(file)
-    if not isinstance(content, dict) or "success" not in content:
+    return certificate_of(read_bytes(file), str(file))
+
+
+def certificate_of(data: bytes, file: str) -> dict[str, Any]:
+    """The certificate in the `data` of a `file`, as `read_certificate` returns it."""
+    content = parse_json(decode(data, file), file)
+    if not isinstance(content, dict) or "key_fingerprint" not in content:
         raise InputError(f"{file} must be a certificate that blindcal wrote")
-    if problems := [Problem(str(file), None, name, rule) for name, rule in _problems(content)]:
+    if problems := [Problem(file, None, name, rule) for name, rule in _problems(content)]:
         raise refuse(problems)
+    if not has_figures(content):
+        return content
     again = content["decided_again"]
     return {
         **content,
         "epsilon": float(content["epsilon"]),
         "decided_again": {**again, "epsilon": float(again["epsilon"])},
     }
+
+
+def has_figures(certificate: Mapping[str, Any]) -> bool:
+    """Whether a `certificate` has figures that depend on the scores: not where these are confidential.
+
+    >>> has_figures({"scores": "confidential", "guarantee": "steady"})
+    False
+    """
+    return "success" in certificate or certificate.get("scores") != "confidential"
 
 
 def guarantee_of(certificate: Mapping[str, Any]) -> Guarantee:
@@ -138,8 +162,10 @@ def guarantee_of(certificate: Mapping[str, Any]) -> Guarantee:
 
 def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each field that is missing or not what it must be, and the rule."""
-    yield from _wrong(content, _FIELDS, "")
-    inside = {**_INSIDE, **{name: fields for name, fields in _SOMETIMES.items() if name in content}}
+    figures = has_figures(content)
+    yield from _wrong(content, {**_ALWAYS, **(_FIGURES if figures else {})}, "")
+    inside = {**_INSIDE, **(_FIGURES_INSIDE if figures else {})}
+    inside |= {name: fields for name, fields in _SOMETIMES.items() if name in content}
     for name, fields in inside.items():
         part = content.get(name)
         if isinstance(part, Mapping):

@@ -24,6 +24,11 @@ _PROMISES = {
     "review any likelier, on average over all reviews.",
     "none": "There is no promise: decisions may reveal who wrote which review.",
 }
+UNSEEN = (
+    "To someone who does not see the scores, each decision says something about them, and through them about "
+    "reviewers; such a person still names reviewers no more often than someone who sees the scores too."
+)
+"""What holds for readers of decisions whose scores are confidential."""
 VERDICTS = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
     "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
@@ -115,8 +120,8 @@ def shown(guarantee: Guarantee) -> str:
     return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
 
 
-def promises(guarantee: Guarantee) -> list[str]:
-    """What a guarantee and its limits promise, a sentence each.
+def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
+    """What a guarantee and its limits promise, a sentence each; to whom, if scores are `hidden` from readers.
 
     >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
     Whatever someone already suspects, no single decision changes their odds by more than a factor of 7.4.
@@ -147,7 +152,9 @@ def promises(guarantee: Guarantee) -> list[str]:
         found.append(
             f"No paper is decided against evidence of {percent(guarantee.never_against)} or stronger."
         )
-    return found
+    if not hidden or guarantee.name == "none":
+        return found
+    return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in found]
 
 
 def against(guarantee: Guarantee, *, listed: bool = False) -> str:
