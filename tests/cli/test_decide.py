@@ -21,6 +21,7 @@ from blindcal.decisions import deciding
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.records import open_ledger
 from blindcal.errors import RefusedError
+from blindcal.files.disk import write_bytes
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -861,7 +862,7 @@ def test_a_lost_file_of_the_ledger_is_never_tossed_again(
             assert "0001.sealed is missing" in capsys.readouterr().err
     assert everything(tmp_path / "key.bin.sealed") == before
     assert not (tmp_path / "new").exists()
-    first.write_bytes(kept)
+    write_bytes(first, kept, confidential=True)
     decided(corrected, key, tmp_path / "out2")
 
 

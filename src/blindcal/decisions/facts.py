@@ -8,7 +8,7 @@ from typing import Any
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Truth
-from blindcal.decisions.coins import Key, commitment
+from blindcal.decisions.coins import Key, input_commitment
 from blindcal.plans.requests import Request
 
 
@@ -60,9 +60,7 @@ def input_stamp(key: Key, conference: Conference, truth: Truth, request: Request
 
 def commit_to(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
     """The number that can be published before the draw: it fixes the key and the whole input."""
-    return commitment(
-        key, {"conference": request.conference, "input": input_stamp(key, conference, truth, request)}
-    )
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request))
 
 
 def plain(content: Mapping[str, Any]) -> dict[str, Any]:

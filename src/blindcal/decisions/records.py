@@ -12,13 +12,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.beliefs.conferences import Level
-from blindcal.decisions.coins import COIN_FORMAT, Key
+from blindcal.decisions.coins import COIN_FORMAT, Key, input_commitment
 from blindcal.decisions.seals import (
     Seal,
     changed,
@@ -39,21 +38,29 @@ from blindcal.plans.exact import ExactPolicy, Tables
 from blindcal.plans.requests import Request, recorded_request
 
 _T = TypeVar("_T")
+_KIND = "decisions"
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "coins": (int,),
+    "conference": (str,),
+    "number": (int,),
+    "input": (str,),
+}
 Reference = tuple[str, int, str]
 """A decision: conference, release, paper id."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """One set of decisions that the world may have seen; `counter` runs over all conferences of the key."""
+    """One set of decisions that the world may have seen.
+
+    `counter`: which release of the key it is, over all its conferences.
+    `conference`, `number`: which release of which conference.
+    `input`: the stamp of the whole input, by which the same one is recognized.
+    """
 
     counter: int
     conference: str
     number: int
-    made: str
-    reason: str = field(repr=False)
-    papers: int
-    decided: int
     input: str
 
 
@@ -160,7 +167,9 @@ class Ledger:
             record = _from_json(Record, {**content, "papers": papers})
         except (ValueError, TypeError, KeyError):
             raise changed(seal.path) from None
-        if (record.conference, record.release) != (release.conference, release.number):
+        fixed = input_commitment(self.key, release.conference, release.input)
+        found = record.conference, record.release, record.commitment
+        if found != (release.conference, release.number, fixed):
             raise changed(seal.path)
         return record
 
@@ -216,39 +225,24 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
     Only heads are read, and checked one against the other: the parts of a file when they are asked for.
     """
     folder = sealed_folder(key_path)
-    chain = read_chain(folder, key)
+    chain = read_chain(folder, key, _KIND)
     return Ledger(folder, key, tuple(map(_release, chain)), chain[-1].stamp if chain else "")
 
 
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Seal a release in one new file. If that file is there already it must be the same release."""
-    release = Release(
-        counter=ledger.counter + 1,
-        conference=record.conference,
-        number=record.release,
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
-        reason=record.reason,
-        papers=len(record.papers),
-        decided=sum(paper.release == record.release for paper in record.papers),
-        input=input_stamp,
-    )
-    bound = {"coins": COIN_FORMAT, "key_fingerprint": ledger.fingerprint, "previous": ledger.last}
-    content = asdict(record)
-    if record.selection is None:
-        # As releases without a selection always were.
-        del content["selection"]
-    parts = {"record": _json(content), "tables": pack(policies)}
-    head = full_head({**asdict(release), **bound}, parts)
+    release = Release(ledger.counter + 1, record.conference, record.release, input_stamp)
+    parts = {"record": _json(asdict(record)), "tables": pack(policies)}
+    fields = {"coins": COIN_FORMAT, **asdict(release)}
+    head = full_head(ledger.key, _KIND, fields.pop("counter"), ledger.last, fields, parts)
     stamp, data = sealed(ledger.key, head, parts)
     path = ledger.folder / sealed_name(release.counter)
     make_folder(ledger.folder)
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
-        return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)
-    seal = read_seal(path, ledger.key)
-    if {**seal.head, "made": ""} != {**head, "made": ""}:
+    elif read_seal(path, ledger.key).stamp != stamp:
         raise RefusedError(f"{path} holds another release, and a sealed release is never replaced")
-    return Ledger(ledger.folder, ledger.key, (*ledger.releases, _release(seal)), seal.stamp)
+    return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)
 
 
 def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
@@ -393,7 +387,5 @@ def _release(seal: Seal) -> Release:
             f"{seal.path} has coins of another format than {COIN_FORMAT}, which this version of blindcal "
             "derives: use the version it was made with, or a later one"
         )
-    try:
-        return Release(**{field.name: seal.head[field.name] for field in fields(Release)})
-    except KeyError:
-        raise changed(seal.path) from None
+    fields = seal.fields(_FIELDS, ("record", "tables"))
+    return Release(seal.head["counter"], fields["conference"], fields["number"], fields["input"])
