@@ -101,4 +101,5 @@ def forge(
 
 
 def _with(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in {**content, **fields}.items() if value is not None}
+    kept = {name: value for name, value in content.items() if name not in fields}
+    return kept | {name: value for name, value in fields.items() if value is not None}

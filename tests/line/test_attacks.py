@@ -27,6 +27,7 @@ from blindcal.plans.promises import paired
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
+from sealed_releases import forge
 from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
@@ -262,6 +263,17 @@ def test_a_new_key_beside_an_old_ledger_is_refused(
     assert "restore the key from its backup" in capsys.readouterr().err
     assert not key.exists()
     assert not (tmp_path / "new").exists()
+
+
+def test_a_certificate_that_names_another_version_has_no_words_of_its_own(key: Path) -> None:
+    """Sealed with the key: assumptions that nobody made, under the name of a version that says so."""
+    conference, truth = loaded(small_conference(papers=2))
+    told = decided(key, conference, truth).certificate
+    other = {**told, "version": "0.0.9", "assumptions": ["Against whom: everyone, whatever they know."]}
+    certificate = json.dumps(other, indent=1, sort_keys=True) + "\n"
+    forge(sealed_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
+    with pytest.raises(VerificationError, match="public files follow from the record"):
+        refuse_failed(verified(conference, truth, REQUEST, key))
 
 
 def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:

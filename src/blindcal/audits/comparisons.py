@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from blindcal import __version__
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Level, Truth, level_of
@@ -285,9 +284,8 @@ def _compared(
     whole = made.record
     if elsewhere:
         whole = with_texts(ranked_again(replace(made.record, papers=stored.papers)), ledger)
-    loosely = elsewhere or _version(stored.certificate) != __version__
     for name, told in _RECORD.items():
-        same = _same_text if loosely and name == "certificate" else operator.eq
+        same = _same_text if elsewhere and name == "certificate" else operator.eq
         wrong = not same(getattr(stored, name), getattr(whole, name))
         count(told, wrong or (name == "bar" and wrong_bar))
     again = {paper.paper: paper for paper in made.record.papers}
@@ -302,15 +300,6 @@ def _compared(
     return found
 
 
-def _version(certificate: str) -> object:
-    """The version that wrote a certificate; None if it does not say."""
-    try:
-        content = json.loads(certificate)
-    except ValueError:
-        return None
-    return content.get("version") if isinstance(content, dict) else None
-
-
 def _same_text(stored: str, made: str) -> bool:
     """Whether a certificate of another version says what today's would, wording apart: all that every version
     says, and nothing that today's does not."""
@@ -321,7 +310,7 @@ def _same_text(stored: str, made: str) -> bool:
         return False
     if not one.keys() >= _ALWAYS or not one.keys() <= other.keys():
         return False
-    shared = one.keys() - {"assumptions", "decided_again", "format", "version"}
+    shared = one.keys() - {"assumptions", "decided_again"}
     return all(one[key] == other[key] for key in shared) and all(
         again[0].get(key) == again[1].get(key) for key in ("papers", "epsilon")
     )

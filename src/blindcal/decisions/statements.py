@@ -9,7 +9,6 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
-from blindcal import __version__
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.conferences import Level
 from blindcal.decisions.records import PaperRecord
@@ -97,7 +96,6 @@ def certificate_text(
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
     content = {
         "format": CERTIFICATE_FORMAT,
-        "version": __version__,
         **numbers,
         "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
         "conference": conference,

@@ -421,9 +421,6 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def _made(content: Mapping[str, Any]) -> Iterable[Line]:
-    if content.get("version") is not None:
-        said = "The version of blindcal that decided the papers."
-        yield Line("version", content["version"], said)
     if content.get("format") is not None:
         said = "The format of the certificate: which fields it has, and what they mean."
         yield Line("format", str(content["format"]), said)

@@ -47,7 +47,6 @@ _FIELDS: Mapping[str, str] = {
     "gap": "share",
     "repaired": "count?",
     "decided_by_public_information": "count?",
-    "version": "text?",
     "format": "count?",
 }
 _INSIDE: Mapping[str, Mapping[str, str]] = {
