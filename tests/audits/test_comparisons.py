@@ -243,6 +243,12 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
             refuse_failed(checked(ledger, conference, truth, REQUEST))
 
 
+def key_in(folder: Path) -> Path:
+    """A place for the key, which has one sealed folder only, in a folder of its own."""
+    folder.mkdir(exist_ok=True)
+    return folder / "key.bin"
+
+
 def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
     """Everything follows from the bar but the bar from nothing."""
     conference, truth = honest
@@ -306,7 +312,7 @@ def test_amendments_that_were_planned_elsewhere_are_replayed_with_their_past(
     swapped = {paper: who[::-1] for paper, who in truth.items()}
     for index, loose in enumerate((False, True)):
         for number, now in enumerate((truth, swapped)):
-            with open_ledger(tmp_path / f"{index}.bin", KEY) as ledger:
+            with open_ledger(key_in(tmp_path / f"{index}"), KEY) as ledger:
                 limits = Guarantee("none", epsilon=2.0) if loose and number else REQUEST.guarantee
                 planner = partial(_planned_for, limits)
                 made = draft(conference, now, REQUEST, Past(ledger), planner, "why")
@@ -399,7 +405,7 @@ def test_under_the_name_of_another_version_bad_tables_are_still_found(
         (BUDGET, loose, False, "the budget"),
     )
     for index, (request, planner, digests, name) in enumerate(found):
-        with open_ledger(tmp_path / f"{index}.bin", KEY) as ledger:
+        with open_ledger(key_in(tmp_path / f"{index}"), KEY) as ledger:
             made = draft(conference, truth, request, Past(ledger), planner, "")
             papers = [replace(p, weights="00" * 32 if digests else p.weights) for p in made.record.papers]
             record = replace(made.record, papers=tuple(papers), made_with="planner 0")
@@ -420,7 +426,7 @@ def test_amendments_are_made_again_release_by_release(
         return papers_changed(accepted=not made.record.papers[0].accepted)(made)
 
     for index, forgery in enumerate((lambda made: made, other_decision)):
-        path = tmp_path / f"{index}.bin"
+        path = key_in(tmp_path / f"{index}")
         for number, now in enumerate(inputs):
             with open_ledger(path, KEY) as ledger:
                 made = draft(conference, now, REQUEST, Past(ledger), plan_conference, "why")

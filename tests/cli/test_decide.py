@@ -370,7 +370,8 @@ def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) 
     tables = []
     for index, rows in enumerate((draws, shares)):
         folder = replace(small, pools=tuple(rows)).write(tmp_path / f"in{index}")
-        key = tmp_path / f"key{index}.bin"
+        key = tmp_path / f"chair{index}" / "key.bin"
+        key.parent.mkdir()
         key.write_bytes(bytes(32))
         key.chmod(0o600)
         tables.append(decided(folder, key, tmp_path / f"out{index}")[1]["success_scores_only"])

@@ -41,7 +41,7 @@ def test_a_chain_has_every_head_and_the_stamp_of_the_one_before(key_path: Path) 
     chain = read_chain(folder, read_key(key_path), "decisions")
     assert [seal.head["counter"] for seal in chain] == [1, 2, 3]
     assert [seal.head["previous"] for seal in chain] == ["", chain[0].stamp, chain[1].stamp]
-    assert read_chain(folder.with_name("nothing"), read_key(key_path), "decisions") == ()
+    assert read_chain(folder / "nothing", read_key(key_path), "decisions") == ()
 
 
 def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

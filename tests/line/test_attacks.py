@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
@@ -159,6 +162,59 @@ def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> Non
     decided(key, conference, truth)
     with pytest.raises(RefusedError):
         decided(link, conference, truth, OTHERS[1])
+
+
+RENAMES: dict[str, Callable[[Path, Path], object]] = {
+    "moved": lambda key, other: key.rename(other),
+    "hard link": lambda key, other: os.link(key, other),
+    "copied": lambda key, other: shutil.copy2(key, other),
+}
+
+
+@pytest.mark.parametrize("renamed", RENAMES)
+@pytest.mark.parametrize("folder", ["key.bin.sealed", "decisions of 2027"])
+def test_a_key_under_another_name_tosses_no_coin_again(
+    key: Path, tmp_path: Path, renamed: str, folder: str
+) -> None:
+    """Its sealed folder lies beside it, under the old name or any other."""
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    other = tmp_path / "chair.key"
+    RENAMES[renamed](key, other)
+    sealed_folder(key).rename(tmp_path / folder)
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    for now in (truth, swapped):
+        with pytest.raises(
+            RefusedError, match=rf"{folder} holds releases .*rename that folder to chair\.key\.sealed"
+        ):
+            decided(other, conference, now)
+    assert not sealed_folder(other).exists()
+    (tmp_path / folder).rename(sealed_folder(other))
+    assert decided(other, conference, truth).how == "stored"
+
+
+def test_a_backup_beside_the_sealed_folder_is_no_second_ledger(key: Path, tmp_path: Path) -> None:
+    """As long as the folder of the key holds all that the backup does."""
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    shutil.copytree(sealed_folder(key), tmp_path / "backup.sealed")
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    decided(key, conference, swapped, amend=True)
+    shutil.copytree(sealed_folder(key), tmp_path / "later.sealed")
+    assert decided(key, conference, swapped).how == "stored"
+    (sealed_folder(key) / "0002.sealed").unlink()
+    with pytest.raises(RefusedError, match=r"later\.sealed holds releases made with this key"):
+        decided(key, conference, truth)
+
+
+def test_the_folder_of_another_key_is_no_ledger_of_this_one(key: Path, tmp_path: Path) -> None:
+    conference, truth = loaded(small_conference(papers=2))
+    other = tmp_path / "other.bin"
+    make_key(other)
+    decided(other, conference, truth)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "0001.sealed").write_text("no release", encoding="utf-8")
+    assert decided(key, conference, truth).how == "new"
 
 
 def test_the_sealed_folder_is_closed_to_others_even_if_it_was_there(key: Path) -> None:

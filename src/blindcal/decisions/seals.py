@@ -17,7 +17,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.decisions.coins import Key, refuse_open
-from blindcal.errors import InputError, VerificationError
+from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, lock, make_folder, read_part
 from blindcal.plans.exact import ExactPolicy, Packed, Tables, packed
 
@@ -170,6 +170,7 @@ def sealed_files(folder: Path) -> list[Path]:
 def read_chain(folder: Path, key: Key, kind: str) -> tuple[Seal, ...]:
     """The heads of all sealed files of a folder, each of this kind and checked against the one before it;
     none if there is no folder."""
+    _refuse_other_names(folder, key, kind)
     chain, last = list[Seal](), ""
     for counter, path in enumerate(sealed_files(folder), start=1):
         seal = read_seal(path, key)
@@ -183,6 +184,41 @@ def read_chain(folder: Path, key: Key, kind: str) -> tuple[Seal, ...]:
         last = seal.stamp
         chain.append(seal)
     return tuple(chain)
+
+
+def _refuse_other_names(folder: Path, key: Key, kind: str) -> None:
+    """Refuse a key that has releases in another folder beside it: the key or the folder was renamed, and as a
+    key without a past it would do everything once more. A backup holds nothing that `folder` lacks."""
+    for other in _folders_beside(folder):
+        theirs = {stamp for stamp, *rest in _named_in(other) if rest == [key.fingerprint, kind]}
+        if theirs and theirs - {stamp for stamp, _, _ in _named_in(folder)}:
+            raise RefusedError(
+                f"{other} holds releases made with this key (fingerprint {key.fingerprint}) that {folder} "
+                "does not hold. Going on without them would decide, or share, what was decided or shared "
+                f"already. If the key was renamed, rename that folder to {folder.name}, or give the key its "
+                "old name; if there are two folders, keep the one that was used last"
+            )
+
+
+def _folders_beside(folder: Path) -> list[Path]:
+    """The other folders in the folder of a key that seem to hold sealed files."""
+    try:
+        with os.scandir(folder.parent) as entries:
+            names = [entry.name for entry in entries if entry.name != folder.name and entry.is_dir()]
+    except OSError:
+        return []
+    beside = [folder.with_name(name) for name in sorted(names)]
+    return [other for other in beside if os.path.lexists(other / sealed_name(1))]
+
+
+def _named_in(folder: Path) -> Iterator[tuple[str, object, object]]:
+    """Of every sealed file in a folder, not checked: its stamp, the key that it names, and its kind."""
+    with suppress(OSError):
+        for name in filter(_SEALED.fullmatch, os.listdir(folder)):
+            with suppress(InputError, ValueError, TypeError, KeyError, IndexError):
+                _, stamp, text = read_part(folder / name, 0, _HEAD_LIMIT).split(b"\n", 3)[:3]
+                head = json.loads(text)
+                yield stamp.decode(), head["key_fingerprint"], head["kind"]
 
 
 def changed(path: Path) -> VerificationError:
