@@ -364,7 +364,7 @@ def test_what_was_published_must_be_of_this_key_and_in_its_ledger(key_path: Path
     def check(fingerprint: str, counter: int) -> None:
         seen = read_published(certificate(tmp_path / "out", fingerprint, counter))
         assert seen is not None
-        check_published(ledger, seen)
+        check_published(ledger, [seen])
 
     check(key.fingerprint, 2)
     with pytest.raises(RefusedError, match="was made with another key"):

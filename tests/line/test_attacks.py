@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -31,7 +31,15 @@ from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 from sealed_releases import forge
-from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
+from small_conferences import (
+    arguments,
+    files_of,
+    loaded,
+    sealed_tables,
+    small_conference,
+    swapped,
+    with_key,
+)
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
 OTHERS = (
@@ -304,6 +312,79 @@ def test_the_key_never_lies_in_the_folder_that_is_sent_on(
         assert cli.run(arguments(folder, tmp_path / key, tmp_path / out)) == 2
         assert "shared" in capsys.readouterr().err
         assert not (tmp_path / key).exists()
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of a chair's folder, with the key in it; each decides a conference of its own in `inputs`."""
+
+    key: Path
+    inputs: Path
+    public: Path
+
+    def decide(self, *more: str) -> int:
+        cli = pytest.importorskip("blindcal.cli")
+        return int(cli.run(arguments(self.inputs, self.key, self.public, "--numbered", *more)))
+
+    def verify(self, *more: str) -> int:
+        cli = pytest.importorskip("blindcal.cli")
+        files = [*files_of(self.inputs), "--key", str(self.key), "--out", str(self.public), "--numbered"]
+        return int(cli.run(["verify", *files, *more]))
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> tuple[Copy, Copy]:
+    """The same key twice, before anything was decided, and inputs that differ in who reviewed a paper."""
+    small = small_conference(papers=3)
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home, conference in zip(homes, (small, swapped(small)), strict=True):
+        conference.write(home / "in")
+    make_key(homes[0] / "key.bin")
+    shutil.copy2(homes[0] / "key.bin", homes[1] / "key.bin")
+    one, two = (Copy(home / "key.bin", home / "in", home / "public") for home in homes)
+    return one, two
+
+
+@pytest.mark.edge
+def test_the_first_decision_says_that_only_one_copy_of_the_key_may_decide(
+    copies: tuple[Copy, Copy], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, _ = copies
+    warned = "only this copy of the key and its sealed folder may decide from now on"
+    assert one.decide() == 0
+    assert warned in capsys.readouterr().out
+    assert one.decide() == 0
+    small_conference(papers=3).with_review(3, score="0.5").write(one.inputs)
+    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    assert warned not in capsys.readouterr().out
+
+
+@pytest.mark.edge
+def test_two_copies_of_a_key_that_decided_apart_are_named(
+    copies: tuple[Copy, Copy], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first copy made two releases, the second one: it lacks the latest, and its first is another."""
+    one, two = copies
+    assert one.decide() == 0
+    small = small_conference(papers=3)
+    small.with_review(3, score="0.5").write(one.inputs)
+    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    capsys.readouterr()
+    assert two.decide("--published", str(one.public)) == 3
+    assert "holds only 0" in capsys.readouterr().err
+    assert two.decide() == 0
+    assert two.verify() == one.verify() == 0, "each agrees with itself"
+    assert one.verify("--published", str(one.public)) == 0
+    assert "published earlier" in capsys.readouterr().out
+    apart = [f"{copy.public / 'release-1' / 'certificate.json'}" for copy in (one, two)]
+    assert one.verify("--published", str(two.public)) == 4
+    assert f"{apart[1]} is not what {one.key}.sealed holds as release 1" in capsys.readouterr().err
+    assert two.verify("--published", str(two.public), "--published", str(one.public)) == 4
+    told = capsys.readouterr().err
+    assert f"{apart[0]} and {apart[1]} are both release 1 made with this key" in told
+    assert "two copies of the key decided apart" in told
+    assert two.decide("--published", str(one.public), "--amend", "--reason", "x") == 3
+    assert "two copies of the key decided apart" in capsys.readouterr().err
 
 
 @pytest.mark.edge

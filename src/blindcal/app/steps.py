@@ -14,7 +14,7 @@ from typing import Any
 from blindcal.app.jobs import Work
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators.assessments import Assessment
-from blindcal.decisions.deciding import decide
+from blindcal.decisions.deciding import decide, first_of_key
 from blindcal.decisions.records import latest_release
 from blindcal.errors import InputError
 from blindcal.exporters.decided import Decided, read_decided, read_titles
@@ -194,7 +194,7 @@ def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progres
     release = published(folder)
     if release is None:
         raise InputError(f"{wanted.out}: the decisions that were just published are gone")
-    release = replace(release, remarks=outcome.remarks)
+    release = replace(release, remarks=(*filter(None, [first_of_key(outcome)]), *outcome.remarks))
     return release, report_pages(wanted, folder, release, workers, progress)
 
 

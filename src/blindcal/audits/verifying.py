@@ -17,7 +17,15 @@ from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.places import check_paths
-from blindcal.decisions.records import Ledger, Record, read_ledger, sealed_folder
+from blindcal.decisions.records import (
+    Ledger,
+    Published,
+    Record,
+    all_published,
+    published_problems,
+    read_ledger,
+    sealed_folder,
+)
 from blindcal.errors import InputError, VerificationError
 from blindcal.frames import frame
 from blindcal.orientations import as_given
@@ -82,6 +90,7 @@ def verify(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     *,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     conference: str = "conference",
     workers: Workers = 1,
     progress: Progress = silent,
@@ -94,6 +103,8 @@ def verify(
     `inputs`: those that were decided.
     `key`: the file of the key that they were decided with.
     `out`: the folder of the public files; by default these are not compared.
+    `published`: folders published earlier with this key, as for `decide`: two copies of the key that decided
+    apart are found by them.
     `conference`: its name in the ledger, as in the request.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
@@ -115,7 +126,8 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
-    return verify_latest(inputs, *latest(key, conference), out, workers=workers, progress=progress)
+    found = latest(key, conference)
+    return verify_latest(inputs, *found, out, published=published, workers=workers, progress=progress)
 
 
 def verify_latest(
@@ -124,12 +136,14 @@ def verify_latest(
     record: Record,
     out: str | os.PathLike[str] | None = None,
     *,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
     """`verify`, for whoever has read what `latest` returns already."""
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
+    seen = all_published(published)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(
@@ -147,7 +161,14 @@ def verify_latest(
             partial(assemble, workers=workers),
             None if out is None else Path(out),
         )
+    checks += _published_check(past.ledger, seen)
     return Verification(record, tuple(checks), _earlier(past.ledger, record, loaded, truth))
+
+
+def _published_check(ledger: Ledger, seen: Sequence[Published]) -> list[Check]:
+    """Whether certificates that were published are releases of this ledger, if any are given."""
+    problems = published_problems(ledger, seen)
+    return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
 
 
 def _steps(record: Record) -> int:

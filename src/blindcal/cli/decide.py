@@ -26,6 +26,7 @@ from blindcal.cli.inputs import (
     Never,
     Numbered,
     PoolsFile,
+    Published,
     Rate,
     ReviewersFile,
     ReviewsFile,
@@ -34,6 +35,7 @@ from blindcal.cli.inputs import (
     loaded,
 )
 from blindcal.decisions.deciding import decide as decide_conference
+from blindcal.decisions.deciding import first_of_key
 from blindcal.decisions.drafts import Changes
 from blindcal.decisions.records import release_folder, sealed_folder
 from blindcal.decisions.releases import Outcome
@@ -72,13 +74,7 @@ def decide(
     reason: Annotated[
         str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
     ] = "",
-    published: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="<path>",
-            help="A folder published earlier with this key, to check key and ledger against; repeatable.",
-        ),
-    ] = None,
+    published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,
@@ -166,6 +162,8 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         f"fully calibrated {_percent(certificate['expected_wrong_fully_calibrated'])})"
     )
     say_gap(certificate["gap"])
+    if (only := first_of_key(outcome)) is not None:
+        say(only)
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 

@@ -15,6 +15,7 @@ from blindcal.cli.inputs import (
     ConferenceName,
     Numbered,
     PoolsFile,
+    Published,
     ReviewersFile,
     ReviewsFile,
     Withdrawn,
@@ -31,6 +32,7 @@ def verify(
     pools: PoolsFile,
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
+    published: Published = None,
     conference: ConferenceName = "conference",
     withdrawn: Withdrawn = None,
     numbered: Numbered = False,
@@ -57,7 +59,9 @@ def verify(
             )
     given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
-        found = verify_latest(inputs, past, record, out, workers=workers, progress=progress)
+        found = verify_latest(
+            inputs, past, record, out, published=published or (), workers=workers, progress=progress
+        )
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if found.agrees else facts)

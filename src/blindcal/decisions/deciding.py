@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,15 +16,14 @@ from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
-    Published,
+    all_published,
     check_published,
     check_vacant,
     finish,
-    latest_release,
     open_ledger,
     publish,
+    published_at,
     read_ledger,
-    read_published,
     release_folder,
     sealed_folder,
 )
@@ -64,7 +63,8 @@ def decide(
     `key`: the file that `make_key` made; it and the sealed folder beside it must never be shared.
     `out`: the folder to publish; it may hold this release already, but no other.
     `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
-    `published`: a folder published earlier with this key, or several, to check key and ledger against.
+    `published`: a folder published earlier with this key, or several, to check key and ledger against; one
+    may hold all releases, `release-1`, `release-2`.
     `amend`: accept a changed input, which is refused otherwise: only the papers that changed are decided
     again, knowing what was revealed.
     `reason`: for the amendment, in words; it is sealed.
@@ -101,10 +101,9 @@ def decide(
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
-    seen = [*_seen(published), read_published((latest_release(out) if numbered else None) or out)]
+    seen = [*all_published(published), *published_at(out, numbered)]
     ledger = read_ledger(key, secret)
-    for certificate in filter(None, seen):
-        check_published(ledger, certificate)
+    check_published(ledger, seen)
     frozen = _frozen_bar(ledger, request)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
@@ -124,6 +123,16 @@ def decide(
         finished = finish(ledger, request.conference, out) if numbered else ()
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
     return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *remarks))
+
+
+def first_of_key(outcome: Outcome) -> str | None:
+    """What to say when nothing was decided with a key before: from then on its copies must not decide."""
+    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
+        return None
+    return (
+        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
+        "nothing of this release, and would toss coins for changed papers as if it were the first"
+    )
 
 
 def _superseded(outcome: Outcome, releases: int) -> list[str]:
@@ -174,11 +183,3 @@ def _key(path: Path, out: Path) -> Key:
     for folder in (path.parent, out):
         clear_stale(folder)
     return read_key(path)
-
-
-def _seen(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
-    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
-        seen = read_published(folder)
-        if seen is None:
-            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
-        yield seen

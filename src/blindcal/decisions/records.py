@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -349,24 +349,64 @@ def read_published(folder: str | os.PathLike[str]) -> Published | None:
     return None
 
 
-def check_published(ledger: Ledger, seen: Published) -> None:
-    """Refuse to go on where something published shows that this is not its key, or not all of its ledger."""
-    if seen.fingerprint != ledger.fingerprint:
-        raise RefusedError(
-            f"{seen.path} was made with another key (fingerprint {seen.fingerprint}) than the one given "
+def published_in(folder: str | os.PathLike[str]) -> list[Published]:
+    """The certificate in a folder, and those of the numbered releases in it, oldest first."""
+    folders = [Path(folder), *reversed(_release_folders(folder))]
+    return [seen for seen in map(read_published, folders) if seen is not None]
+
+
+def published_at(out: str | os.PathLike[str], numbered: bool) -> list[Published]:
+    """What a folder for new results holds already: one release, or several that are `numbered`."""
+    return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
+
+
+def all_published(
+    folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> list[Published]:
+    """Every certificate in folders that were published; an `InputError` if one of them has none."""
+    seen = []
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
+        if not (here := published_in(folder)):
+            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
+        seen += here
+    return seen
+
+
+def check_published(ledger: Ledger, seen: Sequence[Published]) -> None:
+    """Refuse to go on if something published shows that this is not its key, or not all of its ledger."""
+    if problems := published_problems(ledger, seen):
+        raise RefusedError("; ".join(problems))
+
+
+def published_problems(ledger: Ledger, seen: Sequence[Published]) -> list[str]:
+    """For each certificate that is not a release of this ledger: what is wrong, and what to do."""
+    problems = (_published_problem(ledger, certificate, seen) for certificate in seen)
+    return [problem for problem in problems if problem is not None]
+
+
+def _published_problem(ledger: Ledger, certificate: Published, seen: Sequence[Published]) -> str | None:
+    path, counter = certificate.path, certificate.counter
+    if certificate.fingerprint != ledger.fingerprint:
+        return (
+            f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
             f"({ledger.fingerprint}): give that key; another one would draw new coins"
         )
-    if seen.counter > ledger.counter:
-        raise RefusedError(
-            f"{seen.path} is release {seen.counter} made with this key, and {ledger.folder} holds only "
+    if counter > ledger.counter:
+        return (
+            f"{path} is release {counter} made with this key, and {ledger.folder} holds only "
             f"{ledger.counter}: it is older than what was published; {restore(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[seen.counter - 1]).certificate.encode() != seen.text:
-        raise RefusedError(
-            f"{seen.path} is not what {ledger.folder} holds as release {seen.counter} made with this key: "
-            f"the certificate was changed, or the folder was not whole when that release was made again; "
-            f"{restore(ledger.folder)}"
-        )
+    if ledger.record(ledger.releases[counter - 1]).certificate.encode() == certificate.text:
+        return None
+    apart = "two copies of the key decided apart, or one of the two was changed"
+    for other in seen:
+        same = other.fingerprint == certificate.fingerprint and other.counter == counter
+        if same and other.text != certificate.text:
+            return f"{path} and {other.path} are both release {counter} made with this key: {apart}"
+    return (
+        f"{path} is not what {ledger.folder} holds as release {counter} made with this key: {apart}. If that "
+        f"folder is not the one to go on with, {restore(ledger.folder)}"
+    )
 
 
 def _public_files(record: Record, folder: Path) -> dict[Path, str]:
