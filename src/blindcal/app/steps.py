@@ -188,6 +188,7 @@ def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progres
         wanted.key,
         wanted.out,
         numbered=wanted.numbered,
+        distinct_papers=wanted.distinct_papers,
         workers=workers,
         progress=progress,
     )

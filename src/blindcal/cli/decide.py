@@ -77,6 +77,13 @@ def decide(
     published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
+    distinct_papers: Annotated[
+        bool,
+        typer.Option(
+            "--distinct-papers",
+            help="Papers with the same reviewers and scores are different papers, as with a jury.",
+        ),
+    ] = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
@@ -109,6 +116,7 @@ def decide(
             reason=reason,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
+            distinct_papers=distinct_papers,
             workers=workers,
             progress=progress,
         )

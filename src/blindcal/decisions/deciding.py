@@ -12,6 +12,7 @@ from blindcal.beliefs.conferences import Conference, Level
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.duplicates import refuse_duplicates
 from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
@@ -49,6 +50,7 @@ def decide(
     reason: str = "",
     yes_leak: bool = False,
     despite_misfit: bool = False,
+    distinct_papers: bool = False,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Outcome:
@@ -71,6 +73,8 @@ def decide(
     `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
     `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
     otherwise.
+    `distinct_papers`: the word of a chair that papers with the same reviewers, and the same score from each,
+    are different papers, as with a jury; otherwise they are refused as one paper under several ids.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
 
@@ -104,6 +108,8 @@ def decide(
     seen = [*all_published(published), *published_at(out, numbered)]
     ledger = read_ledger(key, secret)
     check_published(ledger, seen)
+    if not distinct_papers:
+        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
     frozen = _frozen_bar(ledger, request)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = agreement(conference.cases, request.better)
@@ -163,6 +169,13 @@ def _frozen_bar(ledger: Ledger, request: Request) -> Level | None:
     """The bar of the releases that there are, or that of each track."""
     releases = ledger.of(request.conference)
     return ledger.record(releases[-1]).bar if releases else None
+
+
+def _decided_before(ledger: Ledger, request: Request) -> set[str]:
+    """The ids that have a decision already; nothing is tossed for them unless they changed."""
+    return {
+        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
+    }
 
 
 def _key(path: Path, out: Path) -> Key:

@@ -34,6 +34,7 @@ class Asked:
     `key`: the file of the key.
     `out`: the public folder.
     `numbered`: whether each release has a folder of its own there.
+    `distinct_papers`: whether papers that look like one under several ids are said to be different.
     """
 
     request: Request
@@ -43,6 +44,7 @@ class Asked:
     key: Path
     out: Path
     numbered: bool
+    distinct_papers: bool
 
     def inputs(self) -> Inputs:
         """Reviews, calibration and pools. CONFIDENTIAL."""
@@ -92,9 +94,9 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
     reviews, reviewers, pools, key, out = (
         str(_set(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
-    withdrawn, numbered = tuple(folder.withdrawn), settings.get("numbered") is True
-    files = (reviews, reviewers, pools)
-    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), numbered)
+    withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
+    flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
+    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
 
 
 def _set(folder: Folder, name: str) -> Setting:

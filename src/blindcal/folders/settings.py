@@ -33,6 +33,7 @@ SETTINGS: Mapping[str, Kind] = {
     "reviewers": "file",
     "grid": "grid",
     "better": "text",
+    "distinct-papers": "flag",
     "accept-rate": "number",
     "accept": "papers",
     "wait-list": "papers",
