@@ -7,6 +7,8 @@ STAMP := $(VENV)/.installed
 CORE := .venv-core
 CORE_STAMP := $(CORE)/.installed
 WHEEL := .venv-wheel
+LIVE := .venv-pretalx .venv-openreview
+LIVE_STAMPS := $(LIVE:=/.installed)
 PIP := -m pip install --quiet --disable-pip-version-check --no-input --no-compile
 # The test modules' own assertions are kept under -O; pytest warns about all others, and ours have none.
 # The variable, and not -O itself, reaches the worker processes of the tests.
@@ -22,8 +24,9 @@ demo: $(RUN_STAMP)
 
 test: lint test-core test-edge test-optimized
 
-# The same tests with the larger counts, and all of them once more under python -O.
-test-long: lint libreoffice
+# The same tests with the larger counts, those against live conference systems, and all of them once more
+# under python -O.
+test-long: lint libreoffice $(LIVE_STAMPS)
 	BLINDCAL_LONG=1 $(MAKE) test-core test-edge
 	$(MAKE) test-optimized REFUSALS=
 
@@ -107,6 +110,12 @@ $(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -type f -not
 	$(CORE)/bin/python $(PIP) --no-deps --target $(WHEEL) dist/*.whl
 	touch $@
 
+# Conference systems that PyPI has, each in an environment of its own: the tests in tests/live find them there.
+$(LIVE_STAMPS): .venv-%/.installed: requirements/%.txt
+	$(call venv,.venv-$*)
+	.venv-$*/bin/python $(PIP) -r $<
+	touch $@
+
 # Debian's Python may lack ensurepip; its pip can then put a pip into the new environment.
 define venv
 $(PYTHON) -c 'import sys; sys.exit("blindcal needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)' && \
@@ -115,4 +124,4 @@ $(PYTHON) -c 'import sys; sys.exit("blindcal needs Python 3.11 or newer" if sys.
 endef
 
 clean:
-	rm -rf $(VENV) $(CORE) $(WHEEL) dist build demo-out .coverage coverage.json
+	rm -rf $(VENV) $(CORE) $(WHEEL) $(LIVE) dist build demo-out .coverage coverage.json

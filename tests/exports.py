@@ -91,6 +91,8 @@ EXPORTS = [
     Export("pretalx/legacy-2020.json", "pretalx reviews"),
     Export("pretalx/codes-2025-two-pages.json", "pretalx reviews"),
     Export("pretalx/expanded-2026.json", "pretalx reviews", {"score_field": "category Quality"}),
+    Export("pretalx/export-2025.csv", "pretalx's export of reviews"),
+    Export("pretalx/export-2025.json", "pretalx's export of reviews", {"score_field": "Relevance"}),
     Export("panel/jury-cp1252.export", "a table with a row for each review"),
     Export(
         "panel/own-columns.csv",

@@ -108,7 +108,7 @@ def drawn(
 ) -> tuple[PaperRecord, ...]:
     """Every paper's coin under a key, without any file."""
     return tuple(
-        decide_paper(key, request, 1, case, truth[case.paper], plan, raw, conference.bar, None)
+        decide_paper(key, request, 1, case, truth[case.paper], plan, raw)
         for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
     )
 

@@ -396,3 +396,9 @@ def test_data_frames_are_tables() -> None:
     frame["Score"] = pandas.array([1, pandas.NA], dtype="Int64")
     with pytest.raises(InputError, match="row 1, column score: must be a finite number"):
         Reviews.from_table(frame)
+
+
+def test_an_email_is_one_person_however_it_is_written(tmp_path: Path) -> None:
+    table = {"paper": ["1", "2"], "reviewer": ["Ada@X.org", "ada@x.org"], "score": [1.0, 2.0]}
+    (tmp_path / "r.csv").write_text("paper,reviewer,score\n1,ADA@x.org,1\n2,ada@x.ORG,2\n")
+    assert Reviews.from_table(table).reviewers == Reviews.read(tmp_path / "r.csv").reviewers == ("ada@x.org",)

@@ -5,13 +5,14 @@
     python tools/fetch_openreview.py CONF.cc/2022/Conference --api 1 --out fetched-2022
 
 For a program chair, with the account that may see reviewers. This script is no part of the package, which
-never reaches for the network: it stands alone, uses nothing but Python's standard library, only reads (the
-one POST is the login), and talks to one server. Name and password are taken from OPENREVIEW_USERNAME and
-OPENREVIEW_PASSWORD, or prompted for; they are sent to /login alone and never written down.
+never reaches for the network: it stands alone, uses nothing but Python's standard library, only reads (it
+POSTs nothing but the login), and talks to OpenReview alone. Name and password are taken from
+OPENREVIEW_USERNAME and OPENREVIEW_PASSWORD, or prompted for, and so is the code of a two-step login; they are
+sent to /login and /mfa alone and never written down.
 
 Writes into a new folder that only you can enter:
 
-    notes.json        submissions with their reviews, without times and long texts, for `blindcal import`
+    notes.json        submissions with their reviews, without times and texts, for `blindcal import`
     people.csv        signature,profile_id: who is behind each anonymous signature, for --map
     committee.csv     reviewer: everyone in the group of reviewers
     assignments.csv   paper,reviewer: who was assigned
@@ -19,6 +20,9 @@ Writes into a new folder that only you can enter:
 
 Then: blindcal new icx2027 --reviews fetched/notes.json --map fetched/people.csv
 --committee fetched/committee.csv --conflicts fetched/conflicts.csv
+
+Reviews that could not be used (no score, or nobody known behind the signature) are counted; if they are more
+than --missing allows, nothing is written.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import csv
 import getpass
 import json
 import os
+import re
 import sys
 import time
 import urllib.error
@@ -42,12 +47,13 @@ SERVER, HOSTS = "https://{}.openreview.net", {1: "api", 2: "api2"}
 PAGE, PATIENCE, TRIES = 1000, 60.0, 6
 # What is kept of a note: nothing that says when it was written or changed.
 KEPT = ("id", "forum", "replyto", "number", "invitation", "invitations", "signatures", "ddate")
-# Longer texts are no scores.
+# Longer texts are no scores, unless most answers to the same question start with a number, as labels do.
 LONGEST = 200
+SCORE = re.compile(r"\s*[+-]?[0-9]+(?:\.[0-9]+)?(?:\s*[:=(]|\s|$)")
 
 
 class Server:
-    """The API, as far as it is needed: GET, and one POST to log in."""
+    """The API, as far as it is needed: GET, and POST to log in."""
 
     def __init__(self, url: str, api: int) -> None:
         host = urllib.parse.urlsplit(url)
@@ -55,8 +61,23 @@ class Server:
             sys.exit("the server must be reached by https: a password is sent to it")
         self.url, self.api, self.token = url.rstrip("/"), api, ""
 
-    def login(self, name: str, password: str) -> None:
-        self.token = self._answer("/login", body={"id": name, "password": password})["token"]
+    def login(self, name: str, password: str) -> str:
+        """The token, once a code was given too if the account has a two-step login."""
+        answer = self._answer("/login", body={"id": name, "password": password})
+        if answer.get("mfaPending"):
+            methods = [answer.get("preferredMethod"), *answer["mfaMethods"]]
+            answer = self._second_step(answer["mfaPendingToken"], methods)
+        return str(answer["token"])
+
+    def _second_step(self, pending: str, methods: list[Any]) -> Any:
+        method = next((method for method in methods if method in ("totp", "emailOtp")), None)
+        if method is None:
+            sys.exit("this two-step login has no codes: set up an authenticator app or email on OpenReview")
+        step = {"mfaPendingToken": pending, "method": method}
+        if method == "emailOtp":
+            self._answer("/mfa/challenge", body=step)
+        code = input(f"code {'of your app' if method == 'totp' else 'sent to you by email'}: ").strip()
+        return self._answer("/mfa/verify", body={**step, "code": code})
 
     def get(self, path: str, **parameters: object) -> dict[str, Any]:
         return self._answer(f"{path}?{urllib.parse.urlencode(parameters)}")
@@ -100,43 +121,92 @@ class Server:
 
 
 def value(group: dict[str, Any], name: str, otherwise: str) -> str:
-    """A setting of the venue."""
-    return str((group.get("content") or {}).get(name, {}).get("value") or otherwise)
+    """A setting of the venue; the first if there are several."""
+    found = (group.get("content") or {}).get(name, {}).get("value") or otherwise
+    return str(found[0] if isinstance(found, list) else found)
 
 
-def plain(note: dict[str, Any]) -> dict[str, Any]:
-    """A note without its times, and without texts that can be no score."""
+def replies_of(note: dict[str, Any]) -> list[dict[str, Any]]:
+    details = note.get("details") or {}
+    return details.get("replies") or details.get("directReplies") or []
+
+
+def is_review(note: dict[str, Any], name: str) -> bool:
+    kinds = note.get("invitations") or [note.get("invitation") or ""]
+    return not note.get("ddate") and any(kind.endswith(f"/-/{name}") for kind in kinds)
+
+
+def answer_of(note: dict[str, Any], question: str) -> Any:
+    item = (note.get("content") or {}).get(question)
+    return item.get("value") if isinstance(item, dict) else item
+
+
+def scores_in(reviews: list[dict[str, Any]], named: Iterable[str]) -> set[str]:
+    """The questions that scores or confidences answer: those that are named so, and any whose answers mostly
+    start with a number."""
+    questions = {question for review in reviews for question in review.get("content") or {}}
+    found = set(named)
+    for question in questions:
+        answers = [str(answer) for review in reviews if (answer := answer_of(review, question)) is not None]
+        if 2 * sum(map(bool, map(SCORE.match, answers))) > len(answers):
+            found.add(question)
+    return found & questions
+
+
+def plain(note: dict[str, Any], scores: set[str]) -> dict[str, Any]:
+    """A note without its times, and without texts that can be no score; scores are never cut."""
     content = {
         name: item
         for name, item in (note.get("content") or {}).items()
-        if name == "title" or len(json.dumps(item)) <= LONGEST
+        if name == "title" or name in scores or len(json.dumps(item)) <= LONGEST
     }
-    details = note.get("details") or {}
-    replies = details.get("replies") or details.get("directReplies") or []
+    replies = [plain(reply, scores) for reply in replies_of(note)]
     kept = {key: note[key] for key in KEPT if note.get(key) is not None}
-    return {
-        **kept,
-        "content": content,
-        **({"details": {"replies": list(map(plain, replies))}} if replies else {}),
-    }
+    return {**kept, "content": content, **({"details": {"replies": replies}} if replies else {})}
 
 
-def fetch(server: Server, venue: str) -> dict[str, Any]:
+def check(notes: list[dict[str, Any]], kind: str, rating: str, people: dict[str, str], most: float) -> None:
+    """Say which share of the reviews to be saved could not be used, and end if it is more than `most`."""
+    reviews = [reply for note in notes for reply in replies_of(note) if is_review(reply, kind)]
+    scored = [answer_of(review, rating) not in (None, "") for review in reviews]
+    known = [all(name[:1] == "~" or name in people for name in review["signatures"]) for review in reviews]
+    good = sum(score and person for score, person in zip(scored, known, strict=True))
+    missing = 1 - good / len(reviews) if reviews else 1.0
+    print(
+        f"{len(reviews):,} reviews ({kind}), score {rating}: {len(reviews) - sum(scored):,} without it, "
+        f"{len(reviews) - sum(known):,} by unknown people; {100 * missing:.1f} % cannot be used"
+    )
+    if missing > most:
+        others = ", ".join(sorted(scores_in(reviews, ()))) or "none"
+        sys.exit(
+            f"that is more than {100 * most:g} % (--missing): nothing is written. Answers that look like "
+            f"scores: {others} (--rating)"
+        )
+
+
+def fetch(server: Server, venue: str, group: str, rating: str | None, most: float) -> dict[str, Any]:
     """All that is saved, by file."""
     settings = server.get("/groups", id=venue)["groups"][0]
-    reviewers = value(settings, "reviewers_id", f"{venue}/Reviewers")
+    reviewers = value(settings, "reviewers_id", f"{venue}/{group}")
+    kind = value(settings, "review_name", "Official_Review")
     if server.api == 2:
         submission = value(settings, "submission_name", "Submission")
         notes = list(server.all("/notes", "notes", invitation=f"{venue}/-/{submission}", details="replies"))
-        prefix = f"{venue}/{submission}{{}}/{reviewers.rpartition('/')[2].removesuffix('s')}_"
+        name = value(settings, "reviewers_anon_name", reviewers.rpartition("/")[2].removesuffix("s") + "_")
+        prefix = f"{venue}/{submission}{{}}/{name}"
         people = signed(server, [prefix.format(note["number"]) for note in notes])
     else:
         notes = old_notes(server, venue)
-        people = signed_one_by_one(server, venue, notes)
+        people = signed_one_by_one(server, venue, notes, kind)
+    reviews = [reply for note in notes for reply in replies_of(note) if is_review(reply, kind)]
+    rating = rating or value(settings, "review_rating", "rating")
+    scores = scores_in(reviews, [rating, value(settings, "review_confidence", "confidence")])
+    saved = [plain(note, scores) for note in notes]
+    check(saved, kind, rating, people, most)
     number = {note["id"]: str(note["number"]) for note in notes}
     committee = server.get("/groups", id=reviewers)["groups"][0]["members"]
     return {
-        "notes.json": {"notes": [plain(note) for note in notes]},
+        "notes.json": {"notes": saved},
         "people.csv": [("signature", "profile_id"), *sorted(people.items())],
         "committee.csv": [("reviewer",), *((person,) for person in sorted(committee))],
         "assignments.csv": [("paper", "reviewer"), *pairs(server.edges(f"{reviewers}/-/Assignment"), number)],
@@ -151,18 +221,23 @@ def signed(server: Server, prefixes: Iterable[str]) -> dict[str, str]:
 
 
 def old_notes(server: Server, venue: str) -> list[dict[str, Any]]:
-    """Submissions on the old API: those of a double-blind venue go by another name."""
-    for name in ("Blind_Submission", "Submission"):
+    """Submissions on the old API: those of a double-blind venue go by another name, as do those withdrawn."""
+
+    def called(name: str) -> list[dict[str, Any]]:
         invitation = f"{venue}/-/{name}"
-        if notes := list(server.all("/notes", "notes", invitation=invitation, details="directReplies")):
-            return notes
-    sys.exit(f"{venue} has no submissions on the old API")
+        return list(server.all("/notes", "notes", invitation=invitation, details="directReplies"))
+
+    notes = called("Blind_Submission") or called("Submission")
+    if not notes:
+        sys.exit(f"{venue} has no submissions on the old API")
+    return [*notes, *called("Withdrawn_Submission"), *called("Desk_Rejected_Submission")]
 
 
-def signed_one_by_one(server: Server, venue: str, notes: Iterable[dict[str, Any]]) -> dict[str, str]:
+def signed_one_by_one(
+    server: Server, venue: str, notes: Iterable[dict[str, Any]], kind: str
+) -> dict[str, str]:
     """The same on the old API, where groups are called AnonReviewer2 or Reviewer_AbCd: each by its name."""
-    replies = [reply for note in notes for reply in note["details"]["directReplies"]]
-    reviews = [reply for reply in replies if reply["invitation"].endswith("/-/Official_Review")]
+    reviews = [reply for note in notes for reply in replies_of(note) if is_review(reply, kind)]
     names = {name for review in reviews for name in review["signatures"] if name.startswith(f"{venue}/")}
     found = {name: server.get("/groups", id=name)["groups"] for name in sorted(names)}
     return {
@@ -194,13 +269,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder to make")
     parser.add_argument("--api", type=int, choices=(1, 2), default=2, help="1: venues until about 2023")
     parser.add_argument("--server", help=f"{SERVER.format(HOSTS[2])} unless given, or that of the old API")
+    parser.add_argument("--reviewers", default="Reviewers", help="the group, if the venue does not say it")
+    parser.add_argument("--rating", help="the question that scores answer, if the venue does not say it")
+    parser.add_argument("--missing", type=float, default=0.02, help="share of reviews that may be unusable")
     given = parser.parse_args()
     if given.out.exists():
         sys.exit(f"{given.out} exists already and is never overwritten")
     server = Server(given.server or SERVER.format(HOSTS[given.api]), given.api)
     name = os.environ.get("OPENREVIEW_USERNAME") or input("OpenReview name: ")
-    server.login(name, os.environ.get("OPENREVIEW_PASSWORD") or getpass.getpass("password: "))
-    files = fetch(server, given.venue)
+    # Also for venues on the old API, the login is on the new one.
+    gate = Server(given.server or SERVER.format(HOSTS[2]), 2)
+    server.token = gate.login(name, os.environ.get("OPENREVIEW_PASSWORD") or getpass.getpass("password: "))
+    files = fetch(server, given.venue, given.reviewers, given.rating, given.missing)
     save(files, given.out)
     for file, content in files.items():
         print(f"{given.out / file}: {len(content['notes']) if 'notes' in content else len(content) - 1:,}")

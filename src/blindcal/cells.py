@@ -21,6 +21,7 @@ _DATE = re.compile(
     rf"[0-9]{{1,4}}[-/. ](?:{_MONTH}|[0-9]{{1,2}})[-/. ][0-9]{{1,4}}"
     rf"|[0-9]{{1,4}}[-/. ]{_MONTH}|{_MONTH}[-/. ][0-9]{{1,4}}"
 )
+_EMAIL = re.compile(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+")
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 # A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -36,9 +37,9 @@ class Column:
     """What a column must hold.
 
     `id` is short text without spaces at its ends or invisible characters, kept as it is written: `007` is not
-    `7`, `NA` is an id. `text` is any text. Numbers have one grammar (`-1`, `2.5`, `1e-3`); `empty` allows
-    missing cells (`nan`, or an empty text), `infinite` allows the word `inf`. No cell of a table that has a
-    `secret` column is ever quoted in a message.
+    `7`, `NA` is an id; only emails become lower case. `text` is any text. Numbers have one grammar (`-1`,
+    `2.5`, `1e-3`); `empty` allows missing cells (`nan`, or an empty text), `infinite` allows the word `inf`.
+    No cell of a table that has a `secret` column is ever quoted in a message.
     """
 
     name: str
@@ -78,7 +79,16 @@ def cell_value(cell: str, column: Column) -> str | float:
     """What a cell without a problem holds; a missing number is `nan`."""
     if column.kind in ("number", "integer"):
         return float(cell) if cell else math.nan
-    return unescape(cell)
+    return same_id(unescape(cell)) if column.kind == "id" else unescape(cell)
+
+
+def same_id(text: str) -> str:
+    """The id that `text` stands for: an email in lower case, as its capitals mean nothing; others as is.
+
+    >>> same_id("Ada@Example.EDU"), same_id("Ada Byron"), same_id("~Ada_Byron1")
+    ('ada@example.edu', 'Ada Byron', '~Ada_Byron1')
+    """
+    return text.lower() if "@" in text and text.isascii() and _EMAIL.fullmatch(text) else text
 
 
 def _number_problem(cell: str, column: Column) -> Broken | None:

@@ -61,8 +61,8 @@ def test_another_input_or_another_file_does_not_agree(
 ) -> None:
     other = read_small(swapped(small_conference()), tmp_path / "in2")
     found = verify(other, key_path, tmp_path / "out")
-    assert failed(found) == {"input is the one that was decided"}
-    with pytest.raises(VerificationError, match=r"^release 1: verification failed\. input is the one [^.]*$"):
+    assert failed(found) == {"reviewers are those recorded"}
+    with pytest.raises(VerificationError, match=r"verification failed\. reviewers are those [^.]*$"):
         found.raise_if_not()
     table = tmp_path / "out" / "decisions.csv"
     text = table.read_text()

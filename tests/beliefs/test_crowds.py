@@ -23,7 +23,6 @@ from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import release
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import CertificateError, InputError
-from blindcal.plans.amendments import Earlier, SettledCase, amended_case
 from blindcal.plans.certificates import keeps
 from blindcal.plans.exact import UNIT, ExactPolicy
 from blindcal.plans.menus import menu
@@ -238,7 +237,7 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
 
     def tossed(plan: PaperPlan) -> list[int]:
         keys = [Key(bytes([n]) * 32) for n in range(20)]
-        return [decide_paper(key, request, 1, case, who, plan, 1.0, 0.2, None).secret for key in keys]
+        return [decide_paper(key, request, 1, case, who, plan, 1.0).secret for key in keys]
 
     assert tossed(planned) == found
     upside_down = replace(planned.layout, steps=planned.layout.steps.max() - planned.layout.steps)
@@ -248,14 +247,13 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
 def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_path):
     table, parameters, pools = crowd_conference(1, 40, seed=52, reviews=4)
     request, key = Request(Guarantee("average", epsilon=3.0), bar=0.2), Key(bytes(32))
-    corrected = dict(table, score=[table["score"][0] + 0.5, *table["score"][1:]])
-    other = dict(table, reviewer=[_someone_else(table), *table["reviewer"][1:]])
+    corrected = [dict(table, score=[table["score"][0] + more, *table["score"][1:]]) for more in (0.5, -0.25)]
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         conference, truth = _prepared(table, parameters, pools)
         assert not any(case.listed for case in conference.cases)
         first = release(conference, truth, request, ledger, plan_conference)
     before = claim_of(first.record.papers[0])
-    for number, changed in enumerate((corrected, other), start=2):
+    for number, changed in enumerate(corrected, start=2):
         conference, truth = _prepared(changed, parameters, pools)
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             again = release(
@@ -267,39 +265,14 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})
-        assert stated.epsilon == before.epsilon > 0
-        alone = max(
-            np.bincount(slot, conference.cases[0].belief.weight).max() for slot in _labels(conference)
-        )
-        assert alone < stated.largest_posterior <= alone * np.exp(before.epsilon) * (1 + 1e-9)
+        assert stated == before, "what its one coin promised"
+        assert before.epsilon > 0
 
 
 def _prepared(table, parameters, pools):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, bar=0.2)
     return conference, true_reviewers(conference, reviews)
-
-
-def _labels(conference):
-    return conference.cases[0].belief.labels
-
-
-def _someone_else(table) -> str:
-    return next(f"r{j:04d}" for j in range(40) if f"r{j:04d}" not in table["reviewer"][:4])
-
-
-def test_a_cap_on_posteriors_that_earlier_decisions_may_have_passed_is_refused():
-    case = crowded(random_case(np.random.default_rng(47), 8, 3))
-    table = np.full(case.crowd.weight.size, UNIT // 2)
-    table[::2] = UNIT // 4
-    settled = amended_case(case, [Earlier(case, ExactPolicy(table), accepted=True)])
-    assert isinstance(settled, SettledCase)
-    assert settled.revealed == pytest.approx(np.log(2))
-    tight = float(max(np.bincount(slot, case.belief.weight).max() for slot in case.belief.labels))
-    conference = Conference((settled,), case.bar, None, (True,))
-    plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 2.01))
-    with pytest.raises(CertificateError, match="posterior cap cannot be shown"):
-        plan_conference(conference, Guarantee("average", epsilon=1.0, posterior_cap=tight * 1.01))
 
 
 def test_the_menu_of_a_conference_with_large_pools():

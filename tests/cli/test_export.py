@@ -113,3 +113,37 @@ def test_what_was_not_decided_cannot_be_exported(tmp_path: Path, monkeypatch: py
     code, _, err = call("export", "icx", "--to", "csv", "--out", "t.csv")
     rule = "icx has no release yet: `blindcal decide icx` makes the first"
     assert (code, err) == (2, f"blindcal: {rule}\n")
+
+
+def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> None:
+    toml = folder / "conference.toml"
+    text = toml.read_text(encoding="utf-8")
+    toml.write_text(
+        text.replace('# accepted = "Accept (Oral)"', 'accepted = "Talk"').replace(
+            '# rejected = "Reject"', 'rejected = "Thanks"'
+        )
+    )
+    for to in ("hotcrp", "openreview", "easychair", "cmt"):
+        assert call("export", "icx", "--to", to, "--out", f"{to}.csv")[0] == 0
+        decisions = {row[2 - (to == "openreview")] for row in rows(Path(f"{to}.csv"))}
+        assert {"Talk", "Thanks"} <= decisions, to
+    assert call("export", "icx", "--to", "csv", "--out", "t.csv")[0] == 0
+    assert {row[2] for row in rows(Path("t.csv"))} == {"decision", "accept", "reject"}
+    assert call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")[0] == 0
+    code, _, err = call(
+        "export", "icx", "--to", "csv", "--what", "advice", "--accepted", "A", "--out", "b.csv"
+    )
+    assert (code, "--accepted, --rejected and --waiting must be left out" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("to", "line"),
+    [
+        ("hotcrp", "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`"),
+        ("easychair", "a list to type from: we know of no upload of decisions to EasyChair"),
+        ("cmt", "a list to type from: we know of no upload of decisions to CMT"),
+    ],
+)
+def test_how_decisions_get_into_a_system_is_said(folder: Path, to: str, line: str) -> None:
+    code, out, _ = call("export", "icx", "--to", to, "--out", "x.csv")
+    assert (code, line in out) == (0, True)

@@ -22,6 +22,7 @@ from exports import Export, every_export
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
+SYSTEMS = Path(__file__).parents[1] / "systems"
 
 
 @pytest.fixture
@@ -340,3 +341,52 @@ def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch
     before = Path("icx.key").read_bytes()
     assert call("new", "icx", *options(exports, "reviews"))[0] == 0
     assert Path("icx.key").read_bytes() == before
+
+
+@pytest.fixture
+def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """HotCRP's JSON in which two papers were withdrawn and one desk rejected: options of `new` for it."""
+    monkeypatch.chdir(tmp_path)
+    export = json.loads((SYSTEMS / "hotcrp-3.4-jsonrqc-metareview-round.json").read_text(encoding="utf-8"))
+    for place, status in ((3, "withdrawn"), (8, "deskrejected"), (29, "withdrawn")):
+        export["papers"][place]["status"] = status
+    Path("rqc.json").write_text(json.dumps(export), encoding="utf-8")
+    people = {review["reviewer_email"].lower() for paper in export["papers"] for review in paper["reviews"]}
+    known = "".join(f"{who},1,4,1\n" for who in sorted(people))
+    Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{known}", encoding="utf-8")
+    return ["--reviews", "rqc.json", "--reviewers", "known.csv", "--accept-rate", "0.3"]
+
+
+def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[str]) -> None:
+    code, out, _ = call("new", "icx", *withdrawn)
+    assert code == 0
+    assert "left out of the decisions: 2 papers withdrawn: 4, 30 (delete the line under [withdrawn]" in out
+    assert "left out of the decisions: 1 paper desk rejected: 9 (" in out
+    reason = "withdrawn, as the export says"
+    expected = {"4": reason, "9": "desk rejected, as the export says", "30": reason}
+    assert read_folder("icx").withdrawn == expected
+    assert len({row["paper"] for row in rows(Path("icx/inputs/reviews.csv"))}) == 30
+    assert call("decide", "icx")[0] == 0
+    decided = {row["paper"] for row in rows(Path("icx/public/release-1/decisions.csv"))}
+    assert decided == {f"{paper}" for paper in range(1, 31)} - expected.keys()
+
+
+def test_papers_that_the_export_calls_withdrawn_can_be_kept(withdrawn: list[str]) -> None:
+    code, out, _ = call("new", "icx", *withdrawn, "--keep-withdrawn", "--json")
+    assert (code, json.loads(out)["withdrawn"]) == (0, {})
+    assert read_folder("icx").withdrawn == {}
+    code, out, _ = call("new", "other", *withdrawn, "--json")
+    assert json.loads(out)["withdrawn"] == {"4": "withdrawn", "9": "desk rejected", "30": "withdrawn"}
+    settings = Path("other/conference.toml")
+    text = settings.read_text(encoding="utf-8").replace('"9" = "desk rejected', '# "9" = "desk rejected')
+    settings.write_text(text, encoding="utf-8")
+    assert [*read_folder("other").withdrawn] == ["4", "30"], "a line taken out forces its paper in"
+
+
+def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdrawn: list[str]) -> None:
+    reviews, people = (str(SYSTEMS / f"hotcrp-3.4-{name}.csv") for name in ("scores-past", "pcinfo"))
+    code, out, err = call("new", "icx", "--reviews", reviews, "--committee", people, "--past", "rqc.json")
+    assert code == 0, err
+    assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
+    assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30
+    assert read_folder("icx").withdrawn == {}

@@ -16,7 +16,7 @@ from blindcal.decisions.records import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.requests import Request
 from blindcal.policies.guarantees import Guarantee
-from small_conferences import everything, read_small, small_conference, swapped
+from small_conferences import everything, read_small, small_conference
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
 
@@ -110,9 +110,9 @@ def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(
     inputs: Inputs, key_path: Path, tmp_path: Path
 ) -> None:
     decide(inputs, REQUEST, key_path, tmp_path / "out")
-    changed = read_small(swapped(small_conference()), tmp_path / "in2")
+    changed = read_small(small_conference().with_review(3, score="0.25"), tmp_path / "in2")
     before = everything(tmp_path)
-    with pytest.raises(RefusedError, match=r"in 1 of 6 papers \(1 with other reviewers\)"):
+    with pytest.raises(RefusedError, match=r"in 1 of 6 papers \(1 with other scores\)"):
         decide(changed, REQUEST, key_path, tmp_path / "new")
     with pytest.raises(RefusedError, match="out"):
         decide(changed, REQUEST, key_path, tmp_path / "out", amend=True, reason="x")

@@ -9,18 +9,15 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from blindcal.beliefs.conferences import Conference, Truth, secret_of
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import (
-    PLANNER,
     Changes,
     changes_since,
     decide_paper,
     draft,
-    made_with,
     true_secret,
 )
 from blindcal.decisions.facts import input_stamp
@@ -28,9 +25,9 @@ from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, commit, open_ledger
 from blindcal.decisions.statements import claim_of
 from blindcal.errors import InputError, RefusedError
-from blindcal.plans.certificates import table_epsilon
 from blindcal.plans.papers import plan_conference
 from blindcal.plans.requests import Request
+from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 from chances import keys, within
 from sizes import count
@@ -82,6 +79,11 @@ def changed(given: Given, kind: str) -> Given:
         return part_of(given, slice(1, None))
     if kind == "new":
         return renamed(given, (-7.5, 7.5))
+    if kind == "late":
+        scores = (*case.scores, case.scores[-1] + 1.0)
+        third = next(name for name in case.candidates if name not in truth[case.paper])
+        late = first_changed(given, scores=scores, inclusion=(0.75,) * 4)
+        return late[0], {**truth, case.paper: (*truth[case.paper], third)}
     if kind == "reviewers":
         return given[0], {**truth, case.paper: truth[case.paper][::-1]}
     slope, *rest = case.parameters[0]
@@ -89,7 +91,6 @@ def changed(given: Given, kind: str) -> Given:
         given,
         **{
             "scores": {"scores": (case.scores[0], case.scores[1] + 3.0)},
-            "late": {"scores": (*case.scores, case.scores[-1] + 1.0)},
             "pools": {"parameters": ((slope + 0.125, *rest), *case.parameters[1:])},
             "chances": {"inclusion": case.inclusion[::-1]},
             "grid": {"grid": (*case.scores, 9.0)},
@@ -108,7 +109,13 @@ def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, g
     field = "pools" if kind == "chances" else kind
     expected = Changes() if kind == "nothing" else Changes(**{field: (paper,)})
     assert found == expected
-    assert found.decided == (set() if kind in ("withdrawn", "nothing") else {paper})
+    coins = {paper} if kind == "new" else set()
+    settled = {paper} if kind in ("scores", "late") else set()
+    assert (found.decided, found.settled) == (coins | settled, settled)
+    again = changes_since(Past(ledger), *now, REQUEST, redecide=True)
+    corrected = {paper} if kind in ("pools", "chances", "grid") else set()
+    assert again.settled == settled | corrected, "all or none of the papers whose public data changed"
+    assert found.public is (kind not in ("reviewers", "nothing"))
 
 
 def test_of_several_changes_the_first_that_matters_is_told(ledger: Ledger, given: Given) -> None:
@@ -137,8 +144,8 @@ def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, gi
     back = draft(*given, REQUEST, Past(again), plan_conference, "back")
     assert back.cases == ()
     assert back.record.papers == Past(ledger).record(0).papers
-    other = changes_since(Past(again), *changed(given, "reviewers"), REQUEST)
-    assert other == Changes(reviewers=("p00",)), "one that comes back changed is decided again"
+    other = changes_since(Past(again), *changed(given, "scores"), REQUEST)
+    assert other == Changes(scores=("p00",)), "one that comes back changed is decided again"
 
 
 def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:
@@ -184,22 +191,54 @@ def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given
     assert made.record.decisions.splitlines()[2:] == before.decisions.splitlines()[2:]
 
 
-def test_what_a_paper_decided_again_promises_counts_both_decisions(tmp_path: Path, given: Given) -> None:
-    """Epsilons of the two tables add up and multipliers multiply, over all papers with other reviewers."""
-    request = Request(Guarantee("average", epsilon=1.0), accept_rate=0.4)
-    turned = {paper: who[::-1] for paper, who in given[1].items()}
-    with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        made = draft(*given, request, Past(empty), plan_conference, "")
-        ledger = commit(empty, made.record, made.policies, input_stamp(KEY, *given, request))
-        again = draft(given[0], turned, request, Past(ledger), plan_conference, "swapped")
-    used = 0
-    for before, after in zip(made.record.papers, again.record.papers, strict=True):
-        first, both, table = claim_of(before), claim_of(after), again.policies[after.paper]
-        used += table_epsilon(table) > 0
-        assert both.epsilon >= first.epsilon + table_epsilon(table) - 1e-12
-        alone = float(table.accept.max()) + 1 - float(table.accept.min())
-        assert both.multiplier == pytest.approx(first.multiplier * alone)
-    assert used, "a second table must use the secret too"
+@pytest.mark.parametrize("kind", ["scores", "late"])
+def test_a_paper_with_other_scores_is_decided_from_public_data(
+    kind: str, ledger: Ledger, given: Given
+) -> None:
+    """A constant, by the evidence of all who may have reviewed; what its one coin promised is still said."""
+    now = changed(given, kind)
+    made = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected")
+    before, after = Past(ledger).record(0).papers[0], made.record.papers[0]
+    belief = now[0].cases[0].belief
+    likely = float(belief.weight @ belief.favor) > 0.5
+    assert made.policies["p00"].ends == ((made.policies["p00"].denominator,) * 2 if likely else (0, 0))
+    assert after.accepted is likely
+    assert claim_of(after) == claim_of(before)
+    others = [
+        {**given[1], "p00": who} for who in permutations(now[0].cases[0].candidates, len(after.reviewers))
+    ]
+    texts = {
+        draft(now[0], one, REQUEST, Past(ledger), plan_conference, "x").record.decisions for one in others
+    }
+    assert texts == {made.record.decisions}, "whoever wrote the reviews"
+
+
+@pytest.mark.parametrize("kind", ["pools", "chances", "grid"])
+def test_corrected_pools_leave_decisions_standing_unless_all_are_decided_again(
+    kind: str, ledger: Ledger, given: Given
+) -> None:
+    now, before = changed(given, kind), Past(ledger).record(0)
+    kept = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected")
+    assert kept.cases == ()
+    assert kept.record.decisions == before.decisions
+    assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
+    assert replace(kept.record.papers[0], public=before.papers[0].public) == before.papers[0]
+    again = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected", redecide=True)
+    assert [case.paper for case in again.cases] == ["p00"]
+    assert again.policies["p00"].ends[0] == again.policies["p00"].ends[1]
+
+
+def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
+    """Neither alone nor beside another change: the reviewers of a decision are those recorded."""
+    before = Past(ledger).record(0)
+    more = changed(changed(given, "new"), "reviewers")
+    made = draft(*more, REQUEST, Past(ledger), plan_conference, "one more")
+    plain = draft(*changed(given, "new"), REQUEST, Past(ledger), plan_conference, "one more")
+    assert made.record.papers[0] == before.papers[0]
+    assert (made.record.decisions, made.record.certificate) == (
+        plain.record.decisions,
+        plain.record.certificate,
+    )
 
 
 def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, given: Given) -> None:
@@ -210,8 +249,6 @@ def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, giv
     assert one.record == two.record
     assert one.record.reason == ""
     assert one.record.commitment != other.record.commitment
-    assert one.record.made_with == made_with()
-    assert made_with().startswith(f"planner {PLANNER} numpy {np.__version__} scipy ")
 
 
 def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> None:
@@ -221,11 +258,11 @@ def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> N
     rows = [tuple(case.candidates[j] for j in row) for row in case.tuples.tolist()]
     seen = set()
     for who in permutations(case.candidates, 2):
-        paper = decide_paper(KEY, REQUEST, 1, case, who, plan, 0.5, conference.bar, None, added=7)
+        paper = decide_paper(KEY, REQUEST, 1, case, who, plan, 0.5)
         assert rows[paper.secret] == who == paper.reviewers
         numerator, denominator = (int(part, 16) for part in paper.probability)
         assert Fraction(numerator, denominator) == plan.policy.probability(paper.secret)
-        assert (paper.raw_accepted, paper.figures["added"]) == (0.5, 7)
+        assert (paper.raw_accepted, paper.figures["added"]) == (0.5, int(plan.claim.added * FINE))
         seen.add(paper.probability)
     assert len(seen) > 1, "the table must use the secret"
 

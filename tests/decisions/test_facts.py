@@ -14,15 +14,20 @@ from blindcal.policies.guarantees import Guarantee
 
 CASE = PaperCase("p", (1.0, 2.0), ("a", "b"), (1.0, 1.0), ((1.0,) * 7,) * 2, 0.0)
 REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
-PUBLIC = {"scores": [1.0, 2.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]]}
+PUBLIC = {
+    "scores": [1.0, 2.0],
+    "grid": None,
+    "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]],
+    "track": "",
+    "sets": None,
+}
 FACTS = {
     "request": REQUEST,
     "release": 1,
     "paper": "p",
     "public": PUBLIC,
     "reviewers": ("a", "b"),
-    "bar": 0.5,
-    "price": None,
+    "accept": None,
 }
 OTHERS = {
     "request": replace(REQUEST, conference="d"),
@@ -30,8 +35,7 @@ OTHERS = {
     "paper": "q",
     "public": {**PUBLIC, "scores": [1.0, 3.0]},
     "reviewers": ("b", "a"),
-    "bar": 0.6,
-    "price": 0.1,
+    "accept": 3,
 }
 
 
@@ -42,7 +46,12 @@ def test_every_fact_moves_the_coin(name: str) -> None:
     assert one != two
 
 
-def test_a_track_is_a_fact_where_each_has_a_bar_of_its_own() -> None:
-    """And no fact elsewhere: coins without tracks are what they always were."""
-    assert public_facts(CASE).keys() == {"scores", "grid", "pool"}
-    assert public_facts(replace(CASE, track="main")) == {**public_facts(CASE), "track": "main"}
+def test_nothing_that_is_computed_enters_a_coin() -> None:
+    """Given data alone: whoever could move a bar or a price within a slack could choose the coins."""
+    moved = replace(CASE, bar=CASE.bar + 0.001)
+    assert public_facts(CASE) == public_facts(moved)
+    assert coin_facts(**FACTS).keys() == {
+        *("conference", "release", "paper", "settings", "accept", "reviewers"),
+        *PUBLIC,
+    }
+    assert public_facts(CASE).keys() == PUBLIC.keys()

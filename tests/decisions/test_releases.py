@@ -16,7 +16,7 @@ from blindcal.decisions.histories import Past
 from blindcal.decisions.records import open_ledger
 from blindcal.decisions.releases import Outcome, release
 from blindcal.decisions.statements import claim_of, probability_of
-from blindcal.errors import CertificateError, InputError, RefusedError
+from blindcal.errors import CertificateError, InputError, RefusedError, VerificationError
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.promises import summary
 from blindcal.plans.requests import Request
@@ -140,31 +140,39 @@ def swapped(truth: Truth, paper: str) -> Truth:
     return {**truth, paper: tuple(reversed(truth[paper]))}
 
 
-def test_a_steady_paper_decided_many_times_stays_steady(tmp_path: Path) -> None:
-    """Five corrections of one paper: the best guess about its reviews never rises, exactly."""
+def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
+    """Five corrections of one score: each is decided from public data, and the first promise is repeated."""
     conference, truth = loaded(small_conference())
-    paper, key = conference.cases[0].paper, tmp_path / "key.bin"
-    decided(key, conference, truth)
-    for _ in range(5):
-        truth = swapped(truth, paper)
-        outcome = decided(key, conference, truth, amend=True, reason="corrected")
-        assert outcome.certificate["largest_rise"] == 0
-        assert outcome.certificate["added_success"] == 0
-    found = next(p for p in outcome.record.papers if p.paper == paper)
-    assert found.earlier == tuple(("conference", number, paper) for number in range(1, 6))
-    with open_ledger(key, Key(key.read_bytes())) as ledger:
-        refuse_failed(checks_of(conference, truth, REQUEST, Past(ledger), plan_conference, assemble))
-
-
-def test_epsilons_of_an_amended_paper_add_up(tmp_path: Path) -> None:
-    conference, truth = loaded(small_conference())
-    paper, key = conference.cases[0].paper, tmp_path / "key.bin"
+    case, key = conference.cases[0], tmp_path / "key.bin"
     first = decided(key, conference, truth)
-    second = decided(key, conference, swapped(truth, paper), amend=True, reason="corrected")
-    one, two = (next(p for p in o.record.papers if p.paper == paper) for o in (first, second))
-    assert claim_of(two).epsilon <= claim_of(one).epsilon + 2
-    for before, after in zip(first.record.papers, second.record.papers, strict=True):
-        assert before == after or before.paper == paper, "everything else is frozen"
+    for number in range(1, 6):
+        scores = (case.scores[0], case.scores[1] + 0.5 * number)
+        now = replace(conference, cases=(replace(case, scores=scores), *conference.cases[1:]))
+        outcome = decided(key, now, truth, amend=True, reason="corrected")
+        paper = outcome.record.papers[0]
+        assert probability_of(paper) in (0, 1)
+        assert claim_of(paper) == claim_of(first.record.papers[0])
+        assert outcome.certificate["decided_again"]["papers"] == 1
+        assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
+    assert paper.earlier == tuple(("conference", number, "p00") for number in range(1, 6))
+    with open_ledger(key, Key(key.read_bytes())) as ledger:
+        refuse_failed(checks_of(now, truth, REQUEST, Past(ledger), plan_conference, assemble))
+
+
+def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
+    """No file, number or counter changes: the stored release is returned, with or without `amend`."""
+    conference, truth = loaded(small_conference())
+    key = tmp_path / "key.bin"
+    first = decided(key, conference, truth)
+    for amend in (False, True):
+        again = decided(key, conference, swapped(truth, "p00"), amend=amend, reason="a name" * amend)
+        assert (again.how, again.record) == ("stored", first.record)
+        assert [remark[:46] for remark in again.remarks] == ["CONFIDENTIAL: the reviewers of 1 paper differ "]
+    with open_ledger(key, Key(key.read_bytes())) as ledger:
+        assert ledger.counter == 1
+        now = swapped(truth, "p00")
+        with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
+            refuse_failed(checks_of(conference, now, REQUEST, Past(ledger), plan_conference, assemble))
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
@@ -186,5 +194,6 @@ def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no release to amend"):
         decided(tmp_path / "key.bin", conference, truth, amend=True, reason="x")
     decided(tmp_path / "key.bin", conference, truth)
+    fewer = replace(conference, cases=conference.cases[1:], raw_accept=conference.raw_accept[1:])
     with pytest.raises(InputError, match="reason"):
-        decided(tmp_path / "key.bin", conference, swapped(truth, "p00"), amend=True, reason=" ")
+        decided(tmp_path / "key.bin", fewer, truth, amend=True, reason=" ")

@@ -23,7 +23,6 @@ from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Ledger, PaperRecord, Record
 from blindcal.decisions.selections import listing, own_rank, ranked, ranked_again
 from blindcal.decisions.statements import claim_of
-from blindcal.errors import InputError
 from blindcal.plans.listings import cuts_of, place
 from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.quotas import WHOLE, Quota
@@ -177,7 +176,7 @@ def test_expected_errors_are_those_of_the_final_list(guarantee: Guarantee) -> No
                 favor = world.favor(i, vector[i])
                 wrong += chance * (1 - favor if word == "accept" else favor)
         certificate = json.loads(record.certificate)
-        assert certificate["expected_wrong"] == pytest.approx(float(wrong / 5), abs=1e-12)
+        assert certificate["expected_wrong"] == pytest.approx(float(wrong / 5), abs=1.2e-9)
         assert certificate["selection"]["expected_wrong_private"] <= certificate["expected_wrong"] + 1e-12
 
 
@@ -248,7 +247,7 @@ def test_public_files_are_the_same_whenever_the_list_is() -> None:
     public: dict[tuple[str, ...], set[tuple[str, str]]] = defaultdict(set)
     private: dict[tuple[str, ...], set[tuple[bool, ...]]] = defaultdict(set)
     turned = {paper: who[::-1] for paper, who in truth.items()}
-    for key, who in product(keys(8, 40), (truth, turned)):
+    for key, who in product(keys(8, 150), (truth, turned)):
         record = first_release(conference, who, request, plans, key)
         found = listing(record)
         assert found is not None
@@ -262,21 +261,20 @@ def test_public_files_are_the_same_whenever_the_list_is() -> None:
     assert len({certificate for texts in public.values() for _, certificate in texts}) == 1
 
 
-def test_how_many_are_accepted_is_no_part_of_a_coin() -> None:
+def test_the_number_requested_first_is_part_of_a_coin_and_no_later_one() -> None:
+    """It led to the bar, which is computed and enters nothing: another number first means other tables, and
+    then other coins; after the first release `select` changes the number and no coin."""
     conference, truth, request, _ = planned(8, AVERAGE)
     more = replace(request, accept=4, wait_list=0)
     case = conference.cases[0]
-    for one in (request, more):
-        facts = coin_facts(one, 1, case.paper, public_facts(case), truth[case.paper], case.bar, None)
-        assert "accept" not in facts["settings"]
-        assert facts == coin_facts(
-            request, 1, case.paper, public_facts(case), truth[case.paper], case.bar, None
-        )
-    assert commit_to(KEY, conference, truth, request) == commit_to(KEY, conference, truth, more)
+    one, two = (
+        coin_facts(each, 1, case.paper, public_facts(case), truth[case.paper], 2) for each in (request, more)
+    )
+    assert one == two
+    assert commit_to(KEY, conference, truth, request) != commit_to(KEY, conference, truth, more)
+    assert input_stamp(KEY, conference, truth, more, 2) == input_stamp(KEY, conference, truth, request)
     moved = replace(conference, bar=0.123)
-    assert input_stamp(KEY, moved, truth, request) != input_stamp(KEY, conference, truth, request)
-    by_rate = Request(AVERAGE, accept_rate=0.4)
-    assert input_stamp(KEY, moved, truth, by_rate) == input_stamp(KEY, conference, truth, by_rate)
+    assert input_stamp(KEY, moved, truth, request) == input_stamp(KEY, conference, truth, request)
 
 
 def test_a_list_is_ranked_by_its_own_papers_unless_its_cuts_are_frozen() -> None:
@@ -290,16 +288,6 @@ def test_a_list_is_ranked_by_its_own_papers_unless_its_cuts_are_frozen() -> None
     assert ranked_again(frozen) == frozen
     alone = first_release(conference, truth, Request(AVERAGE, accept_rate=0.4), plans)
     assert (ranked_again(alone), alone.selection, listing(alone)) == (alone, None, None)
-
-
-def test_papers_of_a_version_that_could_not_rank_them_are_refused() -> None:
-    conference, truth, request, plans = planned(8, AVERAGE)
-    record = first_release(conference, truth, request, plans)
-    old = [
-        replace(p, figures={k: v for k, v in p.figures.items() if k != "standings"}) for p in record.papers
-    ]
-    with pytest.raises(InputError, match="could not rank them"):
-        ranked(old, Quota(2), 1)
 
 
 def test_the_wait_list_has_an_order() -> None:

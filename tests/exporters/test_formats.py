@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
+import sys
 
 import pytest
 
@@ -57,6 +59,53 @@ def test_openreview_reads_rows_without_a_header() -> None:
         export(PAPERS, "openreview", "advice")
 
 
+CODES = (
+    Decided("UMNSRA", "accept", "reject", "raise", title="On Widgets"),
+    Decided("DNDY9B", "reject", "accept", "lower"),
+    Decided("CLMQUY", "wait list", "accept", "lower", wait_list="1"),
+)
+
+
+def test_pretalx_gets_a_script_without_a_token() -> None:
+    """What it does to a pretalx is tested against a live one."""
+    script = export(CODES, "pretalx").decode()
+    tree = ast.parse(script)
+    (decisions,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DECISIONS"
+    )
+    assert decisions == {"UMNSRA": "accept", "DNDY9B": "reject"}, "the wait list is not decided"
+    imported = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    assert {name.name.split(".")[0] for name in imported} <= sys.stdlib_module_names
+    assert "Token {token}" in script
+    with pytest.raises(InputError, match="pretalx takes decisions and nothing else"):
+        export(CODES, "pretalx", "advice")
+    for words in ({"accepted": "Yes"}, {"rejected": "No"}, {"waiting": "Maybe"}):
+        with pytest.raises(InputError, match="pretalx has states of its own"):
+            export(CODES, "pretalx", **words)
+    bad = [CODES[0], Decided('"+evil', "accept", "accept", "leave")]
+    with pytest.raises(InputError, match="row 3, column paper: must be a code of pretalx, like ABC37X"):
+        export(bad, "pretalx")
+
+
+@pytest.mark.parametrize(
+    ("to", "yes", "no"), [("easychair", "accept", "reject"), ("cmt", "Accept", "Reject")]
+)
+def test_systems_without_an_upload_get_a_list_to_type_from(to: str, yes: str, no: str) -> None:
+    """In the order of their numbers, as the systems list papers, and in the systems' own words."""
+    papers = [PAPERS[1], PAPERS[0], Decided("3", "wait list", "tie", "wait list")]
+    assert rows(export(papers, to)) == [
+        ["paper", "title", "decision"],
+        ["2", '\'=HYPERLINK("http://x"), "a"', yes],
+        ["10", "On Widgets\nand more", no],
+    ]
+    assert rows(export(papers, to, accepted="Oral", waiting="Revision"))[1:3] == [
+        ["2", '\'=HYPERLINK("http://x"), "a"', "Oral"],
+        ["3", "", "Revision"],
+    ]
+
+
 @pytest.mark.parametrize("what", ["decisions", "advice"])
 def test_tables_for_people_have_titles_and_round_trip(what: str) -> None:
     """Through our own importers' readers: the same cells from both."""
@@ -81,7 +130,7 @@ def test_without_titles_and_overrides_there_are_no_columns_for_them() -> None:
 @pytest.mark.parametrize("to", FORMATS)
 def test_no_cell_of_a_text_file_can_be_run(to: str) -> None:
     """A cell that starts so is a formula to a spreadsheet."""
-    if to == "xlsx":
+    if to in ("xlsx", "pretalx"):
         return
     for row in rows(export(PAPERS, to)):
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
@@ -102,12 +151,15 @@ def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -
 
 
 BAD = {
-    "to": ({"to": "cmt"}, "`to` must be one of hotcrp, openreview, csv, xlsx, found 'cmt'"),
+    "to": (
+        {"to": "ojs"},
+        "`to` must be one of hotcrp, openreview, pretalx, easychair, cmt, csv, xlsx, found",
+    ),
     "what": ({"what": "scores"}, "`what` must be one of decisions, advice"),
     "formula": ({"accepted": "=1"}, "`accepted` must be words"),
     "line": ({"rejected": "a\nb"}, "`rejected` must be words"),
     "same": ({"accepted": "Reject"}, "must be different words"),
-    "advice": ({"what": "advice", "accepted": "Yes"}, "leave them out here"),
+    "advice": ({"what": "advice", "accepted": "Yes"}, "must be left out: these are words for decisions"),
     "waiting": ({"waiting": "Accepted"}, "must be different words"),
 }
 

@@ -76,3 +76,18 @@ def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
         )
     contents, _ = read_contents(Given(files.reviews, people))
     assert len(contents.committee) == 8
+
+
+def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path) -> None:
+    files = given(tmp_path / "in")
+    people = tmp_path / "pc.csv"
+    people.write_text("reviewer\n" + "\n".join(small_conference().canaries) + "\n")
+    past = [tmp_path / "2025" / "notes.csv", tmp_path / "2026" / "notes.csv", tmp_path / "2024.csv"]
+    for path in past:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("paper,reviewer,score\n1,ada,2\n2,ada,3\n")
+    contents, _ = read_contents(Given(files.reviews, people, past))
+    assert [*contents.past] == ["2025-notes", "2026-notes", "2024"]
+    assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in contents.past]
+    with pytest.raises(InputError, match="must have different names, or lie in folders of different names"):
+        read_contents(Given(files.reviews, people, [past[0], past[0]]))

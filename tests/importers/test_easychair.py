@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
-from blindcal.importers import Choices, import_reviews
+from blindcal.folders.founding import Given, read_contents
+from blindcal.importers import Choices, import_reviews, read_people
 from exports import BY_NAME, packed, refused, rows
 
 
@@ -27,8 +30,8 @@ def test_the_unit_of_calibration_is_chosen() -> None:
 
 def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:
     review = BY_NAME["easychair/review-2024.csv"].data
-    short = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less\n"})
-    refused(short, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 2")
+    longer = packed({"review.csv": review, "submission.csv": b"#,title,authors\n12,Logic,A\n13,Less,B,C\n"})
+    refused(longer, "x.csv: submission.csv, row 3: must have 3 cells like the header, found 4")
     twice = packed({"review.csv": review, "submission.csv": b"#,title,title,authors\n12,Logic,L,A\n"})
     refused(twice, "x.csv: submission.csv, row 1, column title: must appear once")
 
@@ -93,3 +96,56 @@ def test_members_of_one_name_are_told_apart_by_their_numbers() -> None:
     imported = import_reviews(reviews(*numberless, header=HEADER.replace("member #,", "")), "x")
     assert imported.reviews.reviewers == ("Ada", "Bo")
     assert "there are no member numbers: members of one name are taken as one person" in imported.warnings
+
+
+def test_metareviews_that_come_along_are_counted() -> None:
+    header = "submission #,member #,member name,recommendation,text,PC-only part,date,time"
+    meta = f"{header}\n12,3,Ada,accept,Good.,,2026-03-01,10:15\n13,3,Ada,reject,Bad.,,2026-03-01,10:16\n"
+    review = BY_NAME["easychair/review-2024.csv"].data
+    both = import_reviews(packed({"review.csv": review, "metareview.csv": meta.encode()}), "x.zip")
+    assert rows(both) == rows(import_reviews(review, "x.csv"))
+    assert "2 metareviews: they sum up reviews and are none themselves" in map(str, both.dropped)
+
+
+def test_deleted_and_desk_rejected_papers_are_known() -> None:
+    review = BY_NAME["easychair/review-2024.csv"].data
+    papers = import_reviews(review, "x.csv").reviews.papers
+    words = ("desk reject,no", "accept,yes", "no decision,no", "desk reject,no")
+    lines = [f"{paper},T,A,{cells}\n" for paper, cells in zip((*papers, "99"), words, strict=True)]
+    table = "#,title,authors,decision,deleted?\n" + "".join(lines)
+    imported = import_reviews(packed({"review.csv": review, "submission.csv": table.encode()}), "x.zip")
+    assert imported.withdrawn == {papers[0]: "desk rejected", papers[1]: "deleted"}, "99 has no reviews"
+    assert imported.reviews.papers == papers
+    assert imported.to_decide().reviews.papers == papers[2:]
+
+
+def test_one_workbook_is_reviews_and_committee() -> None:
+    """EasyChair's own download: the committee is the table of it, whatever else has emails."""
+    everyone = {"ada@example.edu": "Ada Byron", "bo@example.org": "Bo Chen", "eve@example.org": "Eve Fox"}
+    for name in ("easychair/workbook.xlsx", "easychair/all-tables.zip"):
+        committee = read_people(BY_NAME[name].data, name)
+        assert everyone.items() <= committee.items()
+        assert "cy@example.org" not in committee, "a sub-reviewer is no member"
+        given = Given(BY_NAME[name].path, BY_NAME[name].path, choices=Choices(unit="member"))
+        contents, _ = read_contents(given)
+        assert {*contents.imported.reviews.reviewers} <= {*contents.committee}
+
+
+def headless(name: str) -> bytes:
+    """A table of the zip without its header."""
+    with zipfile.ZipFile(BY_NAME["easychair/all-tables.zip"].path) as archive:
+        return archive.read(f"conf_data/{name}.csv").partition(b"\n")[2]
+
+
+def test_a_zip_of_a_year_without_headers_is_read() -> None:
+    old = {f"conf/{name}.csv": headless(name) for name in ("submission", "review", "committee")}
+    imported = import_reviews(packed(old), "conf.zip")
+    assert imported.recognized[0] == "EasyChair reviews without a header row"
+    assert rows(imported) == [
+        {name: cell for name, cell in row.items() if name != "track"}
+        for row in rows(BY_NAME["easychair/all-tables.zip"].read())
+    ]
+    assert "ada@example.edu" in imported.reviews.reviewers, "by email, as in years with headers"
+    assert "eve@example.org" in read_people(packed(old), "conf.zip")
+    twice = {**old, "2017/review.csv": headless("review")}
+    refused(packed(twice), "must be the only table of its kind in the file")

@@ -14,7 +14,7 @@ from exports import BY_NAME, refused, rows
 
 
 def test_every_problem_is_told_at_once_with_its_place() -> None:
-    data = b"paper,reviewer,score\n1,a,x\n1,,3\n2,a\n2,b,1\n2,b,2\n"
+    data = b"paper,reviewer,score\n1,a,x\n1,,3\n2,a,1,1\n2,b,1\n2,b,2\n"
     error = refused(data, "row 2, column score: must be a number, or a number and a label")
     assert {(problem.row, problem.column) for problem in error.problems} == {
         (2, "score"), (3, "reviewer"), (4, None), (6, "reviewer")

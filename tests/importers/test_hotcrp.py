@@ -20,6 +20,11 @@ def test_hotcrp_letters_of_reviews_are_not_people() -> None:
     )
 
 
+def test_metareviews_alone_are_refused() -> None:
+    reviews = [{"object": "review", "pid": 1, "rid": 7, "rtype": 5, "reviewer_email": "a@x.org", "OveMer": 4}]
+    refused(json.dumps({"reviews": reviews}).encode(), "must hold reviews, found metareviews alone")
+
+
 def test_a_batch_without_papers_is_refused() -> None:
     refused(b"pid,review,email,field,format,data\n1,1A,a,OveMer,,3\n", "run the batch script without -x")
 

@@ -43,10 +43,10 @@ def test_a_small_panel_that_reads_everything_is_let_through() -> None:
 
 
 def test_a_map_joins_what_is_one_person() -> None:
-    table = b"paper,reviewer,score\n1,ada@x.org,1\n2,Ada@x.org,2\n2,bo,3\n3,bo,1\n"
+    table = b"paper,reviewer,score\n1,ada_x,1\n2,Ada_x,2\n2,bo,3\n3,bo,1\n"
     apart = import_reviews(table, "x")
     assert any("differs from another only in capitals" in line for line in apart.warnings)
-    people = read_map(b"reviewer,person\nada@x.org,Ada\nAda@x.org,Ada\n", "m.csv")
+    people = read_map(b"reviewer,person\nada_x,Ada\nAda_x,Ada\n", "m.csv")
     joined = import_reviews(table, "x", Choices(people=people))
     assert joined.reviews.reviewers == ("Ada", "bo")
     assert "1 reviewer id not in the map kept as in the export" in joined.warnings
@@ -55,7 +55,7 @@ def test_a_map_joins_what_is_one_person() -> None:
     refused(
         table,
         "must not repeat an earlier row's paper and reviewer",
-        people={"ada@x.org": "bo", "Ada@x.org": "bo"},
+        people={"ada_x": "bo", "Ada_x": "bo"},
     )
 
 

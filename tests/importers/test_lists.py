@@ -68,7 +68,21 @@ BAD = {
         b"paper,action,email\n1,conflict,\n",
         "row 2, column email: must not be empty",
     ),
-    "no conflicts": (read_conflicts, b"paper,action,email\n1,review,ada\n", "must have at least one row"),
+    "no conflicts": (read_conflicts, b"paper,action,email\n1,review,ada\n", "none of its rows is one"),
+    "two people": (
+        read_conflicts,
+        b"paper,email,conflict\n1,ada,conflict\n2,ada,bo\n",
+        "the column conflict may hold only the word",
+    ),
+    "no word": (read_conflicts, b"paper,email,conflict\n1,ada,\n", "none of its rows is one"),
+    "no papers": (read_conflicts, b'{"papers": [{"pid": 1, "reviews": []}]}', "must be a list of conflicts"),
+    "mixed": (read_conflicts, b'{"papers": [{"pid": 1}, 7]}', "must be a list of conflicts"),
+    "nothing": (read_conflicts, b'{"papers": [{"pid": 1, "pc_conflicts": {}}]}', "none of its rows is one"),
+    "a bad id": (
+        read_conflicts,
+        b'{"papers": [{"pid": 1, "pc_conflicts": {"": true}}]}',
+        "column pc_conflicts: must not be empty",
+    ),
 }
 
 

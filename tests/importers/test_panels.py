@@ -68,7 +68,7 @@ def test_a_column_is_one_field_only() -> None:
 
 
 def test_rows_that_do_not_fit_and_names_there_twice_are_told() -> None:
-    found = read("paper,reviewer,score,Score,note,note", "1,a,2,3,x,y", "1,b")
+    found = read("paper,reviewer,score,Score,note,note", "1,a,2,3,x,y", "1,b,2,3,x,y,z")
     assert [(problem.row, problem.column) for problem in found.problems] == [(3, None), (1, "score")]
     assert [row.row for row in found.rows] == [2]
 

@@ -28,12 +28,12 @@ def test_who_cannot_be_seen_is_refused() -> None:
     ("user", "who", "name"),
     [
         ("Ada Byron", "Ada Byron", ""),
-        ({"code": "U1", "name": "Ada Byron", "email": "a@x.org"}, "U1", "Ada Byron"),
-        ({"code": None, "name": "Ada Byron", "email": "a@x.org"}, "a@x.org", "Ada Byron"),
+        ({"code": "U1", "name": "Ada Byron", "email": "a@x.org"}, "a@x.org", "Ada Byron"),
+        ({"code": "U1", "name": "Ada Byron", "email": None}, "U1", "Ada Byron"),
         ({"name": "Ada Byron"}, "Ada Byron", "Ada Byron"),
     ],
 )
-def test_a_user_goes_by_code_then_email_then_name(user: object, who: str, name: str) -> None:
+def test_a_user_goes_by_email_then_code_then_name(user: object, who: str, name: str) -> None:
     (row,) = found({"submission": "A", "user": user, "score": "2.5"})
     assert (row.row, row.paper, row.reviewer, row.name, row.score) == (1, "A", who, name, "2.5")
 
@@ -68,3 +68,12 @@ def test_the_total_is_taken_unless_a_category_is_named() -> None:
 def test_other_json_is_not_taken_for_pretalx() -> None:
     for value in ([{"submission": "A", "user": "a"}], {"results": [{"score": 1}]}, [], 7, None):
         assert pretalx.recognize(Opened("x", value=value, is_json=True), Choices()) is None
+
+
+def test_a_category_that_is_called_score_is_not_the_total() -> None:
+    """pretalx calls the first category of every event Score."""
+    scores = [{"category": {"name": {"en": "Score"}}, "value": "3"}]
+    review = {"submission": "A", "user": "a", "score": "1", "scores": scores}
+    assert [row.score for row in found(review)] == ["1"]
+    assert [row.score for row in found(review, score_field="Score")] == ["1"]
+    assert [row.score for row in found(review, score_field="category Score")] == ["3"]

@@ -32,18 +32,20 @@ def test_the_header_is_sought_in_the_first_six_rows(above: int) -> None:
     assert found.column("PAPER id") == ["7"]
 
 
-def test_a_row_that_does_not_fit_its_header_is_a_problem_in_text_alone() -> None:
-    """A workbook does not store empty last cells; in a text they are all there."""
-    lines = ("Paper ID,Score,Note,", "1,2,3,", "4,5", "6,7,8,9", ",,,")
+def test_a_row_that_does_not_fit_its_header_is_a_problem() -> None:
+    """A workbook does not store empty last cells, and HotCRP does not write them; a line has some cell."""
+    lines = ("Paper ID,Score,Note,", "1,2,3,", "4,5", "6,7,8,9", ",,,", "", "1,2,3,,")
     text, book = table(*lines), table(*lines, workbook=True)
     assert text is not None
     assert book is not None
-    assert [number for number, _ in text.rows] == [2, 4, 5]
+    assert list(text.rows)[1] == (3, ["4", "5", "", ""])
+    assert [number for number, _ in text.rows] == [2, 3, 4, 5]
     assert [str(problem) for problem in text.problems] == [
-        "x.csv, row 3: must have 4 cells like the header, found 2"
+        "x.csv, row 6: must have 4 cells like the header, found 1",
+        "x.csv, row 7: must have 4 cells like the header, found 5",
     ]
     assert book.names == ("Paper ID", "Score", "Note")
-    assert list(book.rows) == [(2, ["1", "2", "3"]), (3, ["4", "5", ""])]
+    assert list(book.rows) == [(2, ["1", "2", "3"]), (3, ["4", "5", ""]), (7, ["1", "2", "3"])]
     assert [str(problem) for problem in book.problems] == [
         "x.csv, row 4: must have 3 cells like the header, found 4"
     ]

@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import os
+import runpy
 import stat
 import subprocess
 import sys
@@ -24,6 +25,8 @@ VENUE = "CONF.cc/2027/Conference"
 PEOPLE = {"Ab": "~Ada_Byron1", "Cd": "~Bo_Chen1", "Ef": "~Cy_Diaz2"}
 PAPERS = range(1, 5)
 PAGE = 3
+# As long as the labels of NeurIPS 2023.
+LABEL = "Technically solid paper, with high impact on at least one sub-area or moderate impact on many. " * 3
 
 
 def review(paper: int, place: int, signature: str) -> dict[str, object]:
@@ -38,7 +41,7 @@ def review(paper: int, place: int, signature: str) -> dict[str, object]:
         "tmdate": 1767225600000,
         "content": {
             "summary": {"value": "A long text. " * 50},
-            "rating": {"value": f"{paper + place}: fine"},
+            "rating": {"value": f"{paper + place}: {LABEL if paper + place > 4 else 'fine'}"},
             "confidence": {"value": 3},
         },
     }
@@ -59,6 +62,7 @@ def submission(paper: int) -> dict[str, object]:
 
 
 OLD = "CONF.cc/2021/Conference"
+COMMITTEE = "WORK.cc/2027/Workshop"  # its reviewers are a program committee
 
 
 def old_submission(paper: int) -> dict[str, object]:
@@ -73,8 +77,8 @@ def old_submission(paper: int) -> dict[str, object]:
             "tcdate": 1767225600000,
             "content": {
                 "review": "A long text. " * 50,
-                "rating": f"{paper + place}: fine",
-                "confidence": "3: x",
+                "rating": f"{paper + place}: {LABEL if paper + place > 4 else 'fine'}",
+                "confidence": f"3: {LABEL}",
             },
         }
         for place in (1, 2)
@@ -82,7 +86,7 @@ def old_submission(paper: int) -> dict[str, object]:
     comment = {"id": f"c{paper}", "invitation": f"{OLD}/Paper{paper}/-/Official_Comment", "signatures": [OLD]}
     title = {"title": f"Paper {paper} " + "x" * 300, "abstract": "y" * 999}
     plain = {"id": f"f{paper}", "forum": f"f{paper}", "number": paper, "content": title}
-    invitation = f"{OLD}/-/Blind_Submission"
+    invitation = f"{OLD}/-/{'Withdrawn' if paper == PAPERS[-1] else 'Blind'}_Submission"
     return {**plain, "invitation": invitation, "details": {"directReplies": [*replies, comment]}}
 
 
@@ -100,6 +104,16 @@ def old_groups(query: dict[str, str]) -> list[dict[str, object]]:
 def groups(query: dict[str, str]) -> list[dict[str, object]]:
     if query.get("id") == VENUE:
         return [{"id": VENUE, "content": {"submission_name": {"value": "Submission"}}}]
+    if query.get("id") == COMMITTEE:
+        group = {"value": f"{COMMITTEE}/Program_Committee"}
+        return [{"id": COMMITTEE, "content": {"reviewers_id": group, "review_name": {"value": "Review"}}}]
+    if COMMITTEE in (query.get("id") or query["prefix"]):
+        there = {name: text.replace(COMMITTEE, VENUE) for name, text in query.items()}
+        there = {name: text.replace("Program_Committee", "Reviewer") for name, text in there.items()}
+        there |= {"id": f"{VENUE}/Reviewers"} if "id" in query else {}
+        renamed = json.dumps(groups(there)).replace("/Reviewer_", "/Program_Committee_")
+        found: list[dict[str, object]] = json.loads(renamed.replace(VENUE, COMMITTEE))
+        return found
     if query.get("id") == f"{VENUE}/Reviewers":
         return [{"id": f"{VENUE}/Reviewers", "members": [*PEOPLE.values(), "~Idle_Member1"]}]
     known = [
@@ -118,6 +132,8 @@ def edges(query: dict[str, str]) -> list[dict[str, object]]:
 class Handler(BaseHTTPRequestHandler):
     asked: list[tuple[str, str]]
     busy: int
+    methods: tuple[str, ...] = ()
+    unscored: int = 0
 
     def log_message(self, *_: object) -> None:
         pass
@@ -134,8 +150,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(("POST", self.path))
-        good = self.path == "/login" and body == {"id": "chair", "password": "secret"}
-        self.answer(200 if good else 401, {"token": "t0ken"} if good else {"message": "no"})
+        step = {"mfaPendingToken": "p", "method": "totp" if "totp" in self.methods else "emailOtp"}
+        good = {
+            "/login": {"id": "chair", "password": "secret"},
+            "/mfa/challenge": step,
+            "/mfa/verify": {**step, "code": "123456"},
+        }[self.path] == body
+        pending = {"mfaPending": True, "mfaPendingToken": "p", "mfaMethods": self.methods}
+        answer = pending if self.methods and self.path == "/login" else {"token": "t0ken"}
+        self.answer(200 if good else 401, answer if good else {"message": "no"})
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
@@ -153,13 +176,18 @@ class Handler(BaseHTTPRequestHandler):
         elif parts.path == "/notes" and OLD in query["invitation"]:
             assert query["details"] == "directReplies"
             start = int(query["offset"])
-            notes = [old_submission(paper) for paper in PAPERS if "Blind" in query["invitation"]]
+            notes = [n for n in map(old_submission, PAPERS) if n["invitation"] == query["invitation"]]
             self.answer(200, {"notes": notes[start : start + int(query["limit"])]})
         elif parts.path == "/groups":
             self.answer(200, {"groups": self.page(groups(query), query)})
         else:
             assert query["details"] == "replies"
-            self.answer(200, {"notes": self.page([submission(paper) for paper in PAPERS], query)})
+            text = json.dumps([submission(paper) for paper in PAPERS])
+            text = text.replace('"rating": {', '"summary_2": {', self.unscored)
+            if COMMITTEE in query["invitation"]:
+                text = text.replace(VENUE, COMMITTEE).replace("/Reviewer_", "/Program_Committee_")
+                text = text.replace("Official_Review", "Review")
+            self.answer(200, {"notes": self.page(json.loads(text), query)})
 
     def page(self, items: list[dict[str, object]], query: dict[str, str]) -> list[dict[str, object]]:
         later = [item for item in items if str(item["id"]) > query.get("after", "")]
@@ -177,7 +205,9 @@ def server() -> Iterator[tuple[str, type[Handler]]]:
         thread.join()
 
 
-def run(*arguments: str, password: str = "secret", page: int = PAGE) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, password: str = "secret", page: int = PAGE, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "OPENREVIEW_USERNAME": "chair",
@@ -187,7 +217,7 @@ def run(*arguments: str, password: str = "secret", page: int = PAGE) -> subproce
     steps = ["import runpy, sys", "sys.argv = sys.argv[1:]", "script = runpy.run_path(sys.argv[0])"]
     steps += [f"script['fetch'].__globals__['PAGE'] = {page}", "script['main']()"]
     command = [sys.executable, "-c", "; ".join(steps), str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, input=typed)
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -209,6 +239,10 @@ def test_what_is_fetched_can_be_imported(server: tuple[str, type[Handler]], tmp_
     assert imported.reviews.papers == ("1", "2", "3", "4"), "all pages"
     assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
     assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
+    assert sorted(imported.reviews.score) == [2, 3, 3, 4, 4, 5, 5, 6], "high scores have long labels"
+    assert (
+        "8 reviews (Official_Review), score rating: 0 without it, 0 by unknown people; 0.0 %" in done.stdout
+    )
     assert imported.titles["1"].startswith("Paper 1 xxx")
     committee = read_people((out / "committee.csv").read_bytes(), "committee.csv")
     assert committee.keys() == {*PEOPLE.values(), "~Idle_Member1"}
@@ -232,6 +266,75 @@ def test_a_venue_on_the_old_api(server: tuple[str, type[Handler]], tmp_path: Pat
     assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
     assert not any(word in (out / "notes.json").read_text() for word in ('date"', "17672256", "A long text"))
     assert len(rows(out / "committee.csv")) == 5
+    assert len(imported.reviews) == 8, "high scores have long labels"
+    assert imported.withdrawn == {"4": "withdrawn"}, "its reviews calibrate"
+
+
+def test_a_program_committee_is_fetched_like_reviewers(
+    server: tuple[str, type[Handler]], tmp_path: Path
+) -> None:
+    out = tmp_path / "fetched"
+    done = run(COMMITTEE, "--out", str(out), "--server", server[0])
+    assert done.returncode == 0, done.stderr
+    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+    assert f"{COMMITTEE}/Submission1/Program_Committee_Ab1" in people
+    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
+    assert len(imported.reviews) == 8
+    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+
+
+@pytest.mark.parametrize("method", ["totp", "emailOtp"])
+def test_a_two_step_login_asks_for_its_code(
+    server: tuple[str, type[Handler]], tmp_path: Path, method: str
+) -> None:
+    url, handler = server
+    handler.methods = (method, "passkey")
+    done = run(VENUE, "--out", str(tmp_path / "fetched"), "--server", url, typed="123456\n")
+    assert done.returncode == 0, done.stderr
+    asked = [path for kind, path in handler.asked if kind == "POST"]
+    assert asked == ["/login", *(["/mfa/challenge"] if method == "emailOtp" else []), "/mfa/verify"]
+    assert ("code of your app: " if method == "totp" else "code sent to you by email: ") in done.stdout
+    wrong = run(VENUE, "--out", str(tmp_path / "other"), "--server", url, typed="654321\n")
+    assert (wrong.returncode, wrong.stderr) == (1, "/mfa/verify: the server answers 401 Unauthorized\n")
+    handler.methods = ("passkey",)
+    without = run(VENUE, "--out", str(tmp_path / "other"), "--server", url)
+    assert "has no codes: set up an authenticator app" in without.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_share_of_reviews_that_cannot_be_used_is_said_and_refused(
+    server: tuple[str, type[Handler]], tmp_path: Path
+) -> None:
+    url, handler = server
+    handler.unscored = 2
+    out = tmp_path / "fetched"
+    done = run(VENUE, "--out", str(out), "--server", url)
+    assert done.returncode == 1
+    assert "2 without it, 0 by unknown people; 25.0 % cannot be used" in done.stdout
+    assert "more than 2 % (--missing): nothing is written. Answers that look like scores: conf" in done.stderr
+    assert not out.exists()
+    assert run(VENUE, "--out", str(out), "--server", url, "--missing", "0.3").returncode == 0
+    done = run(VENUE, "--out", str(tmp_path / "x"), "--server", url, "--rating", "soundness")
+    assert "8 reviews (Official_Review), score soundness: 8 without it" in done.stdout
+
+
+def test_the_labels_of_neurips_are_saved_whole_and_texts_are_not() -> None:
+    """Those of 7 and 8 have more than 200 characters."""
+    systems = SCRIPT.parents[1] / "tests" / "systems"
+    notes = json.loads((systems / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8"))
+    script = runpy.run_path(str(SCRIPT))
+    reviews = [
+        reply for note in notes for reply in note["details"]["replies"]
+        if script["is_review"](reply, "Official_Review")
+    ]  # fmt: skip
+    scores = script["scores_in"](reviews, ["rating", "confidence"])
+    assert scores == {"rating", "confidence", "soundness", "presentation", "contribution"}
+    saved = json.dumps([script["plain"](note, scores) for note in notes])
+    people = read_map((systems / "openreview-neurips2023-people.csv").read_bytes(), "people.csv")
+    imported = import_reviews(saved.encode(), "notes.json", Choices(people=people))
+    assert len(imported.reviews) == 90
+    assert {7.0, 8.0} < {*imported.reviews.score}
+    assert "long long" not in saved
 
 
 def test_times_and_long_texts_are_not_saved(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
@@ -263,5 +366,5 @@ def test_the_script_stands_alone_and_is_short() -> None:
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in names} <= {*sys.stdlib_module_names}
-    assert len(text.split("\n")) < 220
+    assert len(text.split("\n")) < 300
     assert text.count("https://") == 1, "one server"

@@ -151,24 +151,6 @@ def both_decisions(belief: Belief, first: ExactPolicy, second: dict[bool, ExactP
     return success / sum(weight)
 
 
-def test_amendments_guesses_add_up_and_the_pair_is_certified() -> None:
-    """Two releases with zero added success each take .60 to .73; from the posterior they stay at .60."""
-    belief, guarantee = Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None)
-    table = np.array([1 / 3, 0.0])
-    first, stated = certify(belief, table, guarantee)
-    assert float(stated.success) == pytest.approx(0.6)
-    assert float(both_decisions(belief, first, {True: first, False: first})) == pytest.approx(0.6 + 0.4 / 3)
-    second = {}
-    for accepted in (True, False):
-        factor = first.outcome(accepted)
-        policy, stated = certify(belief, table, guarantee, factor=factor)
-        keeps(guarantee, belief, policy, factor.tolist())
-        agree(stated, Oracle(belief, policy, factor.tolist()), Oracle(belief, policy))
-        assert stated.added == 0
-        second[accepted] = policy
-    assert both_decisions(belief, first, second) == Oracle(belief, first).success
-
-
 def test_weights_are_read_exactly() -> None:
     rng = np.random.default_rng(5)
     weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)

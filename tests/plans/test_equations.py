@@ -77,7 +77,7 @@ def test_equations_hold_exactly_on_random_tables() -> None:
         belief = random_belief(rng, trial)
         table = 0.5 + 0.02 * (rng.random(belief.weight.size) - 0.5)
         for guarantee in (STEADY_ALONE, AVERAGE):
-            policy = on_equations(exact_case(belief, None), on_grid(table), guarantee)
+            policy = on_equations(exact_case(belief), on_grid(table), guarantee)
             assert policy is not None
             ties += pinned(belief, policy, steady=guarantee is STEADY_ALONE) > len(belief.labels)
             used += np.ptp(policy.accept) > 0.01
@@ -87,25 +87,13 @@ def test_equations_hold_exactly_on_random_tables() -> None:
     assert ties > trial // 4, "likeliest authors that tie must be among them"
 
 
-def test_an_earlier_decision_counts_in_the_equations() -> None:
-    rng = np.random.default_rng(32)
-    for trial in range(20):
-        belief = random_belief(rng, trial)
-        factor = rng.integers(1, 9, belief.weight.size).astype(object)
-        table = on_grid(0.5 + 0.01 * (rng.random(belief.weight.size) - 0.5))
-        policy = on_equations(exact_case(belief, factor), table, STEADY_ALONE)
-        assert policy is not None
-        after = unchecked_belief(belief.weight * factor.astype(float), belief.favor, belief.labels)
-        assert pinned(after, policy, steady=True) >= len(belief.labels)
-
-
 def test_secrets_that_share_an_entry_move_together() -> None:
     """Three entries for six secrets: the equation is met by moving entries, and those alone."""
     weight = np.array([5, 3, 2, 3, 2, 1]) / 16
     labels, entry = np.array([[0, 1, 2, 0, 1, 2]]), np.array([0, 1, 2, 2, 1, 0])
     belief = unchecked_belief(weight, np.full(6, 0.5), labels, entry)
     table = on_grid(np.array([0.5, 0.501, 0.4999]))
-    policy = on_equations(exact_case(belief, None), table, STEADY_ALONE)
+    policy = on_equations(exact_case(belief), table, STEADY_ALONE)
     assert policy is not None
     assert policy.accept.size == 3
     assert pinned(belief, policy, steady=True) == 1
@@ -117,7 +105,7 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
     weight, labels = np.array([6, 3, 1]) / 16, np.array([[0, 1, 2]])
     belief = unchecked_belief(weight, np.full(3, 0.5), labels, None, np.array([3, 1, 1]))
     table = on_grid(np.array([0.6, 0.5, 0.4]))
-    policy = on_equations(exact_case(belief, None), table, STEADY_ALONE)
+    policy = on_equations(exact_case(belief), table, STEADY_ALONE)
     assert policy is not None
     (accepted,) = masses(belief, policy)
     assert accepted[1] * 10 == 3 * sum(accepted.values())
@@ -130,7 +118,7 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
 def test_a_guarantee_that_pins_nobody_leaves_the_table_as_it_is(guarantee: Guarantee) -> None:
     belief = random_belief(np.random.default_rng(33), 0)
     table = on_grid(np.random.default_rng(34).random(belief.weight.size))
-    policy = on_equations(exact_case(belief, None), table, guarantee)
+    policy = on_equations(exact_case(belief), table, guarantee)
     assert policy is not None
     assert policy.exact == ()
     assert policy.numerator.tolist() == table.tolist()
@@ -139,7 +127,7 @@ def test_a_guarantee_that_pins_nobody_leaves_the_table_as_it_is(guarantee: Guara
 def test_a_table_without_room_is_given_up() -> None:
     """Nothing that is decided for sure can be moved, and a constant needs no moving."""
     belief = Belief([0.5, 0.3, 0.2], [0.9, 0.1, 0.2], [[0, 1, 2]])
-    case = exact_case(belief, None)
+    case = exact_case(belief)
     assert on_equations(case, np.array([UNIT, 0, 0]), STEADY_ALONE) is None
     constant = on_equations(case, np.array([UNIT, UNIT, UNIT]), STEADY_ALONE)
     assert constant is not None

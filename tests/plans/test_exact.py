@@ -47,7 +47,7 @@ def test_masses_by_label_are_those_added_up_one_by_one() -> None:
         labels, entry = rng.integers(-1, 4, (2, n)), rng.integers(0, entries, n)
         labels[:, 0] = 0, 1
         alike = rng.integers(1, 4, 4)
-        case = exact_case(unchecked_belief(weight, np.zeros(n), labels, entry, alike), None)
+        case = exact_case(unchecked_belief(weight, np.zeros(n), labels, entry, alike))
         table = rng.integers(0, UNIT, entries)
         outcomes = case.outcomes(ExactPolicy(table))
         for accepted, (total, parts) in zip((True, False), outcomes, strict=True):
@@ -74,7 +74,7 @@ def test_the_ends_of_a_table_and_the_constant_half_are_those_of_all_its_numbers(
         exact = ((0, Fraction(int(rng.integers(0, 8)), 7)), (n - 1, Fraction(2, 3)))
         for policy in (ExactPolicy(table), ExactPolicy(table, exact)):
             assert policy.ends == (min(policy.integers), max(policy.integers))
-        case = exact_case(Belief(rng.dirichlet(np.ones(n)), np.zeros(n), rng.integers(0, 3, (2, n))), None)
+        case = exact_case(Belief(rng.dirichlet(np.ones(n)), np.zeros(n), rng.integers(0, 3, (2, n))))
         half = case.outcomes(ExactPolicy(np.full(n, UNIT // 2)))
         for (total, parts), (whole, alone) in zip(half, case.half, strict=True):
             assert total == whole * (UNIT // 2)

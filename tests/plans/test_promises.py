@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Context, Decimal
 from fractions import Fraction
-from math import inf, nextafter
+from math import nextafter
 
-import numpy as np
 import pytest
 
-from blindcal.beliefs.belief import Belief
-from blindcal.plans.certificates import Claim, claim
-from blindcal.plans.exact import UNIT, ExactPolicy
+from blindcal.plans.certificates import Claim
 from blindcal.plans.figures import Figures
 from blindcal.plans.papers import plan_conference
-from blindcal.plans.promises import at_most, overdrawn, paired, summary, worst
+from blindcal.plans.promises import overdrawn, summary
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 from small_conferences import loaded, small_conference
-
-
-def test_what_several_decisions_promise_together_by_hand() -> None:
-    """Multipliers multiply and epsilons add up; success is never below what was known, nor below the sum."""
-    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.4])
-    one, two = (
-        ExactPolicy((np.array(t) * UNIT).astype(np.int64)) for t in ((0.75, 0.5, 0.5), (0.5, 0.75, 0.5))
-    )
-    first, second = claim(belief, one), claim(belief, two, factor=one.outcome(False))
-    both = paired([first], second, two, same_public_data=True)
-    assert both.multiplier == pytest.approx(1.25 * 1.25)
-    assert both.epsilon == pytest.approx(np.log(2) * 2)
-    assert both.success == max(first.success + second.added, second.success, first.success_scores_only)
-    assert second.success < first.success, "the first outcome made its likeliest author less likely"
-    assert both.success > second.success
-    apart = paired([first], second, two, same_public_data=False)
-    assert apart.success == apart.success_scores_only > second.success
-    assert paired([first, first], second, two, same_public_data=False).epsilon == pytest.approx(np.log(2) * 3)
 
 
 def test_a_budget_counts_reviews() -> None:
@@ -59,51 +37,9 @@ ONE = Claim(
     epsilon=1.5,
     multiplier=1.25,
     largest_posterior=0.5,
-    mixed=0.0,
+    largest_posterior_scores_only=0.4375,
 )
-TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.5, 1.5, 0.25, 0.5)
-
-
-def test_the_worst_of_several_claims_is_the_worst_in_every_number() -> None:
-    """Neither claim is the worse one in all of them; how a table was repaired is a fact and no promise."""
-    for claims in ((ONE, replace(TWO, reviews=2)), (replace(TWO, reviews=2), ONE)):
-        found = worst(claims)
-        assert (found.success, found.added) == (Fraction(5, 4), Fraction(1, 8))
-        assert (found.largest_rise, found.epsilon, found.multiplier) == (0.125, 1.5, 1.5)
-        assert found.largest_posterior == 0.5
-        assert (found.reviews, found.success_scores_only, found.mixed) == (
-            claims[0].reviews,
-            claims[0].success_scores_only,
-            claims[0].mixed,
-        )
-
-
-@pytest.mark.parametrize("revealed", [0.0, 2.0**-10, 0.25, 0.5])
-def test_odds_that_moved_raise_what_can_be_known_by_their_factor(revealed: float) -> None:
-    """p -> p e^r at most, and the rise is what is above p, with the decision's own rise on top of it; all
-    rounded up, by no more than the last digit."""
-    factor = Fraction(Context(prec=70).exp(Decimal(revealed)))
-    found = at_most(ONE, revealed)
-    top = Fraction(1, 2) * factor
-    assert 0 <= found.success - Fraction(7, 8) * factor < Fraction(2, FINE)
-    exact = {"largest_posterior": top, "largest_rise": top - Fraction(1, 2) + Fraction(1, 16)}
-    for name, value in exact.items():
-        stated = getattr(found, name)
-        assert Fraction(nextafter(stated, 0.0)) < value <= Fraction(stated) or value == Fraction(stated)
-    assert (found.added, found.epsilon, found.multiplier) == (ONE.added, ONE.epsilon, ONE.multiplier)
-
-
-def test_nothing_is_more_than_certain_however_far_odds_moved() -> None:
-    """Two reviews, two correct guesses: from a posterior of 1/2, e^3 would be ten times too much."""
-    far = at_most(ONE, 3.0)
-    assert (far.success, far.largest_posterior) == (2, 1.0)
-    factor = Fraction(Context(prec=70).exp(Decimal(3)))
-    assert far.largest_rise == 1.0, "1 - 1/e^3 and a sixteenth"
-    public = at_most(replace(ONE, largest_rise=0.0), 3.0)
-    assert public.largest_rise == pytest.approx(float(1 - 1 / factor), abs=1e-15)
-    assert Fraction(public.largest_rise) >= 1 - 1 / factor
-    certain = at_most(ONE, inf)
-    assert (certain.success, certain.largest_posterior, certain.largest_rise) == (2, 1.0, 1.0)
+TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.25, 0.25)
 
 
 def test_a_budget_is_kept_to_the_last_digit() -> None:
@@ -114,26 +50,6 @@ def test_a_budget_is_kept_to_the_last_digit() -> None:
     assert overdrawn([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
     for name in ("steady", "public", "average"):
         assert not overdrawn(four, Guarantee(name, epsilon=None)), "nothing is shared, so nothing is counted"
-
-
-def test_epsilon_without_a_bound_has_none_together_either() -> None:
-    table = ExactPolicy(np.array([UNIT // 2, UNIT // 4]))
-    both = paired([replace(ONE, epsilon=inf)], TWO, table, same_public_data=False)
-    assert both.epsilon == inf
-    certain = ExactPolicy(np.array([UNIT, 0]))
-    assert paired([ONE], TWO, certain, same_public_data=False).epsilon == inf
-    more = paired([ONE], replace(TWO, epsilon=9.0), table, same_public_data=False)
-    assert more.epsilon == 9.0, "what is claimed with the past counted in is never lowered"
-
-
-def test_what_is_added_is_counted_from_the_scores_alone() -> None:
-    table = ExactPolicy(np.array([UNIT // 2, UNIT // 2]))
-    second = replace(ONE, success=Fraction(1, 2), added=Fraction(1, 4))
-    for same, success in ((True, Fraction(9, 8)), (False, Fraction(3, 4))):
-        both = paired([replace(ONE, success=Fraction(7, 8))], second, table, same_public_data=same)
-        assert (both.success, both.added) == (success, success - Fraction(3, 4))
-        assert both.multiplier == 1.25 * 1.25
-        assert both.epsilon == 1.5, "a constant table reveals nothing on top"
 
 
 def test_a_summary_by_hand() -> None:
@@ -165,9 +81,7 @@ def test_a_summary_by_hand() -> None:
         "gap": 0.001,
     }
     assert {name: found[name] for name in means} == pytest.approx(means)
-    assert (found["repaired"], found["decided_by_public_information"]) == (1, 0)
-    public = summary([replace(ONE, mixed=1.0), replace(TWO, mixed=0.0)], figures)
-    assert (public["repaired"], public["decided_by_public_information"]) == (0, 1)
+    assert (found["largest_posterior_scores_only"], found["decided_by_public_information"]) == (0.4375, 1)
     assert len(found) == len(exact) + len(means) + 10, "a new number has a line here"
 
 

@@ -40,7 +40,15 @@ from blindcal.folders.founding import Founded, Given, Wishes, found_folder
 from blindcal.folders.keys import key_beside
 from blindcal.folders.settings import FILE, read_folder
 from blindcal.folders.templates import Value, with_settings
-from blindcal.importers import MAX_EXPORT, Choices, Imported, import_reviews, read_conflicts, read_people
+from blindcal.importers import (
+    MAX_EXPORT,
+    Choices,
+    Imported,
+    import_reviews,
+    read_conflicts,
+    read_people,
+    withdrawn_lines,
+)
 from blindcal.reviews import Reviews
 from blindcal.simulations.examples import RATE, example, example_files
 from blindcal.workers import Progress, apart
@@ -175,7 +183,7 @@ class Desk:
         if role == "past":
             return _imported_lines(import_past(read_bytes(path, MAX_EXPORT), str(path), self.choices))
         if role == "committee":
-            return [count(len(read_people(read_bytes(path), str(path))), "member")]
+            return [count(len(read_people(read_bytes(path, MAX_EXPORT), str(path))), "member")]
         if role == "conflicts":
             pairs, what = read_conflicts(read_bytes(path, MAX_EXPORT), str(path))
             return [what, count(len(pairs), "conflict")]
@@ -336,5 +344,6 @@ def _imported_lines(found: Imported) -> list[str]:
         f"{count(len(reviews), 'review')} of {papers} by {people}",
         f"score: {found.score_field}, with the values {found.scale}",
         *(f"dropped: {item}" for item in found.dropped),
+        *(f"not to be decided: {line}" for line in withdrawn_lines(found.withdrawn)),
         *(f"note: {line}" for line in found.warnings),
     ]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from blindcal.cells import Column, cell_problem, id_problem
+from blindcal.cells import Column, cell_problem, id_problem, same_id
 from blindcal.checks import Array, Integers, nonnegative
 from blindcal.errors import InputError, Problem
 from blindcal.files.disk import read_bytes, read_part, read_table
@@ -284,7 +284,7 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 
 def _ids(values: Any, name: str, key: str) -> list[str]:
-    found = [_text(one) for one in values.ravel().tolist()] if _written(values) else []
+    found = [same_id(_text(one)) for one in values.ravel().tolist()] if _written(values) else []
     problems = [
         Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None
     ]

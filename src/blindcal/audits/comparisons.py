@@ -1,19 +1,27 @@
 """A ledger and the inputs -> `Check`s: with the key, every release is made again and compared.
 
-Tables, bar, price, coins, claims, figures and texts are derived from the recorded input as `decide` derives
-them; nothing is taken from a record but what was given to it. A release that was planned by another version,
-or on a machine that rounds differently, cannot be made again digit by digit: its own tables are then
-replayed. They must keep what was requested, promise what is claimed of them, and cost no more than today's.
+What was given, and what follows from it by the same digits everywhere, must agree exactly: input, commitment,
+coins, lists and texts. Tables come from sums whose last digits depend on the kind of machine, so they are
+planned again here and the stored ones are measured against that:
+
+* they keep what was requested under the weights computed here: epsilon, the multiplier and constants exactly,
+  limits that depend on weights with a relative slack of `WEIGHTS`;
+* they cost no more wrong decisions, paper by paper, than those planned here, but for `COST`;
+* the recorded coins are compared with the tables planned here. Papers whose decision would differ are listed,
+  and there may be no more of them than the differences between the tables explain; nor may tables differ at
+  the true reviewers more than they do on average over who may have reviewed.
+
+A bar or a price is the one computed here or, if that is a rounding away from another, the neighbor. No slack
+enters a coin: whoever holds the key could otherwise choose among decisions.
 """
 
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import fsum, inf, isclose
+from fractions import Fraction
+from math import exp, fsum, isclose, log
 from pathlib import Path
 from typing import Any
 
@@ -22,37 +30,48 @@ import numpy as np
 from blindcal.beliefs.bars import bar_of
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Level, Truth, level_of
-from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
-from blindcal.decisions.facts import input_stamp
+from blindcal.cells import count
+from blindcal.decisions.coins import Key, toss
+from blindcal.decisions.drafts import Draft, Planner, draft, first_accept, true_secret, with_texts
+from blindcal.decisions.facts import coin_facts, input_stamp
 from blindcal.decisions.histories import Past, recorded_case
-from blindcal.decisions.records import Ledger, PaperRecord, Record
+from blindcal.decisions.records import PaperRecord, Record
 from blindcal.decisions.selections import ranked_again
-from blindcal.decisions.statements import claim_of
+from blindcal.decisions.statements import SUMS
 from blindcal.errors import InputError, VerificationError
-from blindcal.plans.amendments import AmendedCase, SettledCase
-from blindcal.plans.certificates import Claim, claim, keeps
+from blindcal.plans.certificates import claim, keeps
 from blindcal.plans.exact import ExactPolicy, Tables, packed
 from blindcal.plans.figures import expected_figures
-from blindcal.plans.papers import PaperPlan, weights_digest
-from blindcal.plans.promises import at_most, worst
+from blindcal.plans.papers import PaperPlan
 from blindcal.plans.quotas import shares
 from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
+from blindcal.plans.rounding import FINE
+from blindcal.plans.sharing import frozen_price
+from blindcal.policies.guarantees import PUBLIC, Guarantee
+from blindcal.policies.lumps import MOST_EXACT
 
-# Another machine may round a weight differently; what is said of a table then agrees to this much.
-_CLOSE = 1e-9
-# Another version may find another table, as good but for this share of wrong decisions, and another bar: so
-# near, or one that by today's count accepts the requested share but for so much, and a part of a paper.
-_AS_GOOD, _NEAR_BAR, _NEAR_SHARE, _PART = 1e-6, 0.01, 0.02, 0.2
+WEIGHTS = Fraction(1, 10**9)
+"""By how much a limit may be exceeded, relative to it, under the weights of another machine."""
+COST, COST_OF_LARGE_POOLS = 1e-8, 2e-6
+"""How many more wrong decisions a paper's table may cost than the one planned here. Programs are solved to
+1e-9, and to 1e-6 where the reviewers of a paper are too many to list."""
+# Figures that are sums agree to this much; those of the calibration check have four decimals.
+_FIGURES, _FIT = 1e-9, 1.5e-4
+# The stated numerical error of a bar (in the share of papers it is for) and of a price (relative to it).
+_BAR_ERROR, _PRICE_ERROR = 1e-9, 1e-8
+# Honest releases fail the comparison of decisions less often than this.
+FALSE_ALARM = 1e-6
 # What is compared, and under which name it is told.
 _RECORD = {
     "conference": "settings",
     "release": "settings",
     "reason": "settings",
     "settings": "settings",
-    "bar": "bar and price",
+    "redecided": "settings",
+    "first_accept": "settings",
     "price": "bar and price",
     "commitment": "commitment",
+    "fit": "calibration check",
     "selection": "number accepted",
     "decisions": "public files follow from the record",
     "certificate": "public files follow from the record",
@@ -68,43 +87,8 @@ _PAPER = {
     "probability": "accept probabilities",
     "accepted": "coins",
     "raw_accepted": "raw decisions",
-    "weights": "tables",
     "figures": "claims and figures",
 }
-# What certificates of every version say; later ones may say more.
-_ALWAYS = frozenset(
-    [
-        "papers",
-        "reviews",
-        "success_scores_only",
-        "success",
-        "added_success",
-        "success_fully_calibrated",
-        "largest_rise",
-        "epsilon",
-        "multiplier",
-        "largest_posterior",
-        "expected_wrong",
-        "expected_wrong_raw",
-        "expected_wrong_public",
-        "expected_wrong_fully_calibrated",
-        "against_evidence",
-        "gap",
-        "conference",
-        "release",
-        "accepted",
-        "bar",
-        "better",
-        "guarantee",
-        "limits",
-        "calibration_fit",
-        "commitment",
-        "key_fingerprint",
-        "release_counter",
-        "assumptions",
-        "decided_again",
-    ]
-)
 Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
 """Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
 
@@ -117,12 +101,14 @@ class Check:
     `items`: how many.
     `failed`: how many of them did not agree.
     `note`: what that means, in words; empty where there is nothing to add.
+    `papers`: which papers the note is about: CONFIDENTIAL.
     """
 
     name: str
     items: int
     failed: int
     note: str = ""
+    papers: tuple[str, ...] = ()
 
 
 def checks_of(
@@ -134,20 +120,21 @@ def checks_of(
     prepare: Prepare,
     out: Path | None = None,
 ) -> list[Check]:
-    """Every check of all releases of a conference, the latest one from the input given; `report` raises if
-    one failed."""
+    """Every check of all releases of a conference, the latest one from the input given; `refuse_failed`
+    raises if one failed."""
     ledger = past.ledger
     places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
     if not places:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
-    frozen = with_bar(conference, past.record(places[-1]).bar)
-    same = input_stamp(ledger.key, frozen, truth, request) == ledger.releases[places[-1]].input
+    latest = past.record(places[-1])
+    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[places[-1]].input
     other = "" if same else "reviews, calibration, pools or grid are not those that were decided"
-    checks = [Check("input is the one that was decided", 1, int(not same), other)]
+    checks = [Check("input is the one that was decided", 1, int(not same), other), _reviewers(latest, truth)]
     for place in places:
-        given = (conference, truth) if same and place == places[-1] else _recorded_input(past, place, prepare)
-        checks += _release(past, place, *given, planner)
-    return checks if out is None else [*checks, _files(past.record(places[-1]), out)]
+        named = {**truth, **_recorded(latest)}
+        given = (conference, named) if same and place == places[-1] else None
+        checks += _release(past, place, given or _recorded_input(past, place, prepare), planner)
+    return checks if out is None else [*checks, _files(latest, out)]
 
 
 def refuse_failed(checks: Sequence[Check]) -> None:
@@ -162,13 +149,37 @@ def refuse_failed(checks: Sequence[Check]) -> None:
         raise VerificationError("verification failed. " + "; ".join(failed))
 
 
+def stamp_as_recorded(past: Past, record: Record, conference: Conference, truth: Truth) -> str:
+    """The stamp of an input, with the reviewers that a record holds: those are compared by themselves."""
+    names = {**truth, **_recorded(record)}
+    accept = first_accept(past, record.request)
+    return input_stamp(past.ledger.key, conference, names, record.request, accept)
+
+
+def _recorded(record: Record) -> Truth:
+    return {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def _reviewers(record: Record, truth: Truth) -> Check:
+    """Whether those who reviewed are those whom the coins were derived from."""
+    differ = [paper for paper, names in _recorded(record).items() if truth.get(paper, names) != names]
+    note = (
+        ""
+        if not differ
+        else (
+            "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
+        )
+    )
+    return Check("reviewers are those recorded", len(record.papers), len(differ), note)
+
+
 def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conference, Truth]:
     """The input of a release as its record holds it; the bar of a first one is derived again."""
     record = past.record(place)
     request, first = record.request, record.release == 1
-    cases = [recorded_case(paper, record.bar) for paper in record.papers]
+    cases = [replace(recorded_case(paper, record.bar), settled=False) for paper in record.papers]
     rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
-    return prepare(cases, rate, bar), {paper.paper: paper.reviewers for paper in record.papers}
+    return prepare(cases, rate, bar), _recorded(record)
 
 
 def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
@@ -177,25 +188,25 @@ def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
     return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
 
 
-def _release(
-    past: Past, place: int, conference: Conference, truth: Truth, planner: Planner
-) -> Iterator[Check]:
+def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: Planner) -> Iterator[Check]:
     """Make one release again and compare it."""
     stored, before, tables = past.record(place), past.before(place), past.tables(place)
-    derived = conference.bar
+    conference, truth = given
+    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
     conference = with_bar(conference, stored.bar)
-    again = partial(draft, conference, truth, stored.request.checked(), before, reason=stored.reason)
-    made = again(planner=planner)
-    elsewhere = _elsewhere(stored, made.record)
-    wrong_bar = derived != stored.bar and not (elsewhere and _near_bar(stored.bar, conference, derived))
-    compared = again(planner=_replaying(stored, tables)) if elsewhere else made
-    name, note = f"release {stored.release}", "planned by another version or kind of machine" * elsewhere
-    for what, (items, failed) in _compared(
-        stored, tables, compared, before.ledger, elsewhere, wrong_bar
-    ).items():
-        yield Check(f"{name}: {what}", items, failed, note)
-    if elsewhere:
-        yield from _as_good(name, stored, made, compared, tables)
+    here: dict[str, PaperPlan] = {}
+    replay = _replaying(planner, stored, tables, here)
+    request = stored.request.checked()
+    made = draft(conference, truth, request, before, replay, stored.reason, redecide=stored.redecided)
+    name = f"release {stored.release}"
+    for what, (items, failed) in _compared(stored, tables, made, before, wrong_bar).items():
+        yield Check(f"{name}: {what}", items, failed)
+    guarantee = stored.request.guarantee
+    yield Check(f"{name}: limits of each table", len(made.cases), _loose(made, tables, guarantee))
+    if guarantee.spends and stored.release == 1:
+        yield _budget(name, made, guarantee)
+    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, here))
+    yield _decisions(name, made, here, tables, past.ledger.key)
 
 
 def with_bar(conference: Conference, bar: Level) -> Conference:
@@ -203,144 +214,110 @@ def with_bar(conference: Conference, bar: Level) -> Conference:
     return replace(conference, bar=bar, cases=cases)
 
 
-def _apart(one: Level, other: Level) -> float:
-    """How far two bars are from each other; those of other tracks, infinitely far."""
-    if not isinstance(one, Mapping) and not isinstance(other, Mapping):
-        return abs(one - other)
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping) or one.keys() != other.keys():
-        return inf
-    return max(abs(one[track] - other[track]) for track in one)
-
-
-def _near_bar(stored: Level, conference: Conference, derived: Level) -> bool:
-    """Whether a bar of another version is nearly the one of today, or does nearly what was requested, in
-    every track that has one."""
-    if _apart(derived, stored) <= _NEAR_BAR:
-        return True
-    if conference.accept_rate is None or isinstance(derived, Mapping) != isinstance(stored, Mapping):
+def _near_bar(stored: Level, conference: Conference) -> bool:
+    """Whether another machine may have found this bar: it is the one here for a share that differs by the
+    stated numerical error, in every track that has one."""
+    rate = conference.accept_rate
+    if rate is None or isinstance(conference.bar, Mapping) != isinstance(stored, Mapping):
         return False
     for track in {case.track for case in conference.cases}:
         cases = [case for case in conference.cases if case.track == track]
-        rate, share = level_of(conference.accept_rate, track), bar_of(cases, None, level_of(stored, track))[1]
-        if abs(share - rate) > _NEAR_SHARE + _PART / len(cases):
+        wanted = level_of(rate, track)
+        ends = [float(np.clip(wanted + error, 0.0, 1.0)) for error in (-_BAR_ERROR, 0.0, _BAR_ERROR)]
+        if level_of(stored, track) not in [bar_of(cases, end, None)[0] for end in ends]:
             return False
     return True
 
 
-def _elsewhere(stored: Record, made: Record) -> bool:
-    """Whether a release was planned by another version, or on a machine that rounds differently."""
-    weights = {paper.paper: paper.weights for paper in made.papers}
-    tossed = [paper for paper in stored.papers if paper.release == stored.release]
-    return stored.made_with != made.made_with or any(
-        weights.get(paper.paper, paper.weights) != paper.weights for paper in tossed
-    )
+def _near_price(stored: float, computed: float) -> float:
+    """The stored price if it is the computed one, or the neighbor that a rounding could have led to."""
+    ends = [frozen_price(computed * (1.0 + error)) for error in (-_PRICE_ERROR, _PRICE_ERROR)]
+    return stored if stored in ends else computed
 
 
-def _replaying(stored: Record, tables: Tables) -> Planner:
-    """Plans from the tables that were sampled: what they promise is worked out again."""
-    recorded = {paper.paper: paper for paper in stored.papers}
+def _replaying(planner: Planner, stored: Record, tables: Tables, here: dict[str, PaperPlan]) -> Planner:
+    """Plan here, then say what the stored tables promise under the weights computed here."""
+    prices = [paper.price for paper in stored.papers if paper.release == stored.release]
 
-    def planner(
+    def replay(
         part: Conference, guarantee: Guarantee, price: float | None
     ) -> tuple[list[PaperPlan], float | None]:
-        papers = [recorded[case.paper] for case in part.cases]
-        plans = [
-            _replayed(case.promised(guarantee.promise), tables[case.paper], paper, raw)
-            for case, paper, raw in zip(part.cases, papers, part.raw_accept, strict=True)
+        plans, computed = planner(part, guarantee, price)
+        here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
+        replayed = [
+            _replayed(case.promised(guarantee.promise), plan, tables.get(case.paper), raw)
+            for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True)
         ]
-        return plans, papers[0].price if papers and guarantee.spends else None
+        if computed is not None and prices and prices[0] is not None:
+            computed = _near_price(prices[0], computed)
+        return replayed, computed
 
-    return planner
+    return replay
 
 
-def _replayed(case: PaperCase, policy: ExactPolicy, paper: PaperRecord, raw: float) -> PaperPlan:
-    belief, mixed = case.scores_belief, claim_of(paper).mixed
-    factor = case.readings[0] if isinstance(case, AmendedCase) else None
-    readings = case.readings if isinstance(case, AmendedCase) else (None,)
-    stated = worst([claim(belief, policy, factor=one, mixed=mixed) for one in readings])
-    if isinstance(case, SettledCase):
-        stated = at_most(stated, case.revealed)
-    numbers = expected_figures(belief, policy.accept, raw, factor, sample=case.sample)
-    numbers = replace(numbers, gap=paper.figures["numbers"]["gap"])
-    return PaperPlan(packed(policy), stated, numbers, weights_digest(belief))
+def _replayed(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
+    """What a stored table promises and costs; one of another shape is no table for this paper."""
+    own = plan.policy
+    if stored is None or stored.numerator.size != own.numerator.size or _equal(stored, own):
+        return plan
+    bound = plan.figures.wrong - plan.figures.gap
+    numbers = expected_figures(case.belief, stored.accept, raw, sample=case.sample, bound=bound)
+    return replace(plan, packed=packed(stored), claim=claim(case.belief, stored), figures=numbers)
 
 
 def _compared(
-    stored: Record,
-    tables: Tables,
-    made: Draft,
-    ledger: Ledger,
-    elsewhere: bool,
-    wrong_bar: bool,
+    stored: Record, tables: Tables, made: Draft, before: Past, wrong_bar: bool
 ) -> dict[str, list[int]]:
     """For each check the number of items and of those that differ."""
     found: dict[str, list[int]] = {name: [0, 0] for name in (*_RECORD.values(), *_PAPER.values())}
 
-    def count(name: str, wrong: bool) -> None:
+    def tally(name: str, wrong: bool) -> None:
         found[name][0] += 1
         found[name][1] += wrong
 
-    # What is said in public follows from the record also where that only nearly agrees.
-    whole = made.record
-    if elsewhere:
-        whole = with_texts(ranked_again(replace(made.record, papers=stored.papers)), ledger)
+    # What is said in public follows from the record to the last digit, whatever its figures are.
+    whole = replace(made.record, papers=stored.papers, fit=stored.fit)
+    whole = replace(with_texts(ranked_again(whole), before.ledger), fit=made.record.fit)
+    tally("bar and price", wrong_bar)
     for name, told in _RECORD.items():
-        same = _same_text if elsewhere and name == "certificate" else operator.eq
-        wrong = not same(getattr(stored, name), getattr(whole, name))
-        count(told, wrong or (name == "bar" and wrong_bar))
+        one, other = getattr(stored, name), getattr(whole, name)
+        tally(told, not (_close(one, other, _FIT) if name == "fit" else one == other))
     again = {paper.paper: paper for paper in made.record.papers}
     for paper in stored.papers:
         other = again.get(paper.paper)
         for name in _PAPER:
-            count(_PAPER[name], other is None or not _agree(name, paper, other, elsewhere))
-    count("public data", set(again) != {paper.paper for paper in stored.papers})
-    count("tables", set(tables) != set(made.policies))
-    for paper_id in tables.keys() & made.policies.keys():
-        count("tables", not _equal(tables[paper_id], made.policies[paper_id]))
+            tally(_PAPER[name], other is None or not _agree(name, paper, other))
+    tally("public data", set(again) != {paper.paper for paper in stored.papers})
+    tally("accept probabilities", set(tables) != set(made.policies))
     return found
 
 
-def _same_text(stored: str, made: str) -> bool:
-    """Whether a certificate of another version says what today's would, wording apart: all that every version
-    says, and nothing that today's does not."""
-    try:
-        one, other = json.loads(stored), json.loads(made)
-        again = [content["decided_again"] for content in (one, other)]
-    except (ValueError, KeyError, TypeError):
-        return False
-    if not one.keys() >= _ALWAYS or not one.keys() <= other.keys():
-        return False
-    shared = one.keys() - {"assumptions", "decided_again"}
-    return all(one[key] == other[key] for key in shared) and all(
-        again[0].get(key) == again[1].get(key) for key in ("papers", "epsilon")
-    )
-
-
-def _agree(name: str, stored: PaperRecord, made: PaperRecord, elsewhere: bool) -> bool:
+def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     one, other = getattr(stored, name), getattr(made, name)
     if name == "figures":
-        other = _as_known_then(one, other)
-    if not elsewhere:
-        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-    return name == "weights" or _close(one, other)
+        # Epsilon and multiplier depend on the table alone: no digit of them may differ.
+        exact = ("epsilon", "multiplier", "reviews")
+        same = all(one["claim"][part] == other["claim"][part] for part in exact)
+        return same and _close(_in_units(one), _in_units(other), _FIGURES)
+    if name == "raw_accepted":
+        return _close(one, other, _FIGURES)
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _as_known_then(stored: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures without what records of older versions lack: standings, the posterior before any decision."""
-    known = {part: value for part, value in made.items() if part in stored or part != "standings"}
-    later = {"largest_posterior_scores_only"} - stored.get("claim", {}).keys()
-    claim_then = {part: value for part, value in made["claim"].items() if part not in later}
-    return {**known, "claim": claim_then}
+def _in_units(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures with the sums that are kept as whole numbers of 2^-80 as what they are."""
+    claimed = {name: value / FINE if name in SUMS else value for name, value in figures["claim"].items()}
+    return {**figures, "added": figures["added"] / FINE, "claim": claimed}
 
 
-def _close(one: Any, other: Any) -> bool:
-    """Whether two pieces of a record agree, numbers nearly."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+def _close(one: Any, other: Any, slack: float) -> bool:
+    """Whether two pieces of a record agree, numbers up to a slack."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_close(one[key], other[key], slack) for key in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_close, one, other))
+        return len(one) == len(other) and all(_close(*pair, slack) for pair in zip(one, other, strict=True))
     if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
-        return isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        return isclose(one, other, rel_tol=slack, abs_tol=slack)
     return bool(one == other)
 
 
@@ -348,56 +325,87 @@ def _equal(one: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(one.numerator, other.numerator) and one.exact == other.exact
 
 
-def _as_good(
-    name: str,
-    stored: Record,
-    made: Draft,
-    replayed: Draft,
-    tables: Tables,
-) -> Iterator[Check]:
-    """Tables that were planned elsewhere keep what was requested, and cost no more than today's."""
-    request = stored.request
-    weights = {paper.paper: paper.weights for paper in stored.papers}
-    exact = [case for case in made.cases if weights_digest(case.scores_belief) == weights[case.paper]]
-    loose = sum(not _kept(case, tables[case.paper], request.guarantee) for case in exact)
-    yield Check(f"{name}: limits of each table", len(exact), loose)
-    tossed = [p for p in replayed.record.papers if p.release == stored.release and not p.earlier]
-    beyond = sum(not _nearly_kept(claim_of(paper), request.guarantee) for paper in tossed)
-    yield Check(f"{name}: limits of the claims", len(tossed), beyond)
-    if request.guarantee.spends and stored.release == 1:
-        spent = fsum(float(claim_of(paper).added) for paper in tossed)
-        reviews = sum(len(paper.reviewers) for paper in tossed)
-        over = spent > reviews * request.guarantee.added_success + _CLOSE * reviews
-        yield Check(f"{name}: the budget", 1, int(over))
-    cost = [
-        fsum(p.figures["numbers"]["wrong"] for p in one.record.papers if p.release == stored.release)
-        for one in (replayed, made)
-    ]
-    yield Check(f"{name}: tables as good as today's", 1, int(cost[0] > cost[1] + _AS_GOOD * len(made.cases)))
+def _loose(made: Draft, tables: Tables, guarantee: Guarantee) -> int:
+    """How many stored tables do not keep what was requested, under the weights computed here."""
+    limits = [(case.promised(guarantee.promise), tables.get(case.paper)) for case in made.cases]
+    return sum(
+        table is None or not _kept(case, table, PUBLIC if case.settled else guarantee)
+        for case, table in limits
+    )
 
 
-def _nearly_kept(stated: Claim, guarantee: Guarantee) -> bool:
-    """Whether what a first table promises keeps what was requested, up to another machine's rounding."""
-    limits = [
-        (guarantee.epsilon, stated.epsilon),
-        (guarantee.multiplier, stated.multiplier),
-        (guarantee.posterior_cap, stated.largest_posterior),
-        (0.0 if guarantee.name in ("steady", "public") else None, stated.largest_rise),
-        (0.0 if guarantee.name == "average" and not guarantee.spends else None, float(stated.added)),
-        (0.0 if guarantee.name == "public" else None, stated.epsilon),
-    ]
-    return all(limit is None or value <= limit + _CLOSE for limit, value in limits)
+def _kept(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
+    belief = case.belief
+    size = belief.weight.size if belief.entry is None else int(belief.entry.max()) + 1
+    return table.numerator.size >= size and keeps(belief, table, guarantee, slack=WEIGHTS)
 
 
-def _kept(case: PaperCase, policy: ExactPolicy, guarantee: Guarantee) -> bool:
-    """Whether a table keeps what was requested, however the past is read."""
-    belief = case.scores_belief
-    readings = case.readings if isinstance(case, AmendedCase) else (None,)
-    if guarantee.posterior_cap is not None and isinstance(case, SettledCase):
-        stated = at_most(claim(belief, policy), case.revealed)
-        if stated.largest_posterior > guarantee.posterior_cap:
-            return False
-    return all(keeps(belief, policy, guarantee, factor=one) for one in readings)
+def _budget(name: str, made: Draft, guarantee: Guarantee) -> Check:
+    """The shared budget, which all tables together keep."""
+    claims = [paper.figures["claim"] for paper in made.record.papers]
+    reviews = sum(one["reviews"] for one in claims)
+    spent, reached = (fsum(one[part] / FINE for one in claims) for part in ("added", "success"))
+    over = spent > reviews * guarantee.added_success + float(WEIGHTS) * reached
+    return Check(f"{name}: the budget", 1, int(over))
+
+
+def _worse(made: Draft, here: Mapping[str, PaperPlan]) -> int:
+    """How many stored tables cost more wrong decisions than those planned here, each with its own slack.
+    Under a shared budget success costs its price: papers may share it differently at the same price."""
+    papers = {paper.paper: paper for paper in made.record.papers}
+    return sum(
+        _cost(papers[case.paper]) > _cost_of(here[case.paper], papers[case.paper].price) + _slack(case)
+        for case in made.cases
+    )
+
+
+def _cost(paper: PaperRecord) -> float:
+    success = paper.figures["claim"]["success"] / FINE if paper.price is not None else 0.0
+    return float(paper.figures["numbers"]["wrong"]) + (paper.price or 0.0) * success
+
+
+def _cost_of(plan: PaperPlan, price: float | None) -> float:
+    return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
+
+
+def _slack(case: PaperCase) -> float:
+    few = case.listed and case.belief.weight.size <= MOST_EXACT
+    return COST if few else COST_OF_LARGE_POOLS
+
+
+def _decisions(name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Tables, key: Key) -> Check:
+    """The recorded coins under the tables planned here: which decisions would differ, and whether the tables
+    explain so many. Tables that were bent at the true reviewers are noticed, as those of an honest chair
+    differ there as little as elsewhere."""
+    papers = {paper.paper: paper for paper in made.record.papers}
+    request, accept = made.record.request, made.record.first_accept
+    differ, apart, usual = [], [], []
+    for case in made.cases:
+        paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
+        if case.settled or table is None or _equal(table, plan.policy):
+            continue
+        at = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)
+        stored, own = (policy.probability(at) for policy in (table, plan.policy))
+        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, accept)
+        if toss(key, facts, own) != paper.accepted:
+            differ.append(paper.paper)
+        belief = case.promised(request.guarantee.promise).belief
+        apart.append(abs(float(stored - own)))
+        usual.append(float(belief.weight @ belief.spread(np.abs(table.accept - plan.policy.accept))))
+    unlikely = (
+        _chance(len(differ), fsum(apart)) < FALSE_ALARM or _chance(fsum(apart), fsum(usual)) < FALSE_ALARM
+    )
+    note = f"{count(len(differ), 'decision')} would differ on this machine" if differ else ""
+    what = f"{name}: coins under the tables planned here"
+    return Check(what, len(made.cases), max(1, len(differ)) * unlikely, note, tuple(differ))
+
+
+def _chance(total: float, expected: float) -> float:
+    """At most how likely independent numbers from 0 to 1 sum to this much (Chernoff); 1 where that is no
+    more than expected."""
+    if total <= expected:
+        return 1.0
+    return exp(total - expected + total * log(expected / total)) if expected > 0.0 else 0.0
 
 
 def _files(record: Record, out: Path) -> Check:

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from blindcal.audits.comparisons import Check, checks_of, refuse_failed, with_bar
+from blindcal.audits.comparisons import Check, checks_of, refuse_failed, stamp_as_recorded
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.beliefs.inputs import Inputs, check_inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import read_key
-from blindcal.decisions.facts import input_stamp
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.places import check_paths
 from blindcal.decisions.records import (
@@ -40,11 +39,24 @@ class Verification:
     `record`: the sealed record of that release, CONFIDENTIAL.
     `checks`: everything that was compared.
     `earlier`: numbers of the releases whose input is the one given, where that of the latest one is not.
+    `committed`: whether a commitment published beforehand was compared.
     """
 
     record: Record
     checks: tuple[Check, ...]
     earlier: tuple[int, ...]
+    committed: bool = False
+
+    @property
+    def limits(self) -> str:
+        """What these checks cannot exclude, in words; empty if the commitment was published beforehand."""
+        if self.committed:
+            return ""
+        return (
+            "not excluded: that several keys or inputs were tried before these were chosen. Only a "
+            "commitment that was published before decisions could be known excludes it: give it as "
+            "`commitment`"
+        )
 
     @property
     def agrees(self) -> bool:
@@ -92,6 +104,7 @@ def verify(
     *,
     published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     conference: str = "conference",
+    commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
@@ -106,6 +119,8 @@ def verify(
     `published`: folders published earlier with this key, as for `decide`: two copies of the key that decided
     apart are found by them.
     `conference`: its name in the ledger, as in the request.
+    `commitment`: the number that was published before decisions could be known. Without it nothing excludes
+    that several keys or inputs were tried.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
 
@@ -126,8 +141,17 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
-    found = latest(key, conference)
-    return verify_latest(inputs, *found, out, published=published, workers=workers, progress=progress)
+    past, record = latest(key, conference)
+    return verify_latest(
+        inputs,
+        past,
+        record,
+        out,
+        published=published,
+        commitment=commitment,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def verify_latest(
@@ -137,6 +161,7 @@ def verify_latest(
     out: str | os.PathLike[str] | None = None,
     *,
     published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
@@ -162,7 +187,11 @@ def verify_latest(
             None if out is None else Path(out),
         )
     checks += _published_check(past.ledger, seen)
-    return Verification(record, tuple(checks), _earlier(past.ledger, record, loaded, truth))
+    if commitment is not None:
+        made = past.of(record.conference)[0].commitment
+        checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != made)))
+    earlier = _earlier(past, record, loaded, truth)
+    return Verification(record, tuple(checks), earlier, commitment is not None)
 
 
 def _published_check(ledger: Ledger, seen: Sequence[Published]) -> list[Check]:
@@ -178,9 +207,11 @@ def _steps(record: Record) -> int:
     return planning_steps(tossed, record.request.guarantee, price)
 
 
-def _earlier(ledger: Ledger, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
-    stamp = input_stamp(ledger.key, with_bar(conference, record.bar), truth, record.request)
-    releases = ledger.of(record.conference)
-    same = tuple(release.number for release in releases if release.input == stamp)
+def _earlier(past: Past, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
+    same = tuple(
+        release.number
+        for release, made in zip(past.ledger.of(record.conference), past.of(record.conference), strict=True)
+        if release.input == stamp_as_recorded(past, made, conference, truth)
+    )
     # Another list of the same papers has the input of the list before it.
     return () if record.release in same else same

@@ -20,7 +20,6 @@ from blindcal.checks import Array, Integers
 from blindcal.decisions.histories import Past
 from blindcal.decisions.records import Record
 from blindcal.errors import InputError
-from blindcal.plans.amendments import AmendedCase
 from blindcal.plans.papers import PaperPlan
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.policy import Policy, evidence_policy
@@ -111,28 +110,31 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
         log_prior=case.log_prior(rows),
         accept=accept,
         exact=sample is None,
-        # What an earlier decision revealed is part of the weight.
-        reviewers=None if isinstance(case, AmendedCase) else case.reviewers,
+        reviewers=case.reviewers,
     )
 
 
 def published_views(past: Past, record: Record) -> list[View]:
-    """Every paper of a release as it was decided; with the true reviewers, so CONFIDENTIAL."""
-    found = []
+    """Every paper of a release as its one coin decided it, with the true reviewers, so CONFIDENTIAL.
+
+    A paper that was decided again was decided from public data, which reveals nothing further: its first
+    decision is the one to look at, with the scores of that release.
+    """
+    views = []
     for paper in record.papers:
-        place = record.conference, paper.paper
-        seen = past.decision((record.conference, paper.release, paper.paper), place)
+        own = [ref for ref in paper.earlier if (ref[0], ref[2]) == (record.conference, paper.paper)]
+        tossed = own[0] if own else (record.conference, paper.release, paper.paper)
+        seen = past.decision(tossed)
         case = seen.case.promised(record.request.guarantee.promise)
-        found.append(published_view(case, seen.policy, paper.raw_accepted, seen.accepted, paper.reviewers))
-    return found
+        reviewers = past.tossed[tossed].reviewers
+        views.append(published_view(case, seen.policy, paper.raw_accepted, seen.accepted, reviewers))
+    return views
 
 
 def published_view(
     case: PaperCase, policy: Policy, raw: float, accepted: bool, reviewers: Sequence[str]
 ) -> View:
     """A paper whose decision is known, and who reviewed it: lowest score first."""
-    # What an earlier decision on the paper revealed belongs to the decisions, not to the scores.
-    plain = case.scores_belief if isinstance(case, AmendedCase) else None
     view = case_view(case, policy, raw)
     place = {name: index for index, name in enumerate(case.candidates)}
     truth = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
@@ -142,10 +144,6 @@ def published_view(
     decided = {"raw": raw > 0.5, "public": view.accept["public"][0] > 0.5, "full": favor >= 0.5}
     decided["chosen"] = accepted
     outcome = {name: view.accept[name] if yes else 1.0 - view.accept[name] for name, yes in decided.items()}
-    if plain is not None and isinstance(case, AmendedCase):
-        factor = case.readings[0]
-        outcome["chosen"] = outcome["chosen"] * (factor / int(factor.max())).astype(np.float64)
-        view = replace(view, weight=plain.weight, reviewers=case.reviewers)
     # Raw and public decisions are the same for every tuple, at a tie too.
     for name in CONSTANT:
         outcome[name] = np.ones_like(view.weight)

@@ -64,6 +64,7 @@ class PaperCase:
     `most_listed`: no fact about the paper, nor is `promise`. Where there are more tuples of reviewers than
     this, they are summed up; None: as many as are quick to list.
     `promise`: the guarantee that such sums are laid out for.
+    `settled`: whether public information alone decides the paper, which then reveals nothing to anyone.
 
     >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     >>> case = PaperCase("p", (2.0,), ("ada", "ben"), (0.75, 0.25), (known, known), bar=1.0)
@@ -82,6 +83,7 @@ class PaperCase:
     sets: Sets | None = field(default=None, kw_only=True, repr=False)
     most_listed: int | None = field(default=None, kw_only=True, repr=False)
     promise: Promise = field(default=Promise(), kw_only=True, repr=False)
+    settled: bool = field(default=False, kw_only=True, repr=False)
 
     @property
     def outsider(self) -> int | None:
@@ -113,30 +115,14 @@ class PaperCase:
         return log_prior(self.inclusion, rows, self.outsider)
 
     @property
-    def settled(self) -> bool:
-        """Whether public information alone decides the paper."""
-        return False
-
-    @property
-    def entry(self) -> Integers | None:
-        """Which entry of the table each listed tuple takes; None: each its own."""
-        return None
-
-    @property
     def belief(self) -> Belief:
-        """What is believed before the decision: from the scores alone, unless decisions were made before."""
-        return self.scores_belief
-
-    @property
-    def scores_belief(self) -> Belief:
-        """weight[n], favor[n], labels[k, n] (the named candidates of `tuples`), computed on request.
+        """What the scores alone say: weight[n], favor[n], labels[k, n] (the named candidates of `tuples`).
 
         Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
         """
         if not self.listed:
             return self.crowd.belief
-        weight, favor, labels = _listed(self)
-        return unchecked_belief(weight, favor, labels, self.entry)
+        return unchecked_belief(*_listed(self))
 
     def named(self, rows: Integers) -> Integers:
         """The candidates of some tuples as guesses: `*` is nobody."""
@@ -294,5 +280,4 @@ def secret_of(
             raise InputError("where tuples are not listed, each slot needs a chance")
         entries = (case.layout if layout is None else layout).entries
         return int(entries(np.array(wanted), np.array(chance)))
-    row = int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
-    return row if case.entry is None else int(case.entry[row])
+    return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])

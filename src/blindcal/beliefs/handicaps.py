@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from blindcal.beliefs.nodes import Nodes
 from blindcal.beliefs.sums import Sums
@@ -37,6 +38,10 @@ _LEAST_SLOPE = 0.1
 _LIGHTEST = 1e-9
 # Whoever is this many times less likely than the likeliest author can be accepted or not, as it comes.
 _UNSUSPECTED = 1e-9
+# Handicaps, steps and the threshold are multiples of this, in every round. Sums differ in their last digits
+# from one kind of processor to another, and forty rounds would make that many thousand times larger: rounded,
+# all of them walk the same way, but for one paper in about a million.
+_GRAIN = 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -75,19 +80,21 @@ def graded(
     for number in range(_ROUNDS if needed else 0):
         chance, slope = search.chances(handicap, risen)
         follow = _FOLLOW if promise.name == "average" and number else 1.0
-        around = around + follow * (search.around(chance, promise.name) - around)
+        around = _grained(around + follow * (search.around(chance, promise.name) - around))
         moved, missed = search.moved(handicap, chance, slope, around)
+        missed = float(_grained(missed))
         best = min(best, (missed, handicap, risen), key=lambda one: one[0])
         if missed < _CLOSE:
             break
         # Many who move together overshoot: then all take shorter steps.
         factor = _SHORTER if missed > last else _LONGER
         damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
-        handicap, last = handicap + damping * moved, missed
+        handicap, last = _grained(handicap + damping * moved), missed
         if promise.name == "steady":
             risen += _SLOWER * damping * (search.risen(handicap) - risen)
+            risen = float(_grained(risen))
         else:
-            handicap = search.balanced(handicap, damping)
+            handicap = _grained(search.balanced(handicap, damping))
     _, handicap, risen = best
     return Graded(search.steps(handicap)[:, search.of], handicap[:, search.of], search.threshold(risen))
 
@@ -129,14 +136,14 @@ class _Search:
     def steps(self, handicap: Array) -> Array:
         """Evidence less handicap, in steps from 0 on."""
         away = (self.lean - handicap - self.center[:, None]) / self.step
-        return np.clip(away + self.middle, 0.0, WIDTH - 1.0)
+        return _grained(np.clip(away + self.middle, 0.0, WIDTH - 1.0))
 
     def threshold(self, risen: float) -> float:
         """The total of steps from which the evidence favors accepting; `risen`: all handicaps together, each
         times the chance of the likeliest author."""
         reviews = len(self.center)
         total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
-        return float(np.clip(total, -1.0, reviews * (WIDTH - 1) + 1.0))
+        return float(_grained(np.clip(total, -1.0, reviews * (WIDTH - 1) + 1.0)))
 
     def chances(self, handicap: Array, risen: float) -> tuple[Array, Array]:
         """`[slot, kind]`: P(accept | author), and how fast that grows with the author's evidence."""
@@ -216,6 +223,10 @@ def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Intege
         step=2.0 * _REACH * spread / (WIDTH - 1) if spread > _UNSUSPECTED * (1.0 + abs(bar)) else 1.0,
         span=span,
     )
+
+
+def _grained(values: ArrayLike) -> Array:
+    return np.rint(np.asarray(values) / _GRAIN) * _GRAIN
 
 
 def _some(nodes: Nodes, which: Integers) -> Nodes:

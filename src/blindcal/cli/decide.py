@@ -70,10 +70,19 @@ def decide(
     conference: ConferenceName = "conference",
     withdrawn: Withdrawn = None,
     numbered: Numbered = False,
-    amend: Annotated[bool, typer.Option("--amend", help="Decide only the changed papers again.")] = False,
+    amend: Annotated[
+        bool, typer.Option("--amend", help="Decide new papers, and papers whose scores changed.")
+    ] = False,
     reason: Annotated[
         str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
     ] = "",
+    redecide: Annotated[
+        bool,
+        typer.Option(
+            "--redecide",
+            help="With --amend: decide all papers with corrected pools or calibration again.",
+        ),
+    ] = False,
     published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
@@ -92,8 +101,9 @@ def decide(
 
     Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both public,
     and a sealed record beside the key, which `blindcal key` makes. The same input always returns the same
-    decisions; a changed input is refused without --amend, which decides only the changed papers again. With
-    --accept, the private decisions stay sealed, and the best papers by them are accepted.
+    decisions; a changed input is refused without --amend, which decides new papers, and papers whose scores
+    changed from public data. With --accept, the private decisions stay sealed, and the best papers by them
+    are accepted.
 
     Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
     --key key.bin --out out/
@@ -114,6 +124,7 @@ def decide(
             published=published or (),
             amend=amend,
             reason=reason,
+            redecide=redecide,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
             distinct_papers=distinct_papers,
@@ -189,9 +200,8 @@ def _promise(certificate: dict[str, Any]) -> str:
         return f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}"
     limit = certificate["limits"]["epsilon"]
     each = "without a limit" if limit is None else f"at most {_shown(limit)}"
-    together = f"{_shown(twice['epsilon'])} for a paper's decisions together"
-    again = f"{count(twice['papers'], 'paper')} decided more than once"
-    return f"guarantee: {certificate['guarantee']}, epsilon {each} for each decision, {together} ({again})"
+    again = f"{count(twice['papers'], 'paper')} decided again from public data"
+    return f"guarantee: {certificate['guarantee']}, epsilon {each} for each paper's one coin ({again})"
 
 
 _THEIRS = {True: "its decision", False: "their decisions"}
@@ -199,14 +209,15 @@ _THEIRS = {True: "its decision", False: "their decisions"}
 
 def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
+    stand = "decided from public data" if changes.redecided else "decision kept"
     kinds = (
         ("new", changes.new),
-        ("late reviews", changes.late),
-        ("scores changed", changes.scores),
-        ("pools or calibration changed", changes.pools),
-        ("the grid of scores changed", changes.grid),
+        ("late reviews, decided from public data", changes.late),
+        ("scores changed, decided from public data", changes.scores),
+        (f"pools or calibration changed, {stand}", changes.pools),
+        (f"the grid of scores changed, {stand}", changes.grid),
         ("track changed", changes.tracks),
-        ("reviewers changed", changes.reviewers),
+        ("CONFIDENTIAL, reviewers changed, decision kept", changes.reviewers),
         ("returned unchanged, decision kept", changes.returned),
         ("withdrawn", changes.withdrawn),
         ("look like papers decided under another name: decided by public information alone", changes.alike),

@@ -15,12 +15,23 @@ from blindcal.exporters import export as exported
 from blindcal.exporters.decided import WAITING
 from blindcal.files.disk import write_bytes
 
+# How the decisions get into each system.
+_NEXT = {
+    "hotcrp": "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site "
+    "has other words: --accepted, --rejected",
+    "openreview": "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
+    "pretalx": "run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
+    "easychair": "a list to type from: we know of no upload of decisions to EasyChair",
+    "cmt": "a list to type from: we know of no upload of decisions to CMT",
+}
+_WORDED = ("hotcrp", "openreview", "easychair", "cmt")
 ADVICE_WARNING = (
     "Advice is for area chairs who decide by it: it reveals what the decisions reveal, to whoever sees it."
 )
 
 
 def export(
+    context: typer.Context,
     release: Annotated[
         Path,
         typer.Argument(
@@ -53,15 +64,20 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the decisions of a release for HotCRP (bulk assignment), OpenReview, or as a CSV or XLSX table.
+    """Write the decisions of a release for a conference system, or as a CSV or XLSX table.
 
-    HotCRP: upload under Assignments > Bulk update; advice becomes tags that only chairs see. OpenReview: rows
-    of number, decision and comment without a header. csv and xlsx have titles where they are known. A cell
-    that a spreadsheet might run as a formula is written as text.
+    HotCRP: a bulk assignment, for Assignments > Bulk update; advice becomes tags that only chairs see.
+    OpenReview: rows of number, decision and comment without a header. pretalx: a Python program that accepts
+    and rejects by its API, and asks for the token. EasyChair, CMT: a list to type from, as they take no file
+    of decisions that we know of. csv and xlsx have titles if they are known. A cell that a spreadsheet might
+    run as a formula is written as text.
 
     Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
     """
     papers = read_decided(release, titles, overrides_of(overridden or ()))
+    if what == "advice" or to not in _WORDED:
+        # The folder's words are for systems that have words; on the command line they may be a mistake.
+        accepted, rejected = (_typed(context, name) for name in ("accepted", "rejected"))
     write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
     by_hand = sum(one.overridden for one in papers)
     accept = sum(one.decision == "accept" for one in papers)
@@ -71,13 +87,22 @@ def export(
             "decisions, and does not say what these reveal"
         )
     left = sum(one.decision == WAITING for one in papers)
-    if left and waiting is None and (to, what) in (("hotcrp", "decisions"), ("openreview", "decisions")):
-        note(f"{count(left, 'paper')} on the wait list left out: `waiting` says what you call it")
+    if left and waiting is None and what == "decisions" and to in _NEXT:
+        called = ", and stay `submitted`" if to == "pretalx" else ": `waiting` says what you call it"
+        note(f"{count(left, 'paper')} on the wait list left out{called}")
     if as_json:
         facts = {"papers": len(papers), "accepted": accept, "overridden": by_hand, "out": out, "notes": []}
         emit_json({**facts, "release": release, "to": to, "what": what})
         return
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
+    if to in _NEXT and what == "decisions":
+        say(_NEXT[to].format(out=out))
     if what == "advice":
         say(ADVICE_WARNING)
+
+
+def _typed(context: typer.Context, name: str) -> str | None:
+    """The value of an option if it stood on the command line."""
+    source = context.get_parameter_source(name)
+    return context.params[name] if source is not None and source.name == "COMMANDLINE" else None

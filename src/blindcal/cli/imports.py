@@ -23,6 +23,7 @@ from blindcal.importers import (
     import_reviews,
     read_codes,
     read_maps,
+    withdrawn_lines,
 )
 from blindcal.importers.findings import Unit, counted
 from blindcal.importers.panels import columns_of
@@ -67,6 +68,13 @@ PeopleMap = Annotated[
         "--map", metavar="<path>", help="A table of who is behind the ids: signature, profile_id; repeatable."
     ),
 ]
+KeepWithdrawn = Annotated[
+    bool,
+    typer.Option(
+        "--keep-withdrawn",
+        help="Keep papers that the export calls withdrawn, desk rejected or deleted.",
+    ),
+]
 
 
 def import_(
@@ -88,6 +96,7 @@ def import_(
     known_codes: Annotated[
         Path | None, typer.Option(help="The codes of an earlier import, so that people keep theirs.")
     ] = None,
+    keep_withdrawn: KeepWithdrawn = False,
     as_json: Json = False,
 ) -> None:
     """Turn an export of HotCRP, OpenReview, CMT, EasyChair or pretalx, or any table, into a table of reviews.
@@ -95,7 +104,8 @@ def import_(
     The format is recognized from the content. Reports what was recognized, what was dropped, and why. Times,
     review numbers and the order of rows are always dropped. Titles, the committee (if it
     lists more than those who reviewed), names, conflicts and tracks are written beside the table if the
-    export has them (reviews.titles.csv and so on).
+    export has them (reviews.titles.csv and so on). Papers that the export calls withdrawn, desk rejected or
+    deleted are left out and listed; for a past year, whose reviews calibrate, keep them (--keep-withdrawn).
 
     Example: blindcal import conf-scores.csv --out reviews.csv
     """
@@ -114,17 +124,20 @@ def import_(
     names = imported.committee
     if codes is not None:
         imported, code = coded(imported, known)
-    tables: dict[Path, Table] = {out: imported.columns(), **_beside(out, imported)}
+    left_out = {} if keep_withdrawn else imported.withdrawn
+    beside = _beside(out, imported)
+    imported = imported if keep_withdrawn else imported.to_decide()
+    tables: dict[Path, Table] = {out: imported.columns(), **beside}
     if codes is not None:
         if os.path.abspath(codes) in map(os.path.abspath, tables):
             raise InputError("--codes must name a file of its own")
         tables[codes] = _codes_table(code, names)
     _write(tables)
-    report = _report(imported, tables, codes)
+    report = {**_report(imported, tables, codes), "withdrawn": left_out}
     if as_json:
         emit_json(report)
     else:
-        _print(imported, tables, codes)
+        _print(imported, tables, codes, left_out)
 
 
 def best_to_worst(text: str) -> tuple[str, ...]:
@@ -203,7 +216,9 @@ def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None
     }
 
 
-def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None) -> None:
+def _print(
+    imported: Imported, tables: Mapping[Path, Table], codes: Path | None, left_out: Mapping[str, str]
+) -> None:
     reviews = imported.reviews
     say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
     say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
@@ -213,6 +228,8 @@ def _print(imported: Imported, tables: Mapping[Path, Table], codes: Path | None)
     say(f"{counted(len(reviews), 'review')} of {papers} by {people}")
     for item in imported.dropped:
         say(as_options(f"dropped: {item}"))
+    for line in withdrawn_lines(left_out):
+        say(f"left out: {line} (--keep-withdrawn keeps them)")
     for line in imported.warnings:
         say(as_options(f"note: {line}"))
     for path, table in tables.items():

@@ -15,6 +15,7 @@ from blindcal.cli.folders import say_next
 from blindcal.cli.imports import (
     BestFirst,
     ColumnNames,
+    KeepWithdrawn,
     PeopleMap,
     ScoreField,
     System,
@@ -30,7 +31,8 @@ from blindcal.folders.filling import INPUTS, Contents
 from blindcal.folders.founding import Founded, Given, Wishes, found_folder, same_people
 from blindcal.folders.keys import key_beside
 from blindcal.folders.settings import FILE, read_folder
-from blindcal.importers import Choices
+from blindcal.importers import Choices, withdrawn_lines
+from blindcal.importers.findings import METAREVIEWS
 from blindcal.importers.panels import columns_of
 from blindcal.orientations import BETTER
 from blindcal.workers import cores
@@ -59,7 +61,8 @@ def new(
     conflicts: Annotated[
         Path | None,
         typer.Option(
-            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's bulk assignment."
+            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's pcconf, allrevpref, "
+            "jsonrqc or bulk assignment."
         ),
     ] = None,
     pools: Annotated[
@@ -88,6 +91,7 @@ def new(
     best_first: BestFirst = None,
     unit: WhoseSeverity = "reviewer",
     people: PeopleMap = None,
+    keep_withdrawn: KeepWithdrawn = False,
     as_json: Json = False,
 ) -> None:
     """Make a folder for a conference: imported reviews, calibration, settings, and beside it the key.
@@ -95,7 +99,9 @@ def new(
     Afterward `blindcal check FOLDER`, `plan FOLDER`, `decide FOLDER` and `verify FOLDER` need no other
     option: FOLDER/conference.toml has them all, each with what it means, for you to read and change.
     FOLDER/public is for what may be sent on; the key and its sealed record lie beside FOLDER. Reviews are
-    read as by `blindcal import`, past ones too. All is written, or nothing.
+    read as by `blindcal import`, past ones too. Papers of this year that the export calls withdrawn, desk
+    rejected or deleted are listed under [withdrawn] there, and so left out of the decisions. All is written,
+    or nothing.
 
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
     """
@@ -108,7 +114,7 @@ def new(
         unit=known_unit(unit),
     )
     given = Given(reviews, committee, past or (), conflicts, pools, reviewers, same, choices)
-    wishes = Wishes(accept_rate, accept, grid, better)
+    wishes = Wishes(accept_rate, accept, grid, better, keep_withdrawn)
     key = key_beside(folder) if key is None else key
     made = found_folder(folder, given, wishes, key, workers=cores(), progress=progress)
     remarks = [*made.remarks, *_similar(folder, made.contents)]
@@ -141,6 +147,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
         "papers": len(imported.reviews.papers),
         "reviewers": len(imported.reviews.reviewers),
         "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+        "withdrawn": made.withdrawn,
         "warnings": list(imported.warnings),
         "committee": len(contents.committee),
         "conflicts": len(contents.conflicts),
@@ -162,14 +169,17 @@ def _print(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
     say(f"{count(facts['reviews'], 'review')} of {papers} by {people}")
     for item in imported.dropped:
         say(as_options(f"dropped: {item}"))
+    for line in withdrawn_lines(made.withdrawn):
+        say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
     for line in imported.warnings:
         say(as_options(f"note: {line}"))
     if contents.committee:
         say(f"committee: {count(facts['committee'], 'member')}")
     if contents.conflicts:
         say(f"conflicts: {facts['conflicts']:,}")
-    for name, reviews in facts["past"].items():
-        say(f"past: {name}, {count(reviews, 'review')}")
+    for name, one in contents.past.items():
+        left = [f"; {item.what} left out" for item in one.dropped if item.why == METAREVIEWS]
+        say(f"past: {name}, {count(len(one.reviews), 'review')}{''.join(left)}")
     if facts["calibrated"] is not None:
         say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
     say()

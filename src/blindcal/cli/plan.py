@@ -55,7 +55,7 @@ from blindcal.cli.inputs import (
 )
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.facts import commit_to
-from blindcal.decisions.statements import stated_epsilon
+from blindcal.decisions.statements import stated
 from blindcal.errors import InputError
 from blindcal.files.disk import refuse_existing, write_bytes
 from blindcal.folders.asking import guarantee_of, levels, papers
@@ -208,10 +208,8 @@ def _check_coupled(limit: float | None, loads: Path | None, guarantee: str) -> N
 
 def _facts(planned: Plan, choices: Menu | None, promise: str | None, held: Held | None) -> dict[str, Any]:
     request = planned.request
-    largest = max(one.claim.epsilon for one in planned.papers)
     return {
-        **planned.summary,
-        "epsilon": stated_epsilon(largest, request.guarantee.epsilon),
+        **stated(planned.summary, request.guarantee),
         "guarantee": request.guarantee,
         "bar": planned.conference.bar,
         "accept": request.accept,

@@ -34,6 +34,10 @@ def verify(
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
     published: Published = None,
     conference: ConferenceName = "conference",
+    commitment: Annotated[
+        str | None,
+        typer.Option(help="The commitment that was published before decisions could be known, to check it."),
+    ] = None,
     withdrawn: Withdrawn = None,
     numbered: Numbered = False,
     processes: Processes = None,
@@ -60,7 +64,14 @@ def verify(
     given = loaded(reviews, reviewers, pools, grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
         found = verify_latest(
-            inputs, past, record, out, published=published or (), workers=workers, progress=progress
+            inputs,
+            past,
+            record,
+            out,
+            published=published or (),
+            commitment=commitment,
+            workers=workers,
+            progress=progress,
         )
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:
@@ -69,9 +80,14 @@ def verify(
         say(f"release {record.release}, the latest of conference {conference!r}")
         rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in found.checks]
         table(["check", "result", ""], rows)
+        for check in found.checks:
+            if check.papers:
+                say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
     found.raise_if_not()
     if not as_json:
         say(f"release {record.release} verified")
+        if found.limits:
+            say(found.limits)
         settings = dict(record.settings)
         settings["grid"] = None if grid is None else " ".join(map(number_text, grid))
         quota = record.request.quota

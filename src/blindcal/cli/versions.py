@@ -18,7 +18,6 @@ def version_text() -> str:
     True
     """
     from blindcal.decisions.coins import COIN_FORMAT
-    from blindcal.decisions.drafts import PLANNER
     from blindcal.decisions.seals import SEALED_FORMAT
     from blindcal.decisions.statements import CERTIFICATE_FORMAT
 
@@ -29,8 +28,7 @@ def version_text() -> str:
             f"{platform.python_implementation()} {platform.python_version()} on {system}",
             ", ".join(f"{name} {_installed(name)}" for name in _CORE),
             ", ".join(f"{name} {_installed(name)}" for name in _REST),
-            f"formats: sealed {SEALED_FORMAT}, coins {COIN_FORMAT}, planner {PLANNER}, "
-            f"certificate {CERTIFICATE_FORMAT}",
+            f"formats: sealed {SEALED_FORMAT}, coins {COIN_FORMAT}, certificate {CERTIFICATE_FORMAT}",
         ]
     )
 

@@ -12,8 +12,9 @@ from blindcal.beliefs.conferences import Conference, Level
 from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
+from blindcal.decisions.drafts import stamp_of
 from blindcal.decisions.duplicates import refuse_duplicates
-from blindcal.decisions.facts import input_stamp
+from blindcal.decisions.histories import Past
 from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
@@ -48,6 +49,7 @@ def decide(
     published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     amend: bool = False,
     reason: str = "",
+    redecide: bool = False,
     yes_leak: bool = False,
     despite_misfit: bool = False,
     distinct_papers: bool = False,
@@ -67,9 +69,11 @@ def decide(
     `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
     `published`: a folder published earlier with this key, or several, to check key and ledger against; one
     may hold all releases, `release-1`, `release-2`.
-    `amend`: accept a changed input, which is refused otherwise: only the papers that changed are decided
-    again, knowing what was revealed.
+    `amend`: accept a changed input, which is refused otherwise: new papers are decided, papers whose scores
+    changed are decided again from their public data alone, and all other decisions stand.
     `reason`: for the amendment, in words; it is sealed.
+    `redecide`: with `amend`, decide all papers whose pools or calibration were corrected again, from their
+    public data alone; else their decisions stand.
     `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
     `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
     otherwise.
@@ -97,8 +101,9 @@ def decide(
     'stored'
     >>> folder.cleanup()
     """
-    if reason.strip() and not amend:
-        raise InputError("`reason` goes with `amend`: without it nothing is decided again")
+    for name, given in (("reason", reason.strip()), ("redecide", redecide)):
+        if given and not amend:
+            raise InputError(f"`{name}` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
     check_paths(key=key, out=out)
     request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
@@ -118,17 +123,26 @@ def decide(
     work = f"deciding {count(len(conference.cases), 'paper')}"
     steps = planning_steps(conference.cases, request.guarantee)
     with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
-        stamp, past = input_stamp(secret, conference, truth, request), ledger.of(request.conference)
+        stamp = stamp_of(Past(ledger), conference, truth, request, amend=amend, redecide=redecide)
+        past = ledger.of(request.conference)
         if (amend or not past) and all(earlier.input != stamp for earlier in past):
             check_vacant(release_folder(out, len(past) + 1) if numbered else out, None)
         planner = partial(plan_conference, workers=workers, advance=advance)
         outcome = release(
-            conference, truth, request, ledger, planner, amend=amend, reason=reason, yes_leak=yes_leak
+            conference,
+            truth,
+            request,
+            ledger,
+            planner,
+            amend=amend,
+            reason=reason,
+            redecide=redecide,
+            yes_leak=yes_leak,
         )
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
         finished = finish(ledger, request.conference, out) if numbered else ()
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
-    return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *remarks))
+    return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *outcome.remarks, *remarks))
 
 
 def first_of_key(outcome: Outcome) -> str | None:

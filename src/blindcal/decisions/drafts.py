@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from importlib.metadata import version
+from functools import cached_property
 from typing import Any
 
 from blindcal.beliefs.cases import PaperCase, secret_of
 from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.beliefs.crowds import Layout
 from blindcal.decisions.coins import Key, toss, uniform
-from blindcal.decisions.facts import coin_facts, commit_to, plain, public_facts
-from blindcal.decisions.histories import Past, look_up, nearness, recorded_case
+from blindcal.decisions.facts import coin_facts, commit_to, input_stamp, plain, public_facts
+from blindcal.decisions.histories import Past, look_up, nearness
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
 from blindcal.decisions.selections import listing, ranked
 from blindcal.decisions.statements import (
@@ -30,17 +29,14 @@ from blindcal.decisions.statements import (
 )
 from blindcal.errors import InputError, RefusedError
 from blindcal.plans.agreements import agreement
-from blindcal.plans.amendments import amended_case
+from blindcal.plans.certificates import Claim
 from blindcal.plans.exact import Tables
 from blindcal.plans.papers import PaperPlan
-from blindcal.plans.promises import paired
+from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE, downward
+from blindcal.plans.sharing import frozen_price
 from blindcal.policies.guarantees import Guarantee
-
-# Counted up whenever the same input may be planned to other tables: records of another number are compared by
-# what their tables promise and cost.
-PLANNER = 4
 
 _KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
@@ -50,8 +46,12 @@ Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPl
 
 @dataclass(frozen=True)
 class Changes:
-    """Which papers differ from the release before, and how; `late` have all their scores and more, `alike`
-    the scores of a paper that was decided under another name."""
+    """Which papers differ from the release before, and how.
+
+    `late` have all their scores and more; `reviewers` differ in who wrote their reviews and in nothing that
+    is public; `alike` are new and have the scores of a paper that was decided under another name. With
+    `redecided`, papers whose `pools` or `grid` changed are decided again; else their decisions stand.
+    """
 
     new: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
@@ -63,17 +63,23 @@ class Changes:
     returned: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
+    redecided: bool = False
+
+    @cached_property
+    def settled(self) -> frozenset[str]:
+        """The papers that public data alone decide: those whose public data changed, and look-alikes."""
+        corrected = (*self.pools, *self.grid) if self.redecided else ()
+        return frozenset((*self.late, *self.scores, *self.tracks, *corrected, *self.alike))
 
     @cached_property
     def decided(self) -> frozenset[str]:
-        """The papers that get a coin."""
-        given = (self.new, self.late, self.scores, self.pools, self.grid, self.tracks, self.reviewers)
-        return frozenset(paper for kind in given for paper in kind)
+        """The papers that are decided now: the settled ones, and new ones, which get a coin."""
+        return self.settled | frozenset(self.new)
 
     @property
-    def none(self) -> bool:
-        """Whether every paper is as it was, and all are there."""
-        return not (self.decided or self.returned or self.withdrawn)
+    def public(self) -> bool:
+        """Whether anything that is public differs."""
+        return bool(self.decided or self.pools or self.grid or self.returned or self.withdrawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,32 +93,79 @@ class Draft:
 
 
 def draft(
-    conference: Conference, truth: Truth, request: Request, past: Past, planner: Planner, reason: str
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    past: Past,
+    planner: Planner,
+    reason: str,
+    *,
+    redecide: bool = False,
 ) -> Draft:
-    """The release that this input leads to after that past: new and changed papers are decided, knowing what
-    was revealed about their reviews; the others keep their decisions, and everything else is frozen."""
+    """The release that this input leads to after that past.
+
+    New papers are tossed. Papers whose scores changed are decided from their new public data alone, which
+    reveals nothing further; so are all papers with corrected pools or calibration, with `redecide`. All
+    others keep their decisions, and everything else is frozen.
+    """
     records, old = past.of(request.conference), past.latest(request.conference)
     others = not records and bool(reason.strip())
-    changes, number = changes_since(past, conference, truth, request, others=others), len(records) + 1
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    number, accept = len(records) + 1, first_accept(past, request)
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    last = records[-1].selection if records and not changes.none else None
-    part, before = _to_decide(conference, request, past, changes, others)
+    last = records[-1].selection if records and changes.public else None
+    part = _to_decide(conference, changes)
+    before = _looked_up(past, conference, request, changes.decided, others)
     frozen = records[0].price if records else None
     plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
+    price = None if price is None else frozen_price(price)
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-        earlier = before.get(case.paper, ())
-        whole = _together(past, plan, earlier, same_public_data=case.paper in changes.reviewers)
-        toss_of = partial(decide_paper, past.ledger.key, request, number, case, truth[case.paper])
-        spent = int(plan.claim.added * FINE)
-        fresh[case.paper] = toss_of(whole, raw, case.bar, price, earlier, spent)
-    papers = [fresh.get(case.paper) or old[case.paper] for case in conference.cases]
+        earlier, reviewers = before.get(case.paper, ()), truth[case.paper]
+        stated = _stated(past, plan.claim, earlier, (request.conference, case.paper))
+        fresh[case.paper] = decide_paper(
+            past.ledger.key, request, number, case, reviewers, plan, raw, price, accept, earlier, stated
+        )
+    papers = [fresh.get(case.paper) or _standing(old[case.paper], case) for case in conference.cases]
     said, budget = (reason if records or before else ""), (frozen if records else price)
     selection = _selection(request, papers, number, last)
-    record = _record(past.ledger, request, number, said, conference, truth, papers, budget, selection)
+    whole = (conference, recorded_truth(past, truth, request, changes))
+    again = bool(redecide and (changes.pools or changes.grid))
+    record = _record(past.ledger, request, number, said, whole, papers, budget, selection, accept, again)
     policies = Tables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(record, part.cases, policies, changes)
+
+
+def first_accept(past: Past, request: Request) -> Number | None:
+    """The number of papers that was requested first, or is requested now: `select` may have changed it."""
+    records = past.of(request.conference)
+    return records[0].first_accept if records else request.accept
+
+
+def recorded_truth(past: Past, truth: Truth, request: Request, changes: Changes) -> Truth:
+    """Who wrote the reviews, for papers whose decisions stand as it was recorded: corrected names change
+    nothing."""
+    old = past.latest(request.conference)
+    return {
+        paper: names if paper in changes.decided or paper not in old else old[paper].reviewers
+        for paper, names in truth.items()
+    }
+
+
+def stamp_of(
+    past: Past, conference: Conference, truth: Truth, request: Request, *, amend: bool, redecide: bool
+) -> str:
+    """What identifies this input after that past."""
+    others = amend and not past.of(request.conference)
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    recorded = recorded_truth(past, truth, request, changes)
+    return input_stamp(past.ledger.key, conference, recorded, request, first_accept(past, request))
+
+
+def _standing(paper: PaperRecord, case: PaperCase) -> PaperRecord:
+    """A paper whose decision stands, with its public data of today: pools or calibration may be corrected."""
+    return replace(paper, public=plain(public_facts(case)))
 
 
 def _selection(
@@ -130,7 +183,13 @@ def _said(setting: object) -> str:
 
 
 def changes_since(
-    past: Past, conference: Conference, truth: Truth, request: Request, *, others: bool = False
+    past: Past,
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    *,
+    others: bool = False,
+    redecide: bool = False,
 ) -> Changes:
     """What happened to each paper since the latest release; one that was withdrawn and is back as it was
     keeps its decision."""
@@ -152,21 +211,16 @@ def changes_since(
         if kind is not None:
             found[kind].append(case.paper)
     withdrawn = sorted(last - {case.paper for case in conference.cases})
-    changes = Changes(**{kind: tuple(papers) for kind, papers in found.items()}, withdrawn=tuple(withdrawn))
-    again = _looked_up(past, conference, request, changes, others)
-    alike = [
-        paper
-        for paper, refs in again.items()
-        if any((ref[0], ref[2]) != (request.conference, paper) for ref in refs)
-    ]
-    return replace(changes, alike=tuple(alike))
+    kinds = {kind: tuple(papers) for kind, papers in found.items()}
+    alike = tuple(_looked_up(past, conference, request, set(kinds["new"]), others))
+    return Changes(**kinds, withdrawn=tuple(withdrawn), alike=alike, redecided=redecide)
 
 
 def _looked_up(
-    past: Past, conference: Conference, request: Request, changes: Changes, others: bool
+    past: Past, conference: Conference, request: Request, papers: Collection[str], others: bool
 ) -> dict[str, tuple[Reference, ...]]:
-    """What was decided before about the papers that get a coin, by public data alone."""
-    decided = [case for case in conference.cases if case.paper in changes.decided]
+    """What was decided before about the reviews of some papers, by public data alone."""
+    decided = [case for case in conference.cases if case.paper in papers]
     present, near = {case.paper for case in conference.cases}, nearness(past, conference.cases)
     return look_up(past, request.conference, decided, present, near, others=others)
 
@@ -201,19 +255,14 @@ def _only_more(now: Sequence[float], then: Sequence[float]) -> bool:
     return Counter(now) > Counter(then)
 
 
-def _to_decide(
-    conference: Conference, request: Request, past: Past, changes: Changes, others: bool
-) -> tuple[Conference, dict[str, tuple[Reference, ...]]]:
-    """The papers that get a coin, with what was decided about their reviews before counted in."""
+def _to_decide(conference: Conference, changes: Changes) -> Conference:
+    """The papers that are decided now; what was decided before gets no second coin."""
     chosen = [index for index, case in enumerate(conference.cases) if case.paper in changes.decided]
-    cases = [conference.cases[index] for index in chosen]
-    before = _looked_up(past, conference, request, changes, others)
-    cases = [
-        amended_case(case, past.decisions(before.get(case.paper, ()), request.conference, case.paper))
-        for case in cases
-    ]
-    raw = tuple(conference.raw_accept[index] for index in chosen)
-    return replace(conference, cases=tuple(cases), raw_accept=raw), before
+    cases = tuple(
+        replace(conference.cases[index], settled=conference.cases[index].paper in changes.settled)
+        for index in chosen
+    )
+    return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
 def _left(past: Past, request: Request, part: Conference) -> Fraction | None:
@@ -243,15 +292,20 @@ def _planned(
     return planner(part, replace(guarantee, added_success=downward(max(left, Fraction(0)) / reviews)), None)
 
 
-def _together(
-    past: Past, plan: PaperPlan, earlier: Sequence[Reference], *, same_public_data: bool
-) -> PaperPlan:
-    """The plan with what is claimed of all decisions about the paper's reviews together."""
-    if not earlier:
-        return plan
-    included = {ref for other in earlier for ref in past.tossed[other].earlier}
-    claims = [claim_of(past.tossed[ref]) for ref in earlier if ref not in included]
-    return replace(plan, claim=paired(claims, plan.claim, plan.policy, same_public_data))
+def _stated(past: Past, own: Claim, earlier: Sequence[Reference], paper: tuple[str, str]) -> Claim:
+    """What is claimed of a paper: of its one toss.
+
+    A paper that was decided under this name before keeps what its first decision promised, for the scores of
+    that release. One that looks like others may be one of them: the worst of both.
+    """
+    first = next((ref for ref in earlier if (ref[0], ref[2]) == paper), None)
+    if first is not None:
+        return claim_of(past.tossed[first])
+    claims = [own, *(claim_of(past.tossed[ref]) for ref in earlier)]
+    return replace(own, **{name: max(getattr(claim, name) for claim in claims) for name in _WORST})
+
+
+_WORST = ("success", "added", "largest_rise", "epsilon", "multiplier", "largest_posterior")
 
 
 def decide_paper(
@@ -262,15 +316,16 @@ def decide_paper(
     reviewers: tuple[str, ...],
     plan: PaperPlan,
     raw: float,
-    bar: float,
-    price: float | None,
+    price: float | None = None,
+    accept: Number | None = None,
     earlier: tuple[Reference, ...] = (),
-    added: int = 0,
+    stated: Claim | None = None,
 ) -> PaperRecord:
-    """Toss the coin of one paper; `added` is what this decision alone adds to the success."""
+    """Toss the coin of one paper; `stated` is what is claimed of it, by default what its table promises."""
     public, secret = public_facts(case), true_secret(key, request, release, case, reviewers, plan.layout)
     probability = plan.policy.probability(secret)
-    facts = coin_facts(request, release, case.paper, public, reviewers, bar, price)
+    facts = coin_facts(request, release, case.paper, public, reviewers, accept)
+    figures = {"claim": claim_json(stated or plan.claim), **figures_json(plan.figures)}
     return PaperRecord(
         paper=case.paper,
         release=release,
@@ -282,8 +337,8 @@ def decide_paper(
         probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),
         accepted=toss(key, facts, probability),
         raw_accepted=raw,
-        weights=plan.weights,
-        figures={"claim": claim_json(plan.claim), **figures_json(plan.figures), "added": added},
+        # What this decision alone adds counts against a budget.
+        figures={**figures, "added": int(plan.claim.added * FINE)},
     )
 
 
@@ -320,44 +375,41 @@ def true_secret(
     return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
-def made_with() -> str:
-    """What plans the tables: records made with something else are compared by what their tables promise."""
-    parts = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "highspy"))
-    return f"planner {PLANNER} {parts}"
-
-
 def _record(
     ledger: Ledger,
     request: Request,
     release: int,
     reason: str,
-    conference: Conference,
-    truth: Truth,
+    whole: tuple[Conference, Truth],
     papers: Sequence[PaperRecord],
     price: float | None,
     selection: Mapping[str, Any] | None,
+    accept: Number | None,
+    redecided: bool,
 ) -> Record:
+    conference, truth = whole
     record = Record(
         conference=request.conference,
         release=release,
         reason=reason,
-        made_with=made_with(),
         settings=plain(request.settings),
         bar=conference.bar,
         price=price,
-        commitment=commit_to(ledger.key, conference, truth, request),
+        commitment=commit_to(ledger.key, conference, truth, request, accept),
         papers=tuple(papers),
+        fit=agreement(conference.cases, request.better).public,
         decisions="",
         certificate="",
         selection=selection,
+        first_accept=accept,
+        redecided=redecided,
     )
     return with_texts(record, ledger)
 
 
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the public files that follow from it, after those releases."""
-    request = record.request
-    cases, found = [recorded_case(paper, record.bar) for paper in record.papers], listing(record)
+    request, found = record.request, listing(record)
     text = certificate_text(
         request.guarantee,
         record.settings,
@@ -367,7 +419,7 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         record.papers,
         better=request.better,
         listing=found,
-        fit=agreement(cases, request.better),
+        fit=record.fit,
         commitment=record.commitment,
         key_fingerprint=ledger.fingerprint,
         release_counter=ledger.counter + 1,

@@ -1,4 +1,8 @@
-"""Everything that a coin is derived from, and what tells one input from another, in one encoding."""
+"""Everything that a coin is derived from, and what tells one input from another, in one encoding.
+
+Only what was given enters: scores, pools, calibration, settings, reviewers. No bar, price or other number
+that is computed from them: whoever could choose such a number within some tolerance could choose the coins.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Truth
 from blindcal.decisions.coins import Key, input_commitment
+from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
 
 
@@ -19,13 +24,8 @@ def public_facts(case: PaperCase) -> dict[str, Any]:
         for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
     ]
     grid = None if case.grid is None else list(case.grid)
-    facts: dict[str, object] = {"scores": list(case.scores), "grid": grid, "pool": pool}
-    # Only where each track has a bar of its own, or assignments were sampled: other coins stay as they were.
-    if case.track:
-        facts["track"] = case.track
-    if case.sets is not None:
-        facts["sets"] = [[list(who), number] for who, number in case.sets]
-    return facts
+    sets = None if case.sets is None else [[list(who), number] for who, number in case.sets]
+    return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track, "sets": sets}
 
 
 def coin_facts(
@@ -34,33 +34,39 @@ def coin_facts(
     paper: str,
     public: Mapping[str, Any],
     reviewers: Sequence[str],
-    bar: float,
-    price: float | None,
+    accept: Number | None,
 ) -> dict[str, Any]:
-    """Everything that shaped a decision, and nothing else: what its coin is derived from."""
+    """Everything that was given and shaped a decision: what its coin is derived from.
+
+    `accept` is the number of papers that was requested first: it led to the bar. `select` changes the number
+    without a toss, and a paper that comes later is tossed as if it had been there.
+    """
     return {
         "conference": request.conference,
         "release": release,
         "paper": paper,
         **public,
-        "bar": bar,
         "settings": request.settings,
-        "price": price,
+        "accept": accept,
         "reviewers": list(reviewers),
     }
 
 
-def input_stamp(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
-    """What identifies an input, whatever the order of its rows; it reveals nothing without the key."""
+def input_stamp(
+    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+) -> str:
+    """What identifies an input, whatever the order of its rows; it reveals nothing without the key. `accept`
+    is the number of papers that was requested first, by default the one requested now."""
+    accept = request.accept if accept is None else accept
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
-    # A number of papers is no setting, but the bar that it leads to is: coins depend on it.
-    bar = {} if request.quota is None else {"bar": conference.bar}
-    return key.stamp("input", {"settings": request.settings, "papers": papers, **bar}).hex()
+    return key.stamp("input", {"settings": request.settings, "accept": accept, "papers": papers}).hex()
 
 
-def commit_to(key: Key, conference: Conference, truth: Truth, request: Request) -> str:
+def commit_to(
+    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+) -> str:
     """The number that can be published before the draw: it fixes the key and the whole input."""
-    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request))
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))
 
 
 def plain(content: Mapping[str, Any]) -> dict[str, Any]:

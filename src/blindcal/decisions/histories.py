@@ -2,13 +2,13 @@
 
 Running again is an attack: another name for a conference or a paper, a score moved in its last digit or
 another pool would each give the same reviews a fresh coin. So reviews are recognized by who wrote them and by
-their scores, whatever they are called. What comes back is decided with everything in mind that was revealed.
+their scores, whatever they are called. What comes back gets no second coin: public information decides it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, sqrt
@@ -21,8 +21,7 @@ from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Level, Truth, level_of
 from blindcal.checks import Array
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
-from blindcal.plans.amendments import Earlier, amended_case
-from blindcal.plans.exact import Tables
+from blindcal.plans.exact import ExactPolicy, Tables
 
 # Scores are the same within this share of the standard deviation of all scores, or of the largest score.
 TOLERANCE, DIGITS = 0.01, 1e-6
@@ -30,6 +29,15 @@ TOLERANCE, DIGITS = 0.01, 1e-6
 BY_CHANCE, FEWEST = 1e-6, 8
 # The share of look-alikes among ours is an estimate: this many standard errors more may be found elsewhere.
 _SLACK = 5.0
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision that was made: the public case of that time, its table and its outcome."""
+
+    case: PaperCase
+    policy: ExactPolicy
+    accepted: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,28 +86,22 @@ class Past:
             if paper.release == record.release
         }
 
-    def decision(self, reference: Reference, paper: tuple[str, str]) -> Earlier:
-        """A decision as it was seen; `paper` is the conference and the id for which it is looked up."""
+    def decision(self, reference: Reference) -> Decided:
+        """A decision as it was made."""
         conference, number, name = reference
         index = next(
             i
             for i, release in enumerate(self.ledger.releases)
             if (release.conference, release.number) == (conference, number)
         )
-        record, found = self.record(index), self.tossed[reference]
-        case = amended_case(recorded_case(found, record.bar), self.decisions(found.earlier, conference, name))
-        sure = (conference, name) == paper
-        return Earlier(case, self.tables(index)[name], found.accepted, sure)
-
-    def decisions(self, references: Iterable[Reference], conference: str, paper: str) -> list[Earlier]:
-        """The decisions behind the references of one paper."""
-        return [self.decision(reference, (conference, paper)) for reference in references]
+        paper = self.tossed[reference]
+        case = recorded_case(paper, self.record(index).bar)
+        return Decided(case, self.tables(index)[name], paper.accepted)
 
 
 def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
     """The public case of a paper as it was recorded."""
-    pool, grid, track = paper.public["pool"], paper.public["grid"], paper.public.get("track", "")
-    sets = paper.public.get("sets")
+    pool, grid, track, sets = (paper.public[name] for name in ("pool", "grid", "track", "sets"))
     return PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
@@ -110,6 +112,7 @@ def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
         grid=None if grid is None else tuple(grid),
         track=track,
         sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
+        settled=bool(paper.earlier),
     )
 
 

@@ -35,6 +35,7 @@ from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.files.disk import clear_stale, make_folder, read_bytes, read_json, write_bytes
 from blindcal.files.published import NUMBERED
 from blindcal.plans.exact import ExactPolicy, Tables
+from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request, recorded_request
 
 _T = TypeVar("_T")
@@ -86,7 +87,6 @@ class PaperRecord:
     probability: tuple[str, str] = field(repr=False)
     accepted: bool = field(repr=False)
     raw_accepted: float
-    weights: str
     figures: Mapping[str, Any]
 
     def __post_init__(self) -> None:
@@ -99,29 +99,33 @@ class Record:
 
     `conference`, `release`: the name, and the number of the release among those of that name, from 1.
     `reason`: the chair's, for an amendment; else empty.
-    `made_with`: versions of what planned the tables.
     `settings`: of the request, as they enter the coins.
     `bar`: the quality from which accepting is right, or one for each track.
     `price`: wrong decisions per added correct guess, where a budget is shared; else None.
     `commitment`: the number that fixes key and input, as `commitment` makes it.
     `papers`: for each what was public, who reviewed it and how it was decided.
+    `fit`: how well the calibration predicts the scores, as the certificate says it.
     `decisions`, `certificate`: the texts of the two public files.
     `selection`: where a number of papers was requested, `accept`, `wait_list`, the `cuts` of the final list,
     and in which release it was `ranked`; else None.
+    `first_accept`: the number of papers that was requested first, which enters the coins; else None.
+    `redecided`: whether papers with corrected pools or calibration were decided again; else they stand.
     """
 
     conference: str
     release: int
     reason: str = field(repr=False)
-    made_with: str
     settings: Mapping[str, Any]
     bar: Level
     price: float | None
     commitment: str
     papers: tuple[PaperRecord, ...] = field(repr=False)
+    fit: Mapping[str, Any]
     decisions: str = field(repr=False)
     certificate: str = field(repr=False)
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
+    first_accept: Number | None = None
+    redecided: bool = False
 
     @property
     def request(self) -> Request:
@@ -252,7 +256,7 @@ def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
     >>> texts = {"decisions": "paper,decision\\np1,accept\\n", "certificate": "{}\\n"}
-    >>> record = Record("icx2027", 1, "", "", {}, 0.0, None, "", (), **texts)
+    >>> record = Record("icx2027", 1, "", {}, 0.0, None, "", (), {}, **texts)
     >>> [path.name for path in publish(record, folder.name)], publish(record, folder.name)
     (['decisions.csv', 'certificate.json'], [])
     >>> folder.cleanup()

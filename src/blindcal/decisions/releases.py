@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blindcal.beliefs.conferences import Conference, Truth
-from blindcal.decisions.drafts import Changes, Planner, changes_since, draft
-from blindcal.decisions.facts import input_stamp, plain, public_facts
+from blindcal.cells import count
+from blindcal.decisions.drafts import Changes, Planner, changes_since, draft, stamp_of
+from blindcal.decisions.facts import plain, public_facts
 from blindcal.decisions.histories import Past, came_back, nearness, renamed
 from blindcal.decisions.records import Ledger, Record, commit
 from blindcal.errors import InputError, RefusedError
@@ -60,30 +61,46 @@ def release(
     *,
     amend: bool = False,
     reason: str = "",
+    redecide: bool = False,
     yes_leak: bool = False,
 ) -> Outcome:
     """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
 
-    A changed input is refused unless `amend`, which decides again only the papers that changed. `yes_leak` is
-    the word of a chair who lets decisions reveal half or more of what full calibration would. Nothing public
-    is written here: `records.publish` does that, after the release is in the ledger.
+    A changed input is refused unless `amend`: then new papers are tossed, and papers whose scores changed are
+    decided from public data; with `redecide`, so are all papers whose pools or calibration changed. Corrected
+    names of reviewers change nothing: the stored decisions are returned. `yes_leak` is the word of a chair
+    who lets decisions reveal half or more of what full calibration would. Nothing public is written here:
+    `records.publish` does that, after the release is in the ledger.
     """
-    stamp, past = input_stamp(ledger.key, conference, truth, request), Past(ledger)
+    past = Past(ledger)
+    stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
     releases = ledger.of(request.conference)
     same = [release for release in releases if release.input == stamp]
     listed = [release for release in same if ledger.record(release).request.quota == request.quota]
-    if listed and (same[-1] == releases[-1] or not amend):
-        return Outcome(ledger.record(listed[-1]), "stored")
     others = amend and not releases
-    changes = changes_since(past, conference, truth, request, others=others)
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    if listed and (same[-1] == releases[-1] or not amend):
+        return Outcome(ledger.record(listed[-1]), "stored", remarks=_renamed_reviewers(changes))
     if releases:
         _refuse_other_number(past.of(request.conference)[-1], request)
     _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
-    drafted = draft(conference, truth, request, past, planner, reason if amend else "")
+    drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
     if not releases:
         _refuse_leak(drafted.record, request.guarantee, yes_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
+
+
+def _renamed_reviewers(changes: Changes) -> tuple[str, ...]:
+    """What only the chair may know: that somebody else than recorded reviewed some papers."""
+    papers = len(changes.reviewers)
+    if not papers:
+        return ()
+    return (
+        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
+        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
+        "that a name was corrected. To verify, keep the reviews as they were decided",
+    )
 
 
 def _refuse_other_number(record: Record, request: Request) -> None:
@@ -168,10 +185,10 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
         "scores": "with other scores",
         "pools": "with other pools or calibration",
     }
-    words |= {"grid": "with another grid", "tracks": "in another track", "reviewers": "with other reviewers"}
+    words |= {"grid": "with another grid", "tracks": "in another track"}
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
-    counted = ", ".join(f"{count} {word}" for count, word in parts if count)
+    counted = ", ".join(f"{number} {word}" for number, word in parts if number)
     grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
     if grids != [paper.public["grid"] for paper in record.papers[:1]]:
         return (
@@ -180,7 +197,9 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
         )
     papers = len(conference.cases) + len(changes.withdrawn)
     return (
-        f"the input differs from release {record.release} in {sum(count for count, _ in parts)} of {papers} "
-        f"papers ({counted}). Deciding again reveals more about their reviewers; to do it for these papers "
-        "only, give `amend` `reason` and a new `out` folder"
+        f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
+        f"{papers} papers ({counted}). To amend, give `amend` `reason` and a new `out` folder: "
+        "new papers are decided, "
+        "papers with other scores are decided from public data, and corrected pools or calibration leave "
+        "decisions as they are unless `redecide` is given too"
     )

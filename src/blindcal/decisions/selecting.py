@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blindcal.decisions.coins import read_key
-from blindcal.decisions.drafts import made_with, with_texts
+from blindcal.decisions.drafts import with_texts
 from blindcal.decisions.places import check_apart, check_paths, check_writable
 from blindcal.decisions.records import (
     Ledger,
@@ -126,7 +126,7 @@ def reselected(latest: Record, quota: Quota) -> Record:
     written."""
     number = latest.release + 1
     selection = ranked(latest.papers, quota, number)
-    return replace(latest, release=number, reason="", made_with=made_with(), selection=selection)
+    return replace(latest, release=number, reason="", redecided=False, selection=selection)
 
 
 def _refuse_other_kind(latest: Record, quota: Quota) -> None:

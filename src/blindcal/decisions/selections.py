@@ -12,7 +12,6 @@ from typing import Any
 
 from blindcal.decisions.records import PaperRecord, Record
 from blindcal.decisions.statements import Listing, figures_of
-from blindcal.errors import InputError
 from blindcal.plans.listings import WAIT, Rank, all_cuts, cuts_json, cuts_of, place
 from blindcal.plans.passing import Pair, both_ranks, listed_figures
 from blindcal.plans.quotas import Quota
@@ -64,14 +63,11 @@ def own_rank(paper: PaperRecord) -> Rank:
 
 def track_of(paper: PaperRecord) -> str:
     """The track that a paper is in; empty where tracks have no bar of their own."""
-    return str(paper.public.get("track", ""))
+    return str(paper.public["track"])
 
 
 def _pair(paper: PaperRecord) -> Pair:
-    figures = figures_of(paper)
-    if figures.standings is None:
-        raise InputError("these papers were decided by a version of blindcal that could not rank them")
-    return both_ranks(paper.paper, paper.public["scores"], figures)
+    return both_ranks(paper.paper, paper.public["scores"], figures_of(paper))
 
 
 def _waiting(ranks: Sequence[Rank], tracks: Sequence[str], decisions: Sequence[str]) -> list[int | str]:

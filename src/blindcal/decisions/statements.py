@@ -14,7 +14,6 @@ from blindcal.beliefs.conferences import Level
 from blindcal.decisions.records import PaperRecord
 from blindcal.files.disk import jsonable
 from blindcal.files.tables import format_table
-from blindcal.plans.agreements import Agreement
 from blindcal.plans.certificates import Claim
 from blindcal.plans.figures import Figures, Standing
 from blindcal.plans.listings import ACCEPT, REJECT, WAIT
@@ -23,10 +22,12 @@ from blindcal.plans.quotas import Quota
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
 
-CERTIFICATE_FORMAT = 2
-"""Counted up whenever a field is added; 1 did not say so. docs/certificate_schema.json describes them all."""
-_DECIMALS = 10**6
+CERTIFICATE_FORMAT = 1
+"""Counted up whenever a field changes. docs/certificate_schema.json describes them all."""
+# Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
+_DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
+SUMS = ("success_scores_only", "success", "added")
 _LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
@@ -52,9 +53,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     A tie of mean scores is no decision: there the advice is the decision itself. A paper on the wait list
     is not accepted.
 
-    A new column is written here. `audits.comparisons` compares published tables byte by byte, so it must
-    first allow tables without it; what is not in `PaperRecord` becomes a field with a default there, and
-    `exporters.decided` reads the columns.
+    A new column is written here; `exporters.decided` reads the columns.
     """
     words = {1.0: ACCEPT, 0.0: REJECT}
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
@@ -67,7 +66,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
         "raw_decision": raws,
         "advice": [advice.get(pair, "leave") for pair in zip(found, raws, strict=True)],
     }
-    if listing is not None and any(p.public.get("track") for p in papers):
+    if listing is not None and any(p.public["track"] for p in papers):
         columns["track"] = [p.public["track"] for p in papers]
     if listing is not None and WAIT in found:
         columns["wait_list"] = list(listing.waiting)
@@ -84,20 +83,20 @@ def certificate_text(
     *,
     better: str,
     listing: Listing | None = None,
-    fit: Agreement,
+    fit: Mapping[str, Any],
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
 ) -> str:
     """The public certificate: a function of scores, decisions and tables, and three numbers of the key."""
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
-    private = summary(claims, figures)
-    numbers = private if listing is None else summary(claims, listing.figures)
+    private = stated(summary(claims, figures), guarantee)
+    numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
     twice = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier]
     content = {
         "format": CERTIFICATE_FORMAT,
         **numbers,
-        "epsilon": stated_epsilon(max(c.epsilon for c in claims), guarantee.epsilon),
+        "reviews": sum(len(paper.public["scores"]) for paper in papers),
         "conference": conference,
         "release": release,
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
@@ -107,18 +106,18 @@ def certificate_text(
         "scale": _scale(papers, better),
         "pools": _pools(papers),
         **moved_to_scale(settings),
-        "calibration_fit": fit.public,
+        "calibration_fit": fit,
         "guarantee": guarantee.name,
         "limits": {name: settings[name] for name in _LIMITS},
         "decided_again": {
             "papers": len(twice),
-            "epsilon": stated_epsilon(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
-            "note": "When a paper is decided again although its public data did not change, this reveals that"
-            " its reviewers were corrected. Its figures are for all decisions about its reviews "
-            "together; success, largest_rise and largest_posterior are for someone who takes its "
-            "reviewers to be the same in all of them, whichever old score a corrected one replaced. "
-            "They count what the earlier outcomes happened to reveal, so added_success may exceed a "
-            "limit that every decision keeps on average.",
+            "epsilon": upwards(max((c.epsilon for c in twice), default=0.0), guarantee.epsilon),
+            "multiplier": upwards(max((c.multiplier for c in twice), default=1.0), guarantee.multiplier),
+            "note": "Papers decided before, under this name or one with the same scores, are decided from "
+            "their public data alone: the new decision reveals nothing further. Their figures above are "
+            "those of the first decision, for the scores of its release and the reviewers as recorded "
+            "then. Under corrected scores only its epsilon and multiplier are promised; success, "
+            "largest_rise and largest_posterior are not stated for them.",
         },
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,
@@ -182,44 +181,55 @@ def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {} if scale is None else {"calibration_scale": {"shift": scale[0], "stretch": scale[1]}}
 
 
-def stated_epsilon(exact: float, limit: float | None) -> float:
-    """An epsilon as it is stated: rounded up to six decimals, but never past the limit that it keeps.
+def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
+    """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
+    budget = guarantee.added_success if guarantee.name == "average" else None
+    limits = {"largest_posterior": guarantee.posterior_cap, "added_success": budget}
+    content = {
+        name: number if isinstance(number, int) else upwards(number, limits.get(name), _MACHINES)
+        for name, number in numbers.items()
+    }
+    # These two depend on the table alone: every machine finds the same.
+    exact = {"epsilon": guarantee.epsilon, "multiplier": guarantee.multiplier}
+    return content | {name: upwards(numbers[name], limit) for name, limit in exact.items()}
 
-    >>> stated_epsilon(1.9999999999999873, 2.0), stated_epsilon(0.12345612, 0.1234562)
-    (2.0, 0.1234562)
+
+def upwards(number: float, limit: float | None = None, margin: Fraction = Fraction(0)) -> float:
+    """A number rounded up to nine decimals, with a margin for what another machine finds; never past a limit
+    that it keeps. What is 0, or a rounding away from it, is 0.
+
+    >>> upwards(0.1 + 0.2), upwards(0.25, margin=Fraction(1, 10**10)), upwards(1.9999999999999873, 2.0)
+    (0.300000001, 0.250000001, 2.0)
     """
-    if isinf(exact):
-        return exact
-    rounded = ceil(Fraction(exact) * _DECIMALS) / _DECIMALS
-    return rounded if limit is None or exact > limit else min(rounded, limit)
+    if isinf(number) or number < _NOTHING:
+        return number if isinf(number) else 0.0
+    rounded = ceil((Fraction(number) + margin) * _DECIMALS) / _DECIMALS
+    return rounded if limit is None or number > limit else min(rounded, limit)
 
 
 def figures_json(figures: Figures) -> dict[str, Any]:
-    """The figures of a paper as they are recorded: standings, which came later, apart from the rest."""
+    """The figures of a paper as they are recorded, standings apart from the rest."""
     numbers = asdict(figures)
-    standings = numbers.pop("standings")
-    if standings is None:
-        return {"numbers": numbers}
-    return {"numbers": numbers, "standings": [list(one) for one in standings]}
+    return {"standings": [list(one) for one in numbers.pop("standings")], "numbers": numbers}
 
 
 def figures_of(paper: PaperRecord) -> Figures:
     """The figures of a recorded paper."""
-    standings = paper.figures.get("standings")
-    both = None if standings is None else (Standing(*standings[0]), Standing(*standings[1]))
-    return Figures(**paper.figures["numbers"], standings=both)
+    rejected, accepted = (Standing(*one) for one in paper.figures["standings"])
+    return Figures(**paper.figures["numbers"], standings=(rejected, accepted))
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:
-    """A claim in JSON's types; the sums in units of 2^-80."""
-    sums = {name: int(getattr(claim, name) * FINE) for name in ("success_scores_only", "success", "added")}
-    return {**asdict(claim), **sums, "epsilon": jsonable(claim.epsilon)}
+    """A claim in JSON's types, the sums in units of 2^-80; how a table was repaired is no claim."""
+    sums = {name: int(getattr(claim, name) * FINE) for name in SUMS}
+    kept = {name: value for name, value in asdict(claim).items() if name != "mixed"}
+    return {**kept, **sums, "epsilon": jsonable(claim.epsilon)}
 
 
 def claim_of(paper: PaperRecord) -> Claim:
     """The claim of a recorded paper."""
     content = dict(paper.figures["claim"])
-    sums = {name: Fraction(content[name], FINE) for name in ("success_scores_only", "success", "added")}
+    sums = {name: Fraction(content[name], FINE) for name in SUMS}
     return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
 
 

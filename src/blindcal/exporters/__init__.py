@@ -1,7 +1,8 @@
 """Exporters: decisions -> what conference systems and spreadsheets read. An edge of the core.
 
 In: the public table of decisions, titles, decisions overridden by hand. Out: bytes of a file, for HotCRP,
-OpenReview, or as a table (`formats`); workbooks are written in `workbooks`. Imports: files and below.
+OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table (`formats`); workbooks are
+written in `workbooks`. Imports: files and below.
 """
 
 from blindcal.exporters.decided import Decided, overrides_of, read_decided

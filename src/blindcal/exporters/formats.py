@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 
 from blindcal.cells import escape
 from blindcal.errors import InputError, Problem
@@ -18,6 +19,9 @@ _CHAIR_TAG = "~~blindcal-"
 _WORDS: Mapping[str, tuple[str, str]] = {
     "hotcrp": ("Accepted", "Rejected"),
     "openreview": ("Accept (Poster)", "Reject"),
+    "pretalx": DECISIONS,
+    "easychair": DECISIONS,
+    "cmt": ("Accept", "Reject"),
     "csv": DECISIONS,
     "xlsx": DECISIONS,
 }
@@ -36,9 +40,11 @@ def export(
 ) -> bytes:
     """The bytes of a file that another system imports, or that people read.
 
-    `papers`: those of `read_decided`; HotCRP and OpenReview need ids that are numbers.
-    `to`: the system, `hotcrp` or `openreview`; or, for people, `csv` or `xlsx`.
-    `what`: the `decisions`, or the `advice` for area chairs, which OpenReview cannot import.
+    `papers`: those of `read_decided`; HotCRP and OpenReview need ids that are numbers, pretalx its codes.
+    `to`: the system: `hotcrp` and `openreview` import the file; for `pretalx` it is a program that calls its
+    API; for `easychair` and `cmt`, which import no decisions that we know of, a list to type from. Or, for
+    people, `csv` or `xlsx`.
+    `what`: the `decisions`, or the `advice` for area chairs, which OpenReview and pretalx cannot take.
     `accepted`, `rejected`: what the conference calls its decisions, by default the system's usual words.
     `waiting`: what it calls the wait list; without it, papers there are left out of the file of a system, as
     they are not decided.
@@ -60,8 +66,11 @@ def export(
     if waiting is not None or to in _FOR_PEOPLE:
         words[WAITING] = waiting or WAITING
     _check_words(words)
-    if what == "advice" and any(word is not None for word in (accepted, rejected, waiting)):
-        raise InputError("`accepted`, `rejected` and `waiting` are words for decisions: leave them out here")
+    if (what == "advice" or to == "pretalx") and any(
+        word is not None for word in (accepted, rejected, waiting)
+    ):
+        why = "pretalx has states of its own" if to == "pretalx" else "these are words for decisions"
+        raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
     kept = papers if what == "advice" else [one for one in papers if one.decision in words]
     return _WRITERS[to](kept, what, words)
 
@@ -103,6 +112,24 @@ def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) 
     return encoded("".join(f"{paper},{quoted(words[one.decision])},\n" for paper, one in rows))
 
 
+def _pretalx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A program that sets the states by pretalx's API; the token is asked for when it runs."""
+    if what == "advice":
+        raise InputError(
+            "pretalx takes decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
+        )
+    rule = "must be a code of pretalx, like ABC37X. Export as csv or xlsx"
+    _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
+    lines = "".join(f'    "{one.paper}": "{one.decision}",\n' for one in papers)
+    program = files("blindcal.exporters").joinpath("pretalx_states.txt").read_text(encoding="utf-8")
+    return encoded(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
+
+
+def _typed(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A list to type from, in the order in which systems list papers."""
+    return _csv(sorted(papers, key=lambda one: (one.paper.zfill(20), one.paper)), what, words)
+
+
 def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
     header, rows = _table(papers, what, words)
     return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
@@ -116,6 +143,9 @@ def _xlsx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> byt
 _WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], bytes]] = {
     "hotcrp": _hotcrp,
     "openreview": _openreview,
+    "pretalx": _pretalx,
+    "easychair": _typed,
+    "cmt": _typed,
     "csv": _csv,
     "xlsx": _xlsx,
 }
@@ -139,10 +169,12 @@ def _table(
 
 def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
     """The papers' ids, which these systems know by number."""
-    bad = [
-        place for place, one in enumerate(papers, start=2) if not re.fullmatch(r"[1-9][0-9]{0,8}", one.paper)
-    ]
-    if bad:
-        rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
-        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])
+    rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
+    _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
     return [one.paper for one in papers]
+
+
+def _check_papers(papers: Sequence[Decided], pattern: str, rule: str) -> None:
+    bad = [place for place, one in enumerate(papers, start=2) if not re.fullmatch(pattern, one.paper)]
+    if bad:
+        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])

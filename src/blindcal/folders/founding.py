@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,14 @@ from blindcal.folders.making import check_new, new_folder
 from blindcal.folders.settings import FILE
 from blindcal.folders.strangers import unlisted_remarks
 from blindcal.folders.templates import Value, conference_text
-from blindcal.importers import MAX_EXPORT, Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import (
+    MAX_EXPORT,
+    Choices,
+    import_reviews,
+    read_conflicts,
+    read_people,
+    team_codes,
+)
 from blindcal.orientations import known_end
 from blindcal.plans.remarks import stray_remarks
 from blindcal.workers import Progress, silent
@@ -63,12 +71,14 @@ class Wishes:
     `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
     `grid`: the scores that reviewers can give, such as `1..10`; by default found in the scores.
     `better`: the better end of the scale, `high` or `low`.
+    `keep_withdrawn`: whether papers are decided that the export calls withdrawn, desk rejected or deleted.
     """
 
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
     better: str = "high"
+    keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,12 +87,14 @@ class Founded:
 
     `contents`: its inputs.
     `settings`: those of its `conference.toml`, by name.
+    `withdrawn`: what became of each paper that it leaves out, since the export says so.
     `key`: where the key lies; `secret` is the key itself.
     `remarks`: what the chair should know, a sentence each.
     """
 
     contents: Contents
     settings: Mapping[str, Value]
+    withdrawn: Mapping[str, str]
     key: Path
     secret: Key
     remarks: tuple[str, ...]
@@ -133,12 +145,14 @@ def found_folder(
     fitted = _fitted(contents, folder, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
+    withdrawn = {} if wishes.keep_withdrawn else contents.imported.withdrawn
     with new_folder(folder) as filled:
         write_inputs(filled, contents)
-        write_bytes(filled / FILE, conference_text(settings).encode(), confidential=True)
+        reasons = {paper: f"{what}, as the export says" for paper, what in withdrawn.items()}
+        write_bytes(filled / FILE, conference_text(settings, reasons).encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (*_remarks(contents, folder, given), *(() if fitted is None else fitted.checks.notes))
-    return Founded(contents, settings, key, secret, remarks)
+    return Founded(contents, settings, withdrawn, key, secret, remarks)
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
@@ -152,15 +166,18 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
-    choices, past = given.choices, given.past
+    choices, past = _known(given), given.past
     imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
-    if len({path.stem for path in past}) < len(past):
-        raise InputError("files of `past` must have different names")
-    older = {path.stem: import_past(read_bytes(path, MAX_EXPORT), str(path), choices) for path in past}
+    older = {
+        name: import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
+        for name, path in zip(_names(past), past, strict=True)
+    }
     people, pairs = dict[str, str](), imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.committee is not None:
-        people = read_people(read_bytes(given.committee), str(given.committee), choices.people)
+        people = read_people(
+            read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
+        )
     if given.conflicts is not None:
         data = read_bytes(given.conflicts, MAX_EXPORT)
         pairs, what = read_conflicts(data, str(given.conflicts), choices.people)
@@ -168,6 +185,27 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
     taken = {name: path for name, path in files.items() if path is not None}
     return Contents(imported, older, people, pairs, taken), remarks
+
+
+def _names(past: Sequence[Path]) -> list[str]:
+    """A name for each past conference: that of its file, with that of its folder in front if several have it.
+
+    >>> _names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])
+    ['2025-notes', '2026-notes', '2024']
+    """
+    stems = Counter(path.stem for path in past)
+    folders = [f"{path.resolve().parent.name}-" if stems[path.stem] > 1 else "" for path in past]
+    names = [f"{folder}{path.stem}" for folder, path in zip(folders, past, strict=True)]
+    if len({*names}) < len(names):
+        raise InputError("files of `past` must have different names, or lie in folders of different names")
+    return names
+
+
+def _known(given: Given) -> Choices:
+    """The choices, with the codes that a list of teams explains among the ids of known people."""
+    choices, file = given.choices, given.committee
+    codes = {} if file is None else team_codes(read_bytes(file, MAX_EXPORT), str(file))
+    return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
 def same_people(contents: Contents) -> dict[str, str]:
@@ -260,11 +298,20 @@ def _settings(
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",
         "epsilon": 2.0,
+        **_decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": PUBLIC,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _decision_words(contents: Contents) -> dict[str, Value]:
+    """What the system calls its decisions, as the latest export that has them shows."""
+    latest = [contents.imported, *[*contents.past.values()][::-1]]
+    words: Mapping[str, str] = next((one.decision_words for one in latest if one.decision_words), {})
+    names = {"accept": "accepted", "reject": "rejected"}
+    return {names[kind]: word for kind, word in words.items()}
 
 
 def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:

@@ -44,6 +44,8 @@ SETTINGS: Mapping[str, Kind] = {
     "multiplier": "number",
     "posterior-cap": "number",
     "never-against": "number",
+    "accepted": "text",
+    "rejected": "text",
     "key": "file",
     "out": "file",
     "numbered": "flag",

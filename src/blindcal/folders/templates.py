@@ -158,6 +158,13 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
                 "Each release in a folder of its own there: release-1, release-2 after an amendment.",
                 True,
             ),
+            Line(
+                "accepted",
+                "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
+                "CMT; HotCRP refuses a word that it does not know.",
+                "Accept (Oral)",
+            ),
+            Line("rejected", "And a rejected one.", "Reject"),
         ),
     ),
 )
@@ -167,7 +174,7 @@ _NOTES = """
 # Left out by every command, whatever the tables say. If they are decided already, run `decide` with
 # --amend --reason: the sealed record then says that they were withdrawn. One line for each:
 [withdrawn]
-# "17" = "by its authors, May 3"
+{withdrawn}
 
 # ---- Decisions overridden by hand ----
 # `export` writes them in place of blindcal's and marks them as overridden. The certificate is about
@@ -175,12 +182,14 @@ _NOTES = """
 [overridden]
 # "23" = "accept: the committee found an error in a review"
 """
+_WITHDRAWN = '# "17" = "by its authors, May 3"'
 
 
-def conference_text(settings: Mapping[str, Value]) -> str:
+def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None) -> str:
     """The text of a new conference.toml. What is not set stands there as an example behind a `#`.
 
     `settings` are values by the names of options; `conference`, `key` and `out` must be among them.
+    `withdrawn` has the reason for each paper that was withdrawn; by default none was.
 
     >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
     >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
@@ -189,7 +198,9 @@ def conference_text(settings: Mapping[str, Value]) -> str:
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
     sections = (f"\n# ---- {title} ----\n" + "\n".join(_lines(lines, settings)) for title, lines in _SECTIONS)
-    return "\n".join([paragraphs, *sections, _NOTES.rstrip("\n"), ""])
+    gone = [f"{_value(paper)} = {_value(reason)}" for paper, reason in (withdrawn or {}).items()]
+    notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
+    return "\n".join([paragraphs, *sections, notes, ""])
 
 
 def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:

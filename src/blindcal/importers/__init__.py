@@ -9,8 +9,8 @@ Imports: the core, never the reverse.
 """
 
 from blindcal.importers.findings import Choices, Dropped
-from blindcal.importers.gathering import Imported, coded
-from blindcal.importers.identities import read_codes, read_map, read_maps
+from blindcal.importers.gathering import Imported, coded, withdrawn_lines
+from blindcal.importers.identities import read_codes, read_map, read_maps, team_codes
 from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.opening import MAX_EXPORT
 from blindcal.importers.recognizing import FORMATS, import_reviews
@@ -30,4 +30,6 @@ __all__ = [
     "read_map",
     "read_maps",
     "read_people",
+    "team_codes",
+    "withdrawn_lines",
 ]

@@ -10,8 +10,11 @@ from blindcal.importers.findings import (
     Dropped,
     Found,
     Row,
+    called_confidence,
+    called_score,
     chosen_confidence,
     chosen_score,
+    counted,
     dropped_columns,
     refusal,
 )
@@ -25,6 +28,7 @@ _KNOWN = {
     *("paper id", "paper title", "submissionid", "submissionname", "reviewer name", "reviewer email"),
     *("reviewer number", "created", "last modified", "firstname", "lastname", "email", "organization"),
 }
+_MOST_ANSWERS, _LONGEST_ANSWER = 12, 100
 _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts the reviews of a paper"
 
 
@@ -45,7 +49,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The reviews of all worksheets; several worksheets are tracks.
+    """The reviews of all worksheets that ask for the score; several such worksheets are tracks.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
@@ -55,11 +59,13 @@ def read(opened: Opened, choices: Choices) -> Found:
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
     ('Rating', [('7', 'ada@x.org', '3')])
     """
-    tables = _tables(opened)
-    if not tables:
+    every = _tables(opened)
+    if not every:
         raise refusal(
             opened.file, "must be a CMT export of reviews: a header with Paper ID and Reviewer Email"
         )
+    # If no sheet asks for the score, the first of them says so.
+    tables = [table for table in every if _asks(table, choices.score_field)] or every
     names = _track_names(tables)
     parts = [_read(table, name, choices) for table, name in zip(tables, names, strict=True)]
     if len({part.score_field for part in parts}) > 1 and choices.score_field is None:
@@ -71,7 +77,10 @@ def read(opened: Opened, choices: Choices) -> Found:
         rows=[row for part in parts for row in part.rows],
         score_field=parts[0].score_field,
         confidence_field=next((part.confidence_field for part in parts if part.confidence_field), None),
-        dropped=tuple(dict.fromkeys(item for part in parts for item in part.dropped)),
+        dropped=(
+            *dict.fromkeys(item for part in parts for item in part.dropped),
+            *(_without_score(table) for table in every if table not in tables),
+        ),
         warnings=tuple(dict.fromkeys(line for part in parts for line in part.warnings)),
         problems=tuple(problem for part in parts for problem in part.problems),
     )
@@ -99,10 +108,11 @@ def _read(table: Headed, track: str, choices: Choices) -> Found:
     who = table.first("Reviewer Email", "Email", "Reviewer Name")
     if who is None:
         raise refusal(table.file, _IDENTITIES, row=table.row)
-    questions = [name for name in table.names if name and name.casefold() not in _KNOWN]
-    columns = {name: table.column(name) for name in dict.fromkeys(questions)}
+    columns = _questions(table)
     fields = _fields(columns)
-    score = chosen_score(fields, choices.score_field, table.file, table.row, columns)
+    given = choices.score_field
+    known = fields if given is None or _named(fields, given) else {name: _aliases(name) for name in columns}
+    score = chosen_score(known, given, table.file, table.row)
     confidence = chosen_confidence(fields, score)
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
     wanted = (paper, who, score, confidence, None, None, title)
@@ -135,11 +145,62 @@ def _aliases(name: str) -> tuple[str, ...]:
     return (match[1],) if match else ()
 
 
+def _questions(table: Headed) -> dict[str, list[str]]:
+    """The answers to each question."""
+    names = [name for name in table.names if name and name.casefold() not in _KNOWN]
+    return {name: table.column(name) for name in dict.fromkeys(names)}
+
+
 def _fields(columns: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """The questions with numbers: those with a column for them, or else those that look like it."""
+    """The questions that can be the score: those with a column of values, and those without one that are
+    called so, in numbers or in words. Only if that is none of them, anything that looks like a score."""
     valued = [name for name in columns if _NUMERIC.fullmatch(name) or re.fullmatch(r".* - Value\)", name)]
-    shaped = [name for name, cells in columns.items() if score_shaped(cells)]
-    return {name: _aliases(name) for name in valued or shaped}
+    # A question and its values have one number; their texts may differ by a space.
+    twins = {_key(name) for name in valued}
+    alone = {name: cells for name, cells in columns.items() if _key(name) not in twins}
+    shaped = [name for name, cells in alone.items() if score_shaped(cells)]
+    worded = [name for name, cells in alone.items() if name not in shaped and _few_words(cells)]
+    named = [*filter(called_score, (*shaped, *worded)), *filter(called_confidence, shaped)]
+    names = [*valued, *named] if valued else [*shaped, *named]
+    if all(map(called_confidence, names)):
+        names += shaped or worded
+    return {name: _aliases(name) for name in dict.fromkeys(names)}
+
+
+def _key(name: str) -> str:
+    """The number of a question, or its text if it has none: the same for its values."""
+    return (*_aliases(name), name)[0]
+
+
+def _few_words(cells: Sequence[str]) -> bool:
+    """Whether the answers are chosen among a few: some are given twice, and all are short.
+
+    >>> _few_words(["Accept", "Reject", "Accept"]), _few_words(["A fine paper.", "Not for me."])
+    (True, False)
+    """
+    filled = [cell for cell in cells if cell.strip()]
+    return len({*filled}) <= min(_MOST_ANSWERS, len(filled) - 1) and max(map(len, filled)) <= _LONGEST_ANSWER
+
+
+def _named(fields: Mapping[str, Sequence[str]], given: str) -> bool:
+    """Whether one of these fields goes by the name that was given."""
+    wanted = " ".join(given.split()).casefold()
+    return any(wanted == other.casefold() for name, also in fields.items() for other in (name, *also))
+
+
+def _asks(table: Headed, given: str | None) -> bool:
+    """Whether a sheet has the question that was given or, without one, any in numbers or called like it."""
+    columns = _questions(table)
+    fields = _fields(columns)
+    if given is not None:
+        return _named(fields, given)
+    merits = [name for name in fields if not called_confidence(name)]
+    return any(called_score(name) or score_shaped(columns[name]) for name in merits)
+
+
+def _without_score(table: Headed) -> Dropped:
+    rows = counted(len(table.rows), "row")
+    return Dropped(f"the sheet {table.sheet.name} with {rows}", "it does not ask for the score")
 
 
 def _names(table: Headed) -> list[str]:

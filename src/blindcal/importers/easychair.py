@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -17,14 +18,17 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, Sheet, headed, one_table
+from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
 
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
 _AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
+_DELETED = "deleted?"
 _ATTACHMENT = "attachment?"
+_MEMBER = ("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role")
 # Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
 _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -78,7 +82,7 @@ def read(opened: Opened, choices: Choices) -> Found:
         )
     ]
     latest, old, broken = _latest(table, rows)
-    titles, tracks = _submissions(opened)
+    titles, tracks, withdrawn = _submissions(opened)
     return Found(
         format=NAME,
         file=table.file,
@@ -88,8 +92,12 @@ def read(opened: Opened, choices: Choices) -> Found:
         titles=titles,
         tracks=tracks,
         committee=_committee(opened),
+        withdrawn=withdrawn,
         said=(*subs, _go_by(authors)),
-        dropped=_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+        dropped=(
+            *_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+            *_metareviews(opened),
+        ),
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(*_numberless(table), *_namesakes(authors)),
     )
@@ -108,22 +116,32 @@ def _check_names(table: Headed) -> None:
 
 
 def _reviews(opened: Opened) -> Headed | None:
-    table = one_table(opened.sheets, lambda names: {"submission #", "scores"} <= names)
-    if table is not None or len(opened.sheets) > 1:
-        return table
-    return next(filter(None, map(_headless, opened.sheets)), None)
+    return one_table(_with_headers(opened, _review_header), lambda names: {"submission #", "scores"} <= names)
 
 
-def _headless(sheet: Sheet) -> Headed | None:
-    """The table of an export from the years without a header: columns are recognized by what they hold."""
-    first = list(sheet.rows[0][1]) if sheet.rows else []
+def _with_headers(opened: Opened, header: Callable[[Sequence[str]], list[str]]) -> list[Sheet]:
+    """The sheets, those from the years without a header under the one that fits what they hold, if any."""
+    sheets = []
+    for sheet in opened.sheets:
+        names = header(list(sheet.rows[0][1])) if sheet.rows else []
+        rows = [(0, names), *sheet.rows] if names else sheet.rows
+        sheets.append(Sheet(sheet.file, sheet.name, rows, sheet.workbook))
+    return sheets
+
+
+def _review_header(first: Sequence[str]) -> list[str]:
+    """The header of reviews above their `first` row, in which columns are recognized by what they hold."""
     if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
-        return None
+        return []
     total = bool(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", first[8].strip()))
     names = [*_BEFORE, *(["total score"] if total else []), *_AFTER, _ATTACHMENT][: len(first)]
-    filled = [*names, *[""] * (len(first) - len(names))]
-    whole = Sheet(sheet.file, sheet.name, [(0, filled), *sheet.rows], sheet.workbook)
-    return headed(whole, lambda names: "scores" in names)
+    return [*names, *[""] * (len(first) - len(names))]
+
+
+def _committee_header(first: Sequence[str]) -> list[str]:
+    """The same for the committee."""
+    fits = len(first) == len(_MEMBER) and all(map(_WHOLE.fullmatch, first[:2])) and "@" in first[4]
+    return list(_MEMBER) if fits else []
 
 
 def _answers(table: Headed) -> tuple[list[dict[str, str]], list[Problem]]:
@@ -220,32 +238,42 @@ def _submission_table(opened: Opened) -> Headed | None:
     return one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
 
 
-def _committee_table(opened: Opened) -> Headed | None:
-    return one_table(opened.sheets, lambda names: {"#", "first name", "last name", "email", "role"} <= names)
+def committee_table(opened: Opened) -> Headed | None:
+    """The table of the committee: in the zip of all tables, in the workbook, or alone; None if there is none.
+
+    >>> from blindcal.importers.opening import open_export
+    >>> committee = b"#,first name,last name,email,role\\n3,Ada,Byron,ada@x.org,chair\\n"
+    >>> committee_table(open_export(committee, "committee.csv")).column("email")
+    ['ada@x.org']
+    """
+    return one_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
 
 
 def _problems(opened: Opened, table: Headed) -> list[Problem]:
     """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
-    beside = ("#", "title", "track name", "first name", "last name", "email")
-    others = filter(None, (_submission_table(opened), _committee_table(opened)))
+    beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
+    others = filter(None, (_submission_table(opened), committee_table(opened)))
     found = [*table.problems, *table.repeated(used)]
     return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
-def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str]]:
-    """Titles and tracks, where the table of submissions came with it."""
+def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Titles, tracks, and which papers were withdrawn, if the table of submissions came with it."""
     table = _submission_table(opened)
     if table is None:
-        return {}, {}
+        return {}, {}, {}
     papers = table.column("#")
     titles = dict(zip(papers, table.column("title"), strict=True))
-    return titles, dict(zip(papers, table.column("track name"), strict=True))
+    words = zip(papers, table.column(_DELETED), table.column("decision"), strict=True)
+    became = {p: "deleted" if gone.strip().casefold() == "yes" else what_became(d) for p, gone, d in words}
+    withdrawn = {paper: what for paper, what in became.items() if what}
+    return titles, dict(zip(papers, table.column("track name"), strict=True)), withdrawn
 
 
 def _members(opened: Opened) -> list[tuple[str, str, str]]:
     """Number, email and name of each member, where the table of the committee came with it."""
-    table = _committee_table(opened)
+    table = committee_table(opened)
     if table is None:
         return []
     columns = (table.column(name) for name in ("#", "email", "first name", "last name"))
@@ -266,6 +294,13 @@ def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, .
         [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
     )
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+
+
+def _metareviews(opened: Opened) -> list[Dropped]:
+    """The metareviews that came along, in a table of their own."""
+    table = one_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
+    number = 0 if table is None else len(table.rows)
+    return [Dropped(counted(number, "metareview"), METAREVIEWS)] if number else []
 
 
 def _go_by(authors: Sequence[tuple[str, str]]) -> str:

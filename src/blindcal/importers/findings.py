@@ -77,9 +77,11 @@ class Found:
     `score_field`, `confidence_field`: where their scores and confidences are from.
     `best_first`: the order of the score's letters where the export has it.
     `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
+    `withdrawn`: what became of each paper that is not to be decided: one of `WITHDRAWN`.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
     `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
     the chair and name nobody.
-    `problems`: those of the form, such as a row with too few cells; they refuse the export.
+    `problems`: those of the form, such as a row with too many cells; they refuse the export.
     """
 
     format: str
@@ -92,12 +94,16 @@ class Found:
     tracks: Mapping[str, str] = field(default_factory=dict)
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
+    decision_words: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     warnings: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
+WITHDRAWN = ("withdrawn", "desk rejected", "deleted")
+METAREVIEWS = "they sum up reviews and are none themselves"
 TIMES, ORDINALS, TEXTS, UNUSED = (
     "times can reveal who wrote a review",
     "numbers and letters of reviews can reveal who wrote them",
@@ -133,14 +139,34 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(short) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+# An evaluation of the whole paper, not the experimental evaluation in it.
 _SCORE = re.compile(
-    r"overall|merit|recommend|rating|score|evaluation|assessment|(?-i:(?:^|[a-z])(?:Ove|Mer|Rec|Rat)(?=[A-Z]|$))",
+    r"overall|merit|recommend|rating|score|(?:^|\(|final[ _]|general[ _]|total[ _])(?:evaluation|assessment)"
+    r"|(?-i:(?:^|[a-z])(?:Ove|Mer|Rec|Rat)(?=[A-Z]|$))",
     re.I,
 )
 _CONFIDENCE = re.compile(
     r"confiden|expert|familiar|qualifi|knowledge|(?-i:(?:^|[a-z])(?:Exp|Fam|Qua|Kno)(?=[A-Z]|$))|^RevCon$",
     re.I,
 )
+
+
+def called_score(name: str) -> bool:
+    """Whether a field of this `name` is called like the score.
+
+    >>> called_score("Overall evaluation"), called_score("Experimental evaluation"), called_score("RecAct")
+    (True, False, True)
+    """
+    return _SCORE.search(name) is not None and not called_confidence(name)
+
+
+def called_confidence(name: str) -> bool:
+    """Whether a field of this `name` is called like the confidence of a reviewer.
+
+    >>> called_confidence("Reviewer expertise"), called_confidence("Overall merit")
+    (True, False)
+    """
+    return _CONFIDENCE.search(name) is not None
 
 
 def chosen_score(
@@ -162,8 +188,8 @@ def chosen_score(
     """
     if given is not None:
         return _given(fields, tuple(others), given, file, row)
-    merits = [name for name in fields if not _CONFIDENCE.search(name)]
-    named = [name for name in merits if _SCORE.search(name)]
+    merits = [name for name in fields if not called_confidence(name)]
+    named = [name for name in merits if called_score(name)]
     for candidates in (named, merits):
         if len(candidates) == 1:
             return candidates[0]
@@ -192,7 +218,7 @@ def chosen_confidence(fields: Iterable[str], score: str) -> str | None:
     >>> chosen_confidence(["OveMer", "RevExp"], "OveMer")
     'RevExp'
     """
-    found = [name for name in fields if name != score and _CONFIDENCE.search(name)]
+    found = [name for name in fields if name != score and called_confidence(name)]
     return found[0] if len(found) == 1 else None
 
 
@@ -204,6 +230,16 @@ def refusal(file: str, rule: str, found: str | None = None, row: int | None = No
     x.csv: must hold reviews, found a list of people
     """
     return refuse([Problem(file, row, None, rule, found)])
+
+
+def what_became(text: str) -> str | None:
+    """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`.
+
+    >>> what_became("ICX.cc/2027/Desk_Rejected_Submission"), what_became("withdrawn"), what_became("Reject")
+    ('desk rejected', 'withdrawn', None)
+    """
+    words = re.sub(r"[\W_]+", "", text.casefold())
+    return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)
 
 
 def counted(number: int, what: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, id_problem
+from blindcal.cells import Broken, id_problem, same_id
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
 from blindcal.importers.findings import Choices, Dropped, Found, Row, counted
@@ -25,6 +27,8 @@ from blindcal.reviews import Reviews
 
 _BLANK = {"", "no entry", "n/a"}
 _SHOWN_ROWS = 5
+# Two years are in one file if one paper in so many has two titles.
+_MIXED = 4
 NO_ORDER = (
     "must be a number: letters and words need their order. Give it with `best_first`, such as "
     "`best_first` A,B,C,D"
@@ -44,6 +48,9 @@ class Imported:
     `titles`, `tracks`: by paper, for those papers that have one.
     `committee`: the name of everyone known, by id; empty where there is only the id.
     `conflicts`: pairs of paper and reviewer.
+    `withdrawn`: of the papers that have reviews, those that the system says were withdrawn, desk rejected or
+    deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
     `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
     and what to look at; they name nobody.
     """
@@ -58,6 +65,8 @@ class Imported:
     tracks: Mapping[str, str]
     committee: Mapping[str, str]
     conflicts: tuple[tuple[str, str], ...]
+    withdrawn: Mapping[str, str]
+    decision_words: Mapping[str, str]
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -65,6 +74,17 @@ class Imported:
     def columns(self) -> dict[str, list[object]]:
         """The table to write: `paper, reviewer, score` and what else is known of a review."""
         return {**self.reviews.columns(), **({"round": list(self.rounds)} if self.rounds else {})}
+
+    def to_decide(self) -> Imported:
+        """The same without reviews of papers that were withdrawn."""
+        if not self.withdrawn:
+            return self
+        kept = [self.reviews.papers[place] not in self.withdrawn for place in self.reviews.paper]
+        return replace(
+            self,
+            reviews=self.reviews.without(self.withdrawn),
+            rounds=tuple(compress(self.rounds, kept)),
+        )
 
 
 def gather(found: Found, choices: Choices) -> Imported:
@@ -100,7 +120,8 @@ def _checked(
     rows = [_cleaned(row, people) for row in scored]
     score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
     tracks = _tracks(rows, found)
-    _check_pairs(rows, tracks, found, log)
+    if not _years_mixed(rows, found, log):
+        _check_pairs(rows, tracks, found, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
     _check_ids(rows, found, log)
@@ -125,6 +146,8 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
         committee=committee,
         conflicts=_conflicts(found, people),
+        withdrawn=_withdrawn(found, reviews),
+        decision_words=dict(found.decision_words),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
@@ -165,8 +188,8 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
 
 
 def _clean(text: str) -> str:
-    """An id without spaces around it, in the one normal form that ids have."""
-    text = text.strip()
+    """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
+    text = same_id(text.strip())
     return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
@@ -261,18 +284,38 @@ def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
                 log.extend([Problem(row.file or found.file, row.row, name, *problem)])
 
 
+def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
+    """Whether many papers have two titles: their numbers start again every year."""
+    titles: dict[str, set[str]] = {}
+    for row in rows:
+        titles.setdefault(row.paper, set()).add(_phrase(row.title))
+    double = sum(len(given - {""}) > 1 for given in titles.values())
+    mixed = double > 1 and _MIXED * double >= len(titles)
+    if mixed:
+        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
+    return mixed
+
+
 def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, log: Problems) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
-            rule, where = "must not repeat an earlier row's paper and reviewer", f"row {earlier.row}'s"
-            where += " from another round: import one round at a time" if row.round != earlier.round else ""
-            log.extend([Problem(file, row.row, "reviewer", rule, where)])
+            rule = "must not repeat an earlier row's paper and reviewer"
+            log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
             log.extend([Problem(file, row.row, "track", rule)])
+
+
+def _repeated(earlier: Row, row: Row) -> str:
+    """Which row another one repeats, and how that may have come about if they are not the same."""
+    if row.round != earlier.round:
+        return f"row {earlier.row}'s from another round: import one round at a time"
+    same = row._replace(row=earlier.row, file=earlier.file) == earlier
+    return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
 
 
 def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
@@ -314,6 +357,23 @@ def _conflicts(found: Found, people: Mapping[str, str]) -> tuple[tuple[str, str]
     return tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair))))
 
 
+def _withdrawn(found: Found, reviews: Reviews) -> dict[str, str]:
+    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
+    return {paper: became[paper] for paper in reviews.papers if paper in became}
+
+
+def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
+    """What is said of papers that were `withdrawn`, as `Imported` has them: how many, why, and which.
+
+    >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})
+    ['2 papers withdrawn: 4, 17', '1 paper desk rejected: 9']
+    """
+    papers = defaultdict[str, list[str]](list)
+    for paper, what in withdrawn.items():
+        papers[what].append(paper)
+    return [f"{counted(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
+
+
 def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
     """Which reviews have no score."""
     kept = set(map(id, scored))
@@ -350,5 +410,5 @@ def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
     """How much of the map fits the export."""
     if not people:
         return []
-    missing = len({_clean(row.reviewer) for row in scored} - people.keys())
+    missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
     return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -19,6 +20,7 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheets import Headed, Opened, one_table
@@ -50,6 +52,11 @@ _NOT_FIELDS = {
     *("modified_at", "modified_at_text", "submitted_at", "version", "vtag", "ratings", "editable", "draft"),
     *("needs_approval", "my_review", "format"),
 }
+_SILENT = (
+    "HotCRP's CSV does not say which reviews are metareviews, nor which papers were withdrawn: if there are "
+    "such, import the JSON (jsonrqc) instead"
+)
+_METAREVIEW = "5"
 _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))
 _FINISHED = frozenset(("", "approved", "complete", "submitted"))
 
@@ -97,7 +104,9 @@ def read(opened: Opened, choices: Choices) -> Found:
     ('OveMer', [('7', 'ada@x.org', '4')])
     """
     if opened.is_json:
-        return _read_json(opened, choices)
+        papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
+        decided = [(cell_of(paper.get("decision")), cell_of(paper.get("status"))) for paper in papers]
+        return replace(_read_json(opened, choices), decision_words=_decision_words(decided))
     table = _table(opened)
     if table is None:
         raise refusal(opened.file, "must be a HotCRP export: a header with paper, title and email")
@@ -105,7 +114,8 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(table.file, "must have a column for each field: run the batch script without -x")
     if "email" not in table:
         raise refusal(table.file, _IDENTITIES, row=table.row)
-    return _read_table(table, choices)
+    decided = [(word, "") for word in table.column("decision")]
+    return replace(_read_table(table, choices), decision_words=_decision_words(decided))
 
 
 def _wanted(names: frozenset[str]) -> bool:
@@ -139,7 +149,10 @@ def _read_table(table: Headed, choices: Choices) -> Found:
     ]
     unused = [name for name in table.names if name.casefold() in _NOT_SCORES - {*map(str, known)}]
     found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
-    return replace(found, problems=(*found.problems, *table.problems, *table.repeated([*known, *names])))
+    problems = (*found.problems, *table.problems, *table.repeated([*known, *names]))
+    decisions = zip(table.column(paper), table.column("decision"), strict=True)
+    withdrawn = {p: what for p, word in decisions if (what := what_became(word))}
+    return replace(found, problems=problems, warnings=(_SILENT,), withdrawn=withdrawn)
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -161,7 +174,14 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
         raise refusal(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
     if not any(review.get("reviewer_email") for _, review in pairs):
         raise refusal(opened.file, _IDENTITIES)
-    reviews = [_review(number, *pair) for number, pair in enumerate(pairs, start=1)]
+    reviews = [
+        _review(number, paper, review)
+        for number, (paper, review) in enumerate(pairs, start=1)
+        if cell_of(review.get("rtype")) != _METAREVIEW
+    ]
+    metareviews = len(pairs) - len(reviews)
+    if not reviews:
+        raise refusal(opened.file, "must hold reviews", "metareviews alone")
     names = dict.fromkeys(name for review in reviews for name in review.fields)
     columns = {name: [review.fields.get(name, "") for review in reviews] for name in names}
     unused = dict.fromkeys(key for _, review in pairs for key in review if key in _NOT_FIELDS)
@@ -170,13 +190,17 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
     ]
     forms = [item["reviewform"] for item in pages(opened.value) if isinstance(item.get("reviewform"), dict)]
     found = _found(opened.file, None, reviews, columns, choices, dropped, forms[0] if forms else {})
-    papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
-    papers = papers or [paper for paper, _ in pairs]
+    papers = _papers(opened.value) or [paper for paper, _ in pairs]
     return replace(
         found,
+        dropped=(
+            *found.dropped,
+            *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+        ),
         titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
         tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
+        withdrawn=_withdrawn(papers),
     )
 
 
@@ -197,6 +221,32 @@ def _review(number: int, paper: Item, review: Item) -> _Review:
 def _plain(text: str) -> str:
     """A name without its markup."""
     return html.unescape(re.sub(r"<[^<>]*+>", "", text))
+
+
+def read_conflicts(opened: Opened) -> list[tuple[str, str]] | None:
+    """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them.
+
+    `opened` is what `open_export` returns.
+
+    >>> papers = [{"pid": 7, "pc_conflicts": {"ada@x.org": True}, "reviews": []}]
+    >>> read_conflicts(Opened("x.json", value={"papers": papers}, is_json=True))
+    [('7', 'ada@x.org')]
+    """
+    papers = _papers(opened.value)
+    return list(_conflicts(papers)) if any("pc_conflicts" in paper for paper in papers) else None
+
+
+def _papers(value: object) -> list[Item]:
+    items = pages(value)
+    listed = [paper for item in items for paper in objects(item.get("papers"))]
+    return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
+
+
+def _withdrawn(papers: Sequence[Item]) -> dict[str, str]:
+    """What became of papers, by their status; a desk rejection may also be a decision of that name."""
+    words = ((cell_of(paper.get("pid")), paper.get("status"), paper.get("decision")) for paper in papers)
+    found = {pid: what_became(cell_of(status)) or what_became(cell_of(word)) for pid, status, word in words}
+    return {pid: what for pid, what in found.items() if what}
 
 
 def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
@@ -282,3 +332,22 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
     if isinstance(start, str) and re.fullmatch(r"[A-Z]", start) and ord(start) + count <= ord("Z") + 1:
         return tuple(chr(ord(start) + place) for place in range(count))
     return ()
+
+
+def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What the site calls its decisions, from each paper's decision and status. Without a status the word
+    must say it itself; of several words for one decision none is taken.
+
+    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
+    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
+    >>> _decision_words([("A", "accept")])
+    {'accept': 'A'}
+    """
+    words: dict[str, set[str]] = {"accept": set(), "reject": set()}
+    for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:
+        kinds = [kind for kind in words if kind == status] or [
+            kind for kind in words if kind in word.casefold()
+        ]
+        if len(kinds) == 1:
+            words[kinds[0]].add(word)
+    return {kind: min(found) for kind, found in words.items() if len(found) == 1}

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
 from blindcal.files.tables import parse_table, refuse
+from blindcal.importers.opening import open_export
+from blindcal.importers.pretalx import team_sheet
 
 _ORDINAL = re.compile(
     r"(?:.*/)?(?:anonymous|anon)?[ _-]?(?:reviewer|referee|review|r)?[ _#-]{0,2}([0-9]{1,2}|[A-Z])", re.I
@@ -74,13 +76,16 @@ def spelled_alike(ids: Iterable[str]) -> int:
 
 
 def read_map(data: bytes, file: str) -> dict[str, str]:
-    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`).
+    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`), or
+    pretalx's list of teams, which has the email behind each code.
 
-    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+    `data` holds the bytes of the table, a CSV, or of the list; `file` is its name in messages.
 
     >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
     {'Reviewer_x1': 'Ada'}
     """
+    if codes := team_codes(data, file):
+        return codes
     table = parse_table(
         data,
         file,
@@ -91,6 +96,19 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
         extra=True,
     )
     return _unique(zip(table.text("signature"), table.text("profile_id"), strict=True), table.rows, file)
+
+
+def team_codes(data: bytes, file: str) -> dict[str, str]:
+    """The email behind each code in pretalx's list of teams; none if this `data` of a `file` is another.
+
+    >>> teams = b'[{"is_reviewer": true, "members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}]}]'
+    >>> team_codes(teams, "teams.json"), team_codes(b"reviewer\\nada\\n", "pc.csv")
+    ({'U1': 'ada@x.org'}, {})
+    """
+    maybe = data.lstrip()[:1] in (b"[", b"{")
+    sheet = team_sheet(open_export(data, file)) if maybe else None
+    rows = [] if sheet is None else sheet.rows[1:]
+    return {code: email for _, (code, _, email) in rows if code and email}
 
 
 def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import id_problem, unescape
+from blindcal.cells import id_problem, same_id, unescape
 from blindcal.errors import Problem
 from blindcal.files.tables import Problems
+from blindcal.importers.easychair import committee_table
 from blindcal.importers.findings import counted, refusal
+from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.opening import open_export
-from blindcal.importers.sheets import Headed, one_table
+from blindcal.importers.pretalx import team_sheet
+from blindcal.importers.sheets import Headed, Opened, one_table
+from blindcal.importers.values import MixedListError
 
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
 _IDS = ("reviewer", *_MAILS)
 _NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
-_PAPERS = ("paper", "paper id", "pid", "submission #", "submission")
+_PAPERS = ("paper", "paper id", "pid", "submission #", "submission", "proposal id")
 # What may stand in a table of papers and emails that is a list of conflicts, and no list of reviews.
 _PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group), "title", "affiliation"}
+# HotCRP's lists of conflicts (pcconf) and of preferences (allrevpref) say with a word that there is one.
+_TYPE, _WORD = "conflicttype", "conflict"
 _PEOPLE = (
     "must be a list of people: a table with a column reviewer or email, in which everyone has the id that "
     "the reviews have"
@@ -27,21 +33,27 @@ _REVIEWS = (
 )
 _CONFLICTS = (
     "must be a list of conflicts: a table with the columns paper and conflict (or paper and email, with at "
-    "most titles and names besides), or HotCRP's bulk assignment (paper, action, email)"
+    "most titles and names besides), or HotCRP's pcconf, allrevpref, jsonrqc or bulk assignment (paper, "
+    "action, email)"
+)
+_NONE = "must hold conflicts: none of its rows is one. HotCRP's list of conflicts is pcconf"
+_TWO_PEOPLE = (
+    "must say who has the conflict in one column: beside an email, the column conflict may hold only the "
+    "word conflict, or nothing"
 )
 
 
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
     """The name of everyone in the list of a committee, by id; empty where there is only the id.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP and
-    EasyChair export of their committees, where ids are emails. `file` is its name in messages. `people` maps
-    an id to a person, as for reviews; by default ids stay as they are.
+    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
+    EasyChair and pretalx (its teams) export of their committees, where ids are emails. `file` is its name in
+    messages. `people` maps an id to a person, as for reviews; by default ids stay as they are.
 
     >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
     {'ada@example.edu': 'Ada Byron'}
     """
-    table = one_table(open_export(data, file).sheets, lambda names: bool(names & {*_IDS}))
+    table = _people_table(open_export(data, file))
     if table is None:
         raise refusal(file, _PEOPLE)
     if table.first(*_PAPERS) is not None:
@@ -55,30 +67,41 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     return dict(sorted(found.items()))
 
 
+def _people_table(opened: Opened) -> Headed | None:
+    """The table of people: EasyChair's committee, pretalx's teams, or the only table that has them."""
+    if (committee := committee_table(opened)) is not None:
+        return committee
+    teams = team_sheet(opened)
+    return one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
+
+
 def read_conflicts(
     data: bytes, file: str, people: Mapping[str, str] | None = None
 ) -> tuple[tuple[tuple[str, str], ...], str]:
     """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `paper,conflict` or `paper,email`, or
-    HotCRP's bulk assignment, of which only conflicts are taken: the later of two rows on the same paper and
-    person counts, as it does there. `file` is its name in messages. `people` maps an id to a person, as for
-    reviews; by default ids stay as they are.
+    `data` holds the bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or
+    `paper,email`; or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only conflicts
+    are taken. Of two rows of a bulk assignment on the same paper and person the later counts, as it does
+    there. `file` is its name in messages. `people` maps an id to a person, as for reviews; by default ids
+    stay as they are.
 
     >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
     >>> read_conflicts(bulk, "assignments.csv")
     ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
     """
-    sheets = open_export(data, file).sheets
-    table = one_table(sheets, _of_conflicts)
+    opened = open_export(data, file)
+    if opened.is_json:
+        return _from_json(opened, people)
+    table = one_table(opened.sheets, _of_conflicts)
     if table is not None:
-        person = table.first("conflict", *_MAILS)
-        pairs = zip(_ids(table, table.first(*_PAPERS)), _ids(table, person, people), strict=True)
-        return tuple(sorted(set(pairs))), "a list of conflicts"
-    table = one_table(sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"}))
-    if table is None:
+        return _listed(table, people)
+    bulk = one_table(
+        opened.sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"})
+    )
+    if bulk is None:
         raise refusal(file, _CONFLICTS)
-    return _bulk(table, people)
+    return _bulk(bulk, people)
 
 
 def _of_conflicts(names: frozenset[str]) -> bool:
@@ -87,32 +110,66 @@ def _of_conflicts(names: frozenset[str]) -> bool:
     >>> [_of_conflicts(frozenset(names.split())) for names in ("paper email", "paper email score")]
     [True, False]
     """
-    listed = "conflict" in names or (not names.isdisjoint(_MAILS) and names <= _PLAIN)
+    listed = _WORD in names or (not names.isdisjoint(_MAILS) and names <= {*_PLAIN, _TYPE})
     return listed and not names.isdisjoint(_PAPERS)
+
+
+def _listed(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+    """The conflicts of a list with a row for each; or with rows for others too, and a word for conflicts."""
+    mail = table.first(*_MAILS)
+    word = table.first(_WORD, _TYPE) if mail else None
+    words = [cell.strip().casefold() for cell in table.column(word)]
+    if word == _WORD and not {*words} <= {"", _WORD}:
+        raise refusal(table.file, _TWO_PEOPLE, row=table.row)
+    about = [place for place, cell in enumerate(words) if cell] if word else range(len(words))
+    if words and not about:
+        raise refusal(table.file, _NONE)
+    papers = _ids(table, table.first(*_PAPERS), rows=about)
+    pairs = zip(papers, _ids(table, mail or _WORD, people, rows=about), strict=True)
+    return tuple(sorted({*pairs})), "a list of conflicts" + _left(len(words) - len(about))
+
+
+def _from_json(opened: Opened, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+    try:
+        listed = hotcrp_conflicts(opened)
+    except MixedListError:
+        listed = None
+    if listed is None:
+        raise refusal(opened.file, _CONFLICTS)
+    if not listed:
+        raise refusal(opened.file, _NONE)
+    log = Problems(opened.file)
+    pairs = [(paper.strip(), same_id(who.strip())) for paper, who in listed]
+    for broken in filter(None, (id_problem(cell) for pair in pairs for cell in pair)):
+        log.add(None, "pc_conflicts", *broken)
+    log.finish()
+    known = people or {}
+    return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs})), "HotCRP's JSON of papers"
 
 
 def _bulk(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
     actions = [action.strip().casefold() for action in table.column("action")]
     turns = {"conflict": True, "clearconflict": False, "noconflict": False}
     about = [place for place, action in enumerate(actions) if action in turns]
+    if actions and not about:
+        raise refusal(table.file, _NONE)
     papers = _ids(table, "paper", rows=about)
     persons = _ids(table, table.first("email", "user"), people, rows=about)
     last = {
         (paper, who): turns[actions[place]] for place, paper, who in zip(about, papers, persons, strict=True)
     }
-    return tuple(sorted(pair for pair, there in last.items() if there)), _bulk_words(
-        len(actions) - len(about)
-    )
+    conflicts = sorted(pair for pair, there in last.items() if there)
+    return tuple(conflicts), "a HotCRP bulk assignment" + _left(len(actions) - len(about))
 
 
-def _bulk_words(others: int) -> str:
-    """What a bulk assignment was taken for, where so many rows are about something else.
+def _left(others: int) -> str:
+    """What is said of so many rows that are about something else.
 
-    >>> _bulk_words(0), _bulk_words(2)
-    ('a HotCRP bulk assignment', 'a HotCRP bulk assignment: 2 rows that are no conflict left out')
+    >>> _left(0), _left(2)
+    ('', ': 2 rows that are no conflict left out')
     """
     left = f": {counted(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
-    return "a HotCRP bulk assignment" + (left if others else "")
+    return left if others else ""
 
 
 def _ids(
@@ -122,7 +179,7 @@ def _ids(
     rows: Sequence[int] | None = None,
 ) -> list[str]:
     """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
-    cells = [unescape(cell.strip()) for cell in table.column(column)]
+    cells = [same_id(unescape(cell.strip())) for cell in table.column(column)]
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)
     log.extend([*table.problems, *table.repeated([column])])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from blindcal.errors import Problem
 from blindcal.importers.findings import (
+    METAREVIEWS,
     Choices,
     Dropped,
     Found,
@@ -18,6 +19,7 @@ from blindcal.importers.findings import (
     counted,
     dropped_columns,
     refusal,
+    what_became,
 )
 from blindcal.importers.identities import NEVER_REPEATED
 from blindcal.importers.scores import score_shaped
@@ -25,12 +27,20 @@ from blindcal.importers.sheets import Opened
 from blindcal.importers.values import Item, cell_of, objects, pages, whole
 
 NAME = "openreview"
-# `.../-/Official_Review`, and in the oldest venues `.../-/Paper12/Official_Review` or `.../official/review`.
-_KIND = re.compile(r"/-/(?:[A-Za-z0-9_-]+/)*+([A-Za-z0-9_]+)$")
-_NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/")
-_ANONYMOUS = re.compile(r"/(?:AnonReviewer|Anon_?Reviewer_?|Reviewer_?)[A-Za-z0-9]+$")
+# `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
+_KIND = re.compile(r"/-/(?:[A-Za-z_]+[0-9]+/)?([A-Za-z0-9_/-]+)$")
+_OFFICIAL = "official_review"
+# The number of a paper in an invitation or a signature; a part of the venue may be numbered too (`/Round1/`).
+_NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/(?:-/|[a-z]+/)?[^/]+$")
+_AUTHORS = re.compile(r"/[A-Za-z_]+([0-9]+)/Authors$")
+# A signature of one paper alone, and the part of it that all reviewers share (`Reviewer_`).
+_ANONYMOUS = re.compile(r"/[A-Za-z_]+[0-9]+/((?:[A-Za-z]+_)*(?:AnonReviewer)?)[^/]*$")
+_YEAR = re.compile(r"^[^/]*/(?:.*?/)?(20[0-9]{2})(?:/|$)")
 _TIMES = ("cdate", "mdate", "tcdate", "tmdate", "odate", "pdate")
-_BY_FORUM = "papers go by their forum, as their numbers are missing or not unique"
+_BY_FORUM = (
+    "papers go by their forum, as numbers of papers with reviews are missing or not unique: decisions cannot "
+    "go back to OpenReview by file, which needs numbers"
+)
 _NEEDS_MAP = "must be in the map of signatures (`map` with the columns signature,profile_id)"
 
 
@@ -39,11 +49,13 @@ class _Notes(NamedTuple):
 
     submissions: list[Item]
     reviews: list[Item]
+    replies: list[Item]
     kind: str
     others: Counter[str]
     deleted: int
     people: dict[str, str]
     conflicts: list[Item]
+    withdrawn: dict[str, str]
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
@@ -83,11 +95,13 @@ def read(opened: Opened, choices: Choices) -> Found:
     notes = _sorted(opened)
     if not notes.reviews:
         raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")
+    _check_year(notes.reviews, opened.file)
     columns = _columns(notes.reviews)
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
     score = chosen_score(fields, choices.score_field, opened.file, others=columns)
     confidence = chosen_confidence(fields, score)
     papers = _papers(notes)
+    known = [note for note in notes.submissions if _forum(note) in papers]
     people, problems = _people(notes, choices, opened.file)
     sure = columns[confidence] if confidence else [""] * len(notes.reviews)
     cells = zip(notes.reviews, people, columns[score], sure, strict=True)
@@ -101,17 +115,26 @@ def read(opened: Opened, choices: Choices) -> Found:
         rows=rows,
         score_field=score,
         confidence_field=confidence,
-        titles={papers[_forum(note)]: _content(note, "title") for note in notes.submissions},
-        tracks={papers[_forum(note)]: _content(note, "track") for note in notes.submissions},
+        titles={papers[_forum(note)]: _content(note, "title") for note in known},
+        tracks={papers[_forum(note)]: _content(note, "track") for note in known},
         committee=dict.fromkeys([*notes.people.values(), *(choices.people or {}).values()], ""),
         conflicts=[
             (papers.get(cell_of(edge.get("head")), ""), cell_of(edge.get("tail"))) for edge in notes.conflicts
         ],
+        withdrawn={papers[forum]: what for forum, what in notes.withdrawn.items() if forum in papers},
         said=(f"reviews are the notes called {notes.kind}",),
         dropped=_dropped(notes, fields, columns, (score, confidence)),
         warnings=(_BY_FORUM,) if all(forum == paper for forum, paper in papers.items()) else (),
         problems=tuple(problems),
     )
+
+
+def _check_year(reviews: Iterable[Item], file: str) -> None:
+    """Refuse reviews from venues of two years: their papers have the same numbers."""
+    found = (_YEAR.search(text) for note in reviews for text in _invitations(note))
+    years = sorted({match[1] for match in found if match is not None})
+    if len(years) > 1:
+        raise refusal(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
 
 
 def _walk(items: Iterable[Item]) -> Iterator[Item]:
@@ -128,17 +151,22 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 
 def _kinds(note: Item) -> list[str]:
     """What the note answers: the last words of its invitations, without mere edits."""
+    found = map(_KIND.search, _invitations(note))
+    kinds = [match[1].replace("/", "_") for match in found if match is not None]
+    return [kind for kind in kinds if kind != "Edit"]
+
+
+def _is_metareview(kind: str) -> bool:
+    return re.search(r"meta_?review", kind, re.I) is not None
+
+
+def _invitations(note: Item) -> list[str]:
     invitations = note.get("invitations", [note.get("invitation")])
-    found = (
-        [_KIND.search(text) for text in invitations if isinstance(text, str)]
-        if isinstance(invitations, list)
-        else []
-    )
-    return [match[1] for match in found if match is not None and match[1] != "Edit"]
+    return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
 
 
 def _is_review_kind(kind: str) -> bool:
-    return bool(re.search(r"(?i:Review)$", kind)) and not re.search(r"Meta|Ethics|Desk", kind)
+    return kind.casefold().endswith("review") and not re.search(r"meta|ethics|desk", kind, re.I)
 
 
 def _sorted(opened: Opened) -> _Notes:
@@ -147,12 +175,13 @@ def _sorted(opened: Opened) -> _Notes:
         list(whole(top, "notes", opened.file))
     notes = _unique(_walk(top), opened.file)
     live = [note for note in notes if not note.get("ddate")]
-    kinds = Counter(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
-    if len(kinds) > 1 and "Official_Review" not in kinds:
+    kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
+    official = [kind for kind in kinds if kind.casefold() == _OFFICIAL]
+    if len(kinds) > 1 and len(official) != 1:
         raise refusal(
             opened.file, "must hold one kind of reviews: leave the others out", ", ".join(sorted(kinds))
         )
-    kind = "Official_Review" if "Official_Review" in kinds else next(iter(kinds), "")
+    kind = next(iter([*official, *kinds]), "")
     reviews = [note for note in live if kind and kind in _kinds(note)]
     submissions = [note for note in live if _is_submission(note)]
     rest = [note for note in live if kind not in _kinds(note) and not _is_submission(note)]
@@ -160,7 +189,20 @@ def _sorted(opened: Opened) -> _Notes:
     edges = [edge for page in top for edge in objects(page.get("edges"))]
     conflicts = [edge for edge in edges if cell_of(edge.get("invitation")).endswith("/-/Conflict")]
     groups = [group for page in top for group in objects(page.get("groups"))]
-    return _Notes(submissions, reviews, kind, others, len(notes) - len(live), _signatures(groups), conflicts)
+    became = {_forum(note): _what_became(note) for note in notes if _is_submission(note)}
+    withdrawn = {forum: what for forum, what in became.items() if what}
+    deleted = len(notes) - len(live)
+    replies = [note for note in live if not _is_submission(note)]
+    people = _people_behind(groups, {_signature(note) for note in reviews})
+    return _Notes(submissions, reviews, replies, kind, others, deleted, people, conflicts, withdrawn)
+
+
+def _what_became(submission: Item) -> str | None:
+    """Whether a paper was deleted, withdrawn or desk rejected: by its venue, on API 1 by its invitation."""
+    if submission.get("ddate"):
+        return "deleted"
+    venue = _content(submission, "venueid") or cell_of(submission.get("invitation"))
+    return what_became(venue.rpartition("/")[2])
 
 
 def _is_submission(note: Item) -> bool:
@@ -178,15 +220,31 @@ def _unique(notes: Iterable[Item], file: str) -> list[Item]:
     return list(known.values())
 
 
-def _signatures(groups: Iterable[Item]) -> dict[str, str]:
-    """The person behind each signature, where groups came with the notes."""
+def _signature(note: Item) -> str:
+    signatures = note.get("signatures")
+    return cell_of(signatures[0]) if isinstance(signatures, list) and len(signatures) == 1 else ""
+
+
+def _role(signature: str) -> str:
+    """What the signatures of all reviewers start with; empty for a person, or a group of several.
+
+    >>> _role("V/Submission12/Program_Committee_AbCd"), _role("V/Paper1/AnonReviewer2"), _role("~Ada_Byron1")
+    ('Program_Committee_', 'AnonReviewer', '')
+    """
+    match = _ANONYMOUS.search(signature)
+    return match[1] if match else ""
+
+
+def _people_behind(groups: Iterable[Item], signed: Iterable[str]) -> dict[str, str]:
+    """The person behind each signature like those that `signed`, where groups came with the notes."""
     people: dict[str, str] = {}
+    roles = {*map(_role, signed)} - {""}
     for group in groups:
         members, anonymous = group.get("members"), group.get("anon_members")
         members = members if isinstance(members, list) else []
         if isinstance(anonymous, list) and len(anonymous) == len(members):
             people.update((cell_of(a), cell_of(m)) for a, m in zip(anonymous, members, strict=True))
-        elif len(members) == 1 and _ANONYMOUS.search(cell_of(group.get("id"))):
+        elif len(members) == 1 and _role(cell_of(group.get("id"))) in roles:
             people[cell_of(group["id"])] = cell_of(members[0])
     return people
 
@@ -212,28 +270,33 @@ def _forum(note: Item) -> str:
 
 
 def _papers(notes: _Notes) -> dict[str, str]:
-    """The id of each paper by forum: its number, which decisions go by, or else the forum itself."""
+    """The id of each paper by forum: its number, which decisions go by; without those of all that have
+    reviews, the forum itself. A submission without reviews may have no number of its own, and then no id."""
     numbers: dict[str, str] = {}
-    for note in notes.reviews:
-        places = [
-            cell_of(note.get("invitation")),
-            cell_of(note.get("invitations")),
-            cell_of(note.get("signatures")),
-        ]
-        match = next((found for found in map(_NUMBER.search, places) if found is not None), None)
-        numbers.setdefault(_forum(note), match[1] if match else "")
     for note in notes.submissions:
-        if number := cell_of(note.get("number")):
-            numbers[_forum(note)] = number
-        numbers.setdefault(_forum(note), "")
-    good = all(numbers.values()) and len(set(numbers.values())) == len(numbers)
-    return numbers if good else {forum: forum for forum in numbers}
+        author = _AUTHORS.search(_signature(note))
+        numbers[_forum(note)] = cell_of(note.get("number")) or (author[1] if author else "")
+    for note in [*notes.reviews, *(note for note in notes.replies if "forum" in note)]:
+        numbers[_forum(note)] = numbers.get(_forum(note)) or _number(note)
+    reviewed = {_forum(note): numbers[_forum(note)] for note in notes.reviews}
+    if not all(reviewed.values()) or len({*reviewed.values()}) < len(reviewed):
+        return {forum: forum for forum in numbers}
+    times = Counter(numbers.values())
+    return {f: number for f, number in numbers.items() if f in reviewed or (number and times[number] == 1)}
+
+
+def _number(reply: Item) -> str:
+    """The number of the paper that a note is about, by what it answers or who signed it."""
+    invitations = reply.get("invitations", [reply.get("invitation")])
+    texts = [cell_of(text) for text in invitations] if isinstance(invitations, list) else []
+    answers = [text for text in texts if not text.endswith("/-/Edit")]
+    found = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
+    return next((match[1] for match in found), "")
 
 
 def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list[Problem]]:
     """Who signed each review, as far as known; a problem for each anonymous one that is in no map."""
-    signed = [note.get("signatures") for note in notes.reviews]
-    names = [cell_of(found[0]) if isinstance(found, list) and len(found) == 1 else "" for found in signed]
+    names = [_signature(note) for note in notes.reviews]
     mapped = {*notes.people, *(choices.people or {})}
     missing = [bool(_ANONYMOUS.search(name)) and name not in mapped for name in names]
     if not mapped and any(missing):
@@ -251,7 +314,10 @@ def _dropped(
     times = [name for name in _TIMES if name in keys]
     others = [name for name in fields if name not in used]
     texts = [name for name in columns if name not in fields]
-    notes_left = ", ".join(f"{count:,} {kind}" for kind, count in sorted(notes.others.items()))
+    metareviews = sum(count for kind, count in notes.others.items() if _is_metareview(kind))
+    notes_left = ", ".join(
+        f"{count:,} {kind}" for kind, count in sorted(notes.others.items()) if not _is_metareview(kind)
+    )
     return (
         *dropped_columns([*times, *others], texts),
         *(
@@ -259,6 +325,7 @@ def _dropped(
             if "number" in keys
             else []
         ),
+        *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         *([Dropped(notes_left, "no reviews")] if notes_left else []),
         *([Dropped(counted(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
     )

@@ -8,8 +8,8 @@ from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
 from blindcal.files.tables import refuse
 from blindcal.importers.findings import Choices, Found, Row, dropped_columns, refusal
-from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
-from blindcal.importers.values import cell_of
+from blindcal.importers.sheets import Headed, Opened, one_table
+from blindcal.importers.values import flat_sheet
 
 NAME = "panel"
 FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title", "name")
@@ -91,7 +91,7 @@ def read(opened: Opened, choices: Choices) -> Found:
 
 def _table(opened: Opened, columns: Mapping[str, str]) -> Headed | None:
     spellings = {field: _spellings(field, columns) for field in _NEEDED}
-    sheets = (_sheet(opened),) if opened.is_json else opened.sheets
+    sheets = (flat_sheet(opened),) if opened.is_json else opened.sheets
 
     def wanted(names: frozenset[str]) -> bool:
         return all(names & spellings[field] for field in _NEEDED)
@@ -143,13 +143,3 @@ def columns_of(text: str) -> dict[str, str]:
             )
         columns[field.strip()] = name.strip()
     return columns
-
-
-def _sheet(opened: Opened) -> Sheet | None:
-    """A JSON list of flat objects as a sheet: the keys are its header."""
-    value = opened.value
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        return None
-    names = list(dict.fromkeys(str(key) for item in value for key in item))
-    cells = [[cell_of(item.get(name)) for name in names] for item in value]
-    return Sheet(opened.file, "", list(enumerate([names, *cells], start=0)))

@@ -1,16 +1,27 @@
-"""pretalx: the reviews of its API as JSON, plain or with submissions, users and scores expanded."""
+"""pretalx: the organizer's export of reviews (CSV, JSON), the reviews of its API, and its list of teams."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from blindcal.cells import unescape
 from blindcal.importers.findings import Choices, Found, Row, chosen_score, dropped_columns, refusal
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Opened
-from blindcal.importers.values import Item, cell_of, objects, pages, whole
+from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
+from blindcal.importers.values import Item, cell_of, flat_sheet, objects, pages, whole
 
 NAME = "pretalx"
 _TOTAL = "score"
+_CATEGORY = "category "
+# What the organizer's export calls its columns if pretalx speaks English. Categories come after these.
+_COLUMNS = (
+    *("score", "text", "proposal id", "proposal title", "created", "updated"),
+    *("reviewer name", "reviewer email"),
+)
+_PEOPLE = {"reviewer name", "reviewer email"}
+_UNTICKED = "must have the column Proposal ID: tick it in pretalx's export"
+_HIDDEN = "must say who the reviewers are: tick Reviewer email in pretalx's export"
+_BY_NAME = "there are no emails: reviewers of one name are taken as one person; tick Reviewer email"
 
 
 def recognize(opened: Opened, choices: Choices) -> str | None:
@@ -22,11 +33,13 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     >>> recognize(opened, Choices())
     'pretalx reviews'
     """
+    if _table(opened) is not None:
+        return "pretalx's export of reviews"
     return "pretalx reviews" if opened.is_json and any(map(_is_review, _items(opened.value))) else None
 
 
 def read(opened: Opened, choices: Choices) -> Found:
-    """The reviews of all pages.
+    """The reviews of the export, or of all pages of the API. Reviewers go by email if the file has emails.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
@@ -35,6 +48,81 @@ def read(opened: Opened, choices: Choices) -> Found:
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
     ('score', [('ABC', 'ada', '2.5')])
     """
+    table = _table(opened)
+    return _read_api(opened, choices) if table is None else _read_export(table, choices)
+
+
+def team_sheet(opened: Opened) -> Sheet | None:
+    """The members of all teams that may review, as a table `code,name,email`; None if this is no list of
+    teams, which the API has under `teams/?expand=members`. `opened` is what `open_export` returns.
+
+    >>> team = {"members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}], "is_reviewer": True}
+    >>> team_sheet(Opened("teams.json", value={"results": [team]}, is_json=True)).rows
+    [(0, ['code', 'name', 'email']), (1, ['U1', 'Ada', 'ada@x.org'])]
+    """
+    teams = _items(opened.value) if opened.is_json else []
+    if not teams or not all("members" in team and "is_reviewer" in team for team in teams):
+        return None
+    reviewing = [team for team in teams if team["is_reviewer"]]
+    if not reviewing:
+        raise refusal(opened.file, "must have a team that may review: ask for the teams of this event")
+    if not all(isinstance(member, dict) for team in reviewing for member in team["members"] or ()):
+        rule = "must say who the members are: fetch the teams with ?expand=members"
+        raise refusal(opened.file, rule, "codes alone")
+    header = ["code", "name", "email"]
+    members = [[cell_of(member.get(name)) for name in header] for member in _members(reviewing)]
+    return Sheet(opened.file, "", list(enumerate([header, *members])))
+
+
+def _members(teams: list[Item]) -> Iterator[Item]:
+    return (member for team in teams for member in objects(team["members"]))
+
+
+def _table(opened: Opened) -> Headed | None:
+    """The table of the organizer's export."""
+    sheets = (flat_sheet(opened),) if opened.is_json else opened.sheets
+    return one_table([sheet for sheet in sheets if sheet is not None], _exported)
+
+
+def _exported(names: frozenset[str]) -> bool:
+    if "proposal id" in names:
+        return bool(names & _PEOPLE) or {_TOTAL, "text"} <= names
+    # Of another table with a proposal's title, the column of papers is called differently.
+    return "proposal title" in names and bool(names & _PEOPLE) and bool(names & {"text", "created"})
+
+
+def _read_export(table: Headed, choices: Choices) -> Found:
+    who = table.first("Reviewer email", "Reviewer name")
+    if "Proposal ID" not in table:
+        raise refusal(table.file, _UNTICKED, row=table.row or None)
+    if who is None:
+        raise refusal(table.file, _HIDDEN, row=table.row or None)
+    categories = [name for name in dict.fromkeys(table.names) if name and name.casefold() not in _COLUMNS]
+    total = [name for name in table.names if name.casefold() == _TOTAL]
+    columns = {name: table.column(name) for name in (*total, *categories)}
+    score, fields = _score(columns, choices, table.file, table.row or None)
+    used = ("Proposal ID", who, score, "Proposal title", "Reviewer name")
+    rows = [
+        Row(number, paper, person, cell, title=unescape(title), name=unescape(name))
+        for (number, _), paper, person, cell, title, name in zip(
+            table.rows, *map(table.column, used), strict=True
+        )
+    ]
+    taken = {name.casefold() for name in used}
+    unused = [name for name in table.names if name.casefold() not in taken]
+    texts = [name for name in unused if name.casefold() == "text" or (name in columns and name not in fields)]
+    return Found(
+        format=NAME,
+        file=table.file,
+        rows=rows,
+        score_field=score,
+        dropped=dropped_columns(unused, texts),
+        warnings=() if who == "Reviewer email" else (_BY_NAME,),
+        problems=(*table.problems, *table.repeated(used)),
+    )
+
+
+def _read_api(opened: Opened, choices: Choices) -> Found:
     found = pages(opened.value)
     paged = any("results" in page for page in found)
     reviews = list(whole(found, "results", opened.file)) if paged else found
@@ -47,9 +135,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     answers = [_answers(review) for review in reviews]
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
-    fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    given = choices.score_field or (_TOTAL if _TOTAL in fields else None)
-    score = chosen_score(fields, given, opened.file)
+    score, _ = _score(columns, choices, opened.file)
     cells = enumerate(zip(reviews, columns[score], strict=True), start=1)
     unused = dict.fromkeys(key for review in reviews for key in review)
     kept = {"submission", "user", "scores", _TOTAL}
@@ -63,6 +149,25 @@ def read(opened: Opened, choices: Choices) -> Found:
             ["text"],
         ),
     )
+
+
+def _score(
+    columns: Mapping[str, list[str]], choices: Choices, file: str, row: int | None = None
+) -> tuple[str, Mapping[str, tuple[str, ...]]]:
+    """The column of the score, which is the total unless one is named, and all that could be it. A category
+    goes by one name in the export, `Quality`, and in the API, `category Quality`: either is understood."""
+    fields = {name: _aliases(name) for name, cells in columns.items() if score_shaped(cells)}
+    total = next((name for name in fields if name.casefold() == _TOTAL), None)
+    return chosen_score(fields, choices.score_field or total, file, row), fields
+
+
+def _aliases(name: str) -> tuple[str, ...]:
+    """The other name of a category; one that is called Score, as pretalx's first is, has none: that is the
+    total's."""
+    bare = name.removeprefix(_CATEGORY)
+    if bare.casefold() == _TOTAL:
+        return ()
+    return (_CATEGORY + name if bare == name else bare,)
 
 
 def _row(number: int, review: Item, score: str) -> Row:
@@ -80,11 +185,11 @@ def _is_review(item: Item) -> bool:
 
 
 def _user(review: Item) -> tuple[str, str]:
-    """Id and name: the code where the user is expanded."""
+    """Id and name: the email if the user is expanded, as the organizer's export and other years have it."""
     user = review.get("user")
     if isinstance(user, dict):
         name = cell_of(user.get("name"))
-        return cell_of(user.get("code")) or cell_of(user.get("email")) or name, name
+        return cell_of(user.get("email")) or cell_of(user.get("code")) or name, name
     return cell_of(user), ""
 
 
@@ -107,10 +212,10 @@ def _translated(value: object) -> str:
 
 
 def _answers(review: Item) -> Mapping[str, str]:
-    """The total, and the score in each category where they are expanded."""
+    """The total, and the score in each category if they are expanded."""
     answer = {_TOTAL: cell_of(review.get("score"))}
     for score in objects(review.get("scores")):
         category = _translated(score.get("category"))
         if category:
-            answer[f"category {category}"] = cell_of(score.get("value"))
+            answer[_CATEGORY + category] = cell_of(score.get("value"))
     return answer

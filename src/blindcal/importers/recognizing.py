@@ -17,7 +17,7 @@ from blindcal.importers.findings import Choices, Found, refusal
 from blindcal.importers.gathering import Imported, gather
 from blindcal.importers.opening import open_export
 from blindcal.importers.sheets import Opened, headed
-from blindcal.importers.values import MixedListError
+from blindcal.importers.values import MixedListError, cell_of, objects, pages
 
 
 class _Format(Protocol):
@@ -41,6 +41,9 @@ _ASSIGNMENT = (
     "must hold reviews: this is a bulk assignment. Export the reviews; conflicts among its rows can be given "
     "to `blindcal new` with `conflicts`"
 )
+_TEAMS = "must hold reviews: this is pretalx's list of teams, for `committee` or `map`. Export the reviews"
+_MAP = "must hold reviews: this says who is behind ids, for `map`. Export the reviews"
+_LIST = "must hold reviews: this is a list of {}. Export the reviews"
 _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
     "names, or name the column with `columns` reviewer=..."
@@ -56,7 +59,22 @@ _UNKNOWN = (
 _AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
 _PAPER = {"paper", "paper id", "paper_id"}
 _REVIEWER = {"reviewer", "reviewer id", "reviewer_id"}
-# What else is found in the same menus, and what to say about it.
+# Lists that lie in the same menus: a column that only they have, and what else may stand beside it.
+_KINDS: Mapping[str, frozenset[str]] = {
+    "preferences": frozenset(("preference", "bid")),
+    "conflicts": frozenset(("conflict", "conflicttype")),
+    "authors": frozenset(("iscontact", "corresponding?", "author names", "author emails")),
+}
+_BESIDE = frozenset(
+    (
+        *("paper", "paper id", "title", "paper title", "submission #", "topic_score"),
+        *("given_name", "family_name", "first", "last", "first name", "last name", "name", "email"),
+        *("affiliation", "country", "web page", "person #", "member #", "member name"),
+        *("reviewer", "reviewer name", "reviewer email"),
+    )
+)
+_EDGES: Mapping[str, str] = {"Bid": "preferences", "Conflict": "conflicts", "Assignment": "assignments"}
+# What else is found there, and what to say about it.
 _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
     (
         lambda names: bool(names & {*_AVERAGES, "min rating", "max rating", "num submitted reviewers"}),
@@ -69,6 +87,7 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
         _AGGREGATES,
     ),
     (lambda names: {"paper", "action"} <= names, _ASSIGNMENT),
+    (lambda names: {"signature", "profile_id"} <= names, _MAP),
     (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
     (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
     (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),
@@ -109,14 +128,47 @@ def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
             raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
         module = FORMATS[name]
         return module, module.recognize(opened, choices) or f"{name}, as requested"
+    if kind := _list_kind(opened):
+        raise refusal(opened.file, _LIST.format(f"{kind}, for `conflicts`" if "conflicts" in kind else kind))
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
     raise refusal(opened.file, _advice(opened))
 
 
+def _list_kind(opened: Opened) -> str:
+    """What a file lists that is not reviews, in words; empty for anything else."""
+    if opened.is_json:
+        return _edges_kind(opened.value)
+    tables = [headed(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
+    kinds = [_marked(frozenset(table.folded)) for table in tables if table is not None]
+    return " and ".join(kinds[0]) if len(kinds) == len(tables) == 1 else ""
+
+
+def _marked(names: frozenset[str]) -> list[str]:
+    """The kinds of list that a table with columns of these names is.
+
+    >>> _marked(frozenset(["paper", "email", "conflict"])), _marked(frozenset(["paper", "score", "conflict"]))
+    (['conflicts'], [])
+    """
+    kinds = [kind for kind, marks in _KINDS.items() if names & marks]
+    return kinds if names <= _BESIDE.union({""}, *_KINDS.values()) else []
+
+
+def _edges_kind(value: object) -> str:
+    """What OpenReview's edges are about, if a file has nothing else."""
+    tops = pages(value)
+    edges = [edge for top in tops if top.keys() & {"edges"} for edge in objects(top["edges"])]
+    edges = edges or [top for top in tops if {"head", "tail", "invitation"} <= top.keys()]
+    if not edges or any("notes" in top for top in tops):
+        return ""
+    return _EDGES.get(cell_of(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
+
+
 def _advice(opened: Opened) -> str:
     """What to do about a file that is not understood."""
+    if pretalx.team_sheet(opened) is not None:
+        return _TEAMS
     for unusable, advice in _UNUSABLE:
         if any(headed(sheet, unusable) is not None for sheet in opened.sheets):
             return advice

@@ -20,12 +20,14 @@ class Sheet:
     `file`: what messages call it; `name`: the sheet's own.
     `rows`: numbers and cells, as text.
     `workbook`: whether it is from one, where empty last cells are not stored.
+    `cut`: whether it is a text without a line end at its end, so that its last row may not be whole.
     """
 
     file: str
     name: str
     rows: Sequence[tuple[int, Cells]]
     workbook: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,13 @@ class Headed:
 
     @cached_property
     def _under(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
-        """The rows that fit the header, and a problem for each that does not."""
+        """The rows that fit the header, and a problem for each that does not. Some systems leave out empty
+        cells at the end of a row; an empty line and a last row that may be cut are problems."""
         width, fitting, problems = len(self.names), [], []
+        last = self.sheet.rows[-1][0] if self.sheet.cut else None
         for number, cells in self.sheet.rows[self.place + 1 :]:
-            if self.sheet.workbook and len(cells) != width:
+            short = len(cells) < width and any(cells) and number != last
+            if short or (self.sheet.workbook and len(cells) != width):
                 cells = _fitted(cells, width)
             if len(cells) != width:
                 rule = f"must have {width} cells like the header"
@@ -137,13 +142,16 @@ def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool])
     """
     tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
     if len(tables) > 1:
-        rule = "must be the only table of its kind in the file: save the one to import alone"
+        rule = (
+            "must be the only table of its kind in the file: save the one to import alone (two years in one "
+            "file?)"
+        )
         raise refuse([Problem(table.file, table.row, None, rule) for table in tables])
     return tables[0] if tables else None
 
 
 def _fitted(cells: Cells, width: int) -> Cells:
-    """The cells of a workbook's row up to the last that is filled, and at least `width` of them."""
+    """The cells of a row up to the last that is filled, and at least `width` of them."""
     kept = _trimmed(cells)
     return [*kept, *[""] * (width - len(kept))]
 

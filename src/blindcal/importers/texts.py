@@ -80,7 +80,7 @@ def delimited(text: str, file: str, name: str) -> tuple[Sheet, str]:
     log = Problems(file)
     rows = list(enumerate(records(text, log, separator=separator), start=1))
     log.finish()
-    return Sheet(file, name, rows), separator
+    return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
 
 
 def _separator(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Values of a JSON text: objects in lists, pages of a longer answer, values as the text of a cell."""
+"""Values of a JSON text: objects in lists, pages of a longer answer, values as the text of a cell, tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from blindcal.cells import number_text
 from blindcal.importers.findings import refusal
+from blindcal.importers.sheets import Opened, Sheet
 
 Item = dict[str, Any]
 
@@ -71,3 +72,17 @@ def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
         rule = f"must hold all {said:,} entries: fetch every page and save them as one list"
         raise refusal(file, rule, f"{len(items):,}")
     yield from items
+
+
+def flat_sheet(opened: Opened) -> Sheet | None:
+    """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such.
+
+    >>> flat_sheet(Opened("x.json", value=[{"paper": 7, "score": 2.5}], is_json=True)).rows
+    [(0, ['paper', 'score']), (1, ['7', '2.5'])]
+    """
+    value = opened.value
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return None
+    names = list(dict.fromkeys(str(key) for item in value for key in item))
+    cells = [[cell_of(item.get(name)) for name in names] for item in value]
+    return Sheet(opened.file, "", list(enumerate([names, *cells])))

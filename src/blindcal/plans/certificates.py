@@ -28,7 +28,7 @@ from blindcal.plans.equations import on_equations
 from blindcal.plans.exact import BITS, UNIT, Case, Exact, ExactPolicy, Outcomes, exact_case
 from blindcal.plans.rounding import FINE, ceiling, exponential_below, logarithm_above, quotient_above, upward
 from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.programs import beyond_doubt
+from blindcal.policies.programs import TIED, beyond_doubt
 
 _SMALLEST_MIX = 2.0**-48
 # The guarantees whose limits `_slacks` compares: no other is ever certified.
@@ -51,11 +51,9 @@ class Claim:
     this factor, on average over the outcomes.
     `largest_posterior`: the largest chance of a best guess about a review after any outcome.
     `mixed`: the weight of the constant that repaired the table (0: none, 1: public decision).
-    `largest_posterior_scores_only`: the largest before any decision; None in records of older versions.
+    `largest_posterior_scores_only`: the largest before any decision.
 
-    Where earlier decisions on the paper are counted in, `success`, `largest_posterior`, `largest_rise` (over
-    the scores alone) and `epsilon` are those of all decisions together. A certificate states these numbers of
-    its own table, `audits.audit` of any policy.
+    A certificate states these numbers of its own table, `audits.audit` of any policy.
     """
 
     reviews: int
@@ -66,8 +64,8 @@ class Claim:
     epsilon: float
     multiplier: float
     largest_posterior: float
-    mixed: float
-    largest_posterior_scores_only: float | None = None
+    largest_posterior_scores_only: float
+    mixed: float = 0.0
 
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
@@ -76,12 +74,7 @@ class Claim:
 
 
 def certify(
-    belief: Belief,
-    accept: Array,
-    guarantee: Guarantee,
-    *,
-    factor: Exact | None = None,
-    mixed: float = 0.0,
+    belief: Belief, accept: Array, guarantee: Guarantee, *, mixed: float = 0.0
 ) -> tuple[ExactPolicy, Claim]:
     """The table to sample and what it promises, both exact, or a `CertificateError`.
 
@@ -92,8 +85,6 @@ def certify(
     `belief`: of one paper.
     `accept`: the accept probability of each secret; where secrets share some, of each entry of the table.
     `guarantee`: the limits to keep.
-    `factor`: integers that multiply the weights exactly, one for each secret: the outcome of an earlier
-    decision on the paper, with which the promise must hold together. None: there was no such decision.
     `mixed`: the weight of the constant to begin with, from 0 to 1.
 
     >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
@@ -101,9 +92,7 @@ def certify(
     >>> float(claim.added), claim.success == claim.success_scores_only, round(claim.epsilon, 3)
     (0.0, True, inf)
     """
-    case = exact_case(belief, factor)
-    if case.total == 0:
-        raise CertificateError("a decision that no secret allows cannot have been made")
+    case = exact_case(belief)
     fixed = _fixed(belief, guarantee, accept.size)
     public = partial(_public, belief, case, fixed)
     start, narrower = (_rounded(table, fixed) for table in (accept, _banded(belief, accept, guarantee)))
@@ -116,7 +105,7 @@ def certify(
         missed = None if policy is None or outcomes is None else _missed(case, policy, outcomes, guarantee)
         if policy is not None and outcomes is not None and missed is not None and not missed.size:
             if mixed <= _SMALLEST_MIX or not _is_better(public(), policy, belief, case, guarantee):
-                return policy, _claim(belief, case, policy, outcomes, factor, mixed)
+                return policy, _claim(case, policy, outcomes, mixed)
             break
         if (missed is None or missed.max() > _TOLERANCE) and start is not narrower:
             start = narrower
@@ -128,7 +117,7 @@ def certify(
         raise CertificateError(
             "no policy keeps the requested limits for these public data, not even a constant"
         )
-    return constant, _claim(belief, case, constant, outcomes, factor, 1.0)
+    return constant, _claim(case, constant, outcomes, 1.0)
 
 
 def _is_better(
@@ -145,8 +134,9 @@ def _loss(belief: Belief, policy: ExactPolicy) -> float:
     return float(belief.weight @ (belief.spread(policy.accept) * (1.0 - 2.0 * belief.favor)))
 
 
-def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
-    """1 or 0 for secrets whose evidence is too strong to decide against, else -1, as where weight is 0."""
+def _fixed(belief: Belief, guarantee: Guarantee, size: int, doubt: float = 0.0) -> Integers:
+    """1 or 0 for secrets whose evidence is too strong to decide against, else -1, as where weight is 0; by
+    more than a `doubt` about the last digits."""
     if guarantee.never_against is None:
         return np.full(size, -1)
     if belief.alike is not None:
@@ -158,7 +148,7 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int) -> Integers:
         # Tuples that differ by the order of equal scores have one favor.
         favor = np.empty(size)
         favor[belief.entry] = belief.favor
-    fixed = beyond_doubt(favor, guarantee.never_against).astype(np.int64)
+    fixed = beyond_doubt(favor, guarantee.never_against + doubt).astype(np.int64)
     return np.where(belief.by_entry(size) > 0.0, fixed, -1)
 
 
@@ -212,7 +202,8 @@ def _more(weight: float, missed: Array | None) -> float:
 def _public(belief: Belief, case: Case, fixed: Integers) -> ExactPolicy:
     """The same decision for every secret, by the evidence that is public: it reveals nothing to anyone."""
     favor = float(case.chance @ belief.favor)
-    table = np.full(fixed.shape, UNIT if favor > 0.5 else 0)
+    # A lead that another machine might not see is none: ties are rejected everywhere.
+    table = np.full(fixed.shape, UNIT if favor > 0.5 + TIED else 0)
     return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
 
 
@@ -232,85 +223,78 @@ def _missed(case: Case, policy: ExactPolicy, outcomes: Outcomes, guarantee: Guar
 
 
 def _slacks(
-    case: Case, outcomes: Outcomes, ends: tuple[int, int], unit: int, guarantee: Guarantee
+    case: Case,
+    outcomes: Outcomes,
+    ends: tuple[int, int],
+    unit: int,
+    guarantee: Guarantee,
+    slack: Fraction = Fraction(0),
 ) -> list[Exact]:
-    """Integers that are at least 0 where the limits are kept; all grow with `unit`."""
+    """Integers that are at least 0 where the limits are kept; all grow with `unit`. With a `slack`, what
+    depends on weights may be that much larger than its limit, relative to it."""
     if guarantee.name not in _COMPARED:
         raise CertificateError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
     slacks: list[Exact] = []
+    most, whole = slack.denominator + slack.numerator, slack.denominator
     for total, parts in outcomes:
         for part, prior, top in zip(parts, case.prior, case.top, strict=True):
             if guarantee.name == "steady":
-                slacks.append(top * total - case.total * part)
+                slacks.append(most * top * total - whole * case.total * part)
             elif guarantee.name == "average" and not guarantee.spends:
-                slacks.append(part[prior.argmax()] - part)
+                slacks.append(most * part[prior.argmax()] - whole * part)
             if guarantee.posterior_cap is not None:
                 cap = Fraction(guarantee.posterior_cap)
-                slacks.append(cap.numerator * total - cap.denominator * part)
+                slacks.append(most * cap.numerator * total - whole * cap.denominator * part)
     low, high = ends
     limits: list[int] = []
     if guarantee.name == "public":
         limits += [low - high]
     if guarantee.epsilon is not None:
         factor = exponential_below(guarantee.epsilon)
-        for most, least in ((high, low), (unit - low, unit - high)):
-            limits += [factor.numerator * least - factor.denominator * most]
+        for upper, lower in ((high, low), (unit - low, unit - high)):
+            limits += [factor.numerator * lower - factor.denominator * upper]
     if guarantee.multiplier is not None:
         most_factor = Fraction(guarantee.multiplier)
         limits += [most_factor.numerator * unit - most_factor.denominator * (high + unit - low)]
     return [*slacks, np.array(limits, dtype=object)]
 
 
-def claim(belief: Belief, policy: ExactPolicy, *, factor: Exact | None = None, mixed: float = 0.0) -> Claim:
+def claim(belief: Belief, policy: ExactPolicy, *, mixed: float = 0.0) -> Claim:
     """What a table promises, whatever was requested of it; exact numbers rounded outwards.
 
-    `belief` is that of one paper, `policy` its table. `factor` is what earlier decisions revealed, as in
-    `certify`; `mixed` is repeated in the claim and changes nothing else.
+    `belief` is that of one paper, `policy` its table; `mixed` is repeated in the claim and changes nothing
+    else.
 
     >>> found = claim(Belief([0.75, 0.25], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0])))
     >>> found.success_scores_only, found.success, found.largest_rise
     (Fraction(3, 4), Fraction(1, 1), 0.25)
     """
-    case = exact_case(belief, factor)
-    return _claim(belief, case, policy, case.outcomes(policy), factor, mixed)
+    case = exact_case(belief)
+    return _claim(case, policy, case.outcomes(policy), mixed)
 
 
-def _claim(
-    belief: Belief,
-    case: Case,
-    policy: ExactPolicy,
-    outcomes: Outcomes,
-    factor: Exact | None,
-    mixed: float,
-) -> Claim:
+def _claim(case: Case, policy: ExactPolicy, outcomes: Outcomes, mixed: float) -> Claim:
     unit, (low, high) = policy.denominator, policy.ends
-    alone = case if factor is None else exact_case(belief, None)
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
     before = sum(case.top) * unit
     rise, posterior = 0, 0
     for total, parts in outcomes:
-        for part, top in zip(parts, alone.top, strict=True):
+        for part, top in zip(parts, case.top, strict=True):
             if total > 0:
                 best = int(part.max())
                 posterior = max(posterior, ceiling(best, total))
-                rise = max(rise, ceiling(best * alone.total - top * total, total * alone.total))
-    # An earlier decision counts in full: the odds have already moved by its likelihoods.
-    ratios = (
-        _ratios(policy)
-        if factor is None
-        else [_ratio(factor * case.spread(policy.outcome(accepted))) for accepted in (True, False)]
-    )
+                rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
     return Claim(
         reviews=case.reviews,
-        success_scores_only=Fraction(ceiling(sum(alone.top), alone.total), FINE),
+        success_scores_only=Fraction(ceiling(sum(case.top), case.total), FINE),
         success=Fraction(ceiling(reached, case.total * unit), FINE),
         added=Fraction(ceiling(reached - before, case.total * unit), FINE),
         largest_rise=upward(Fraction(rise, FINE)),
-        epsilon=max(logarithm_above(*ratio) for ratio in ratios),
+        epsilon=table_epsilon(policy),
         multiplier=quotient_above(high + unit - low, unit),
         largest_posterior=_posterior(posterior),
+        largest_posterior_scores_only=_posterior(ceiling(max(case.top, default=0), case.total)),
         mixed=mixed,
-        largest_posterior_scores_only=_posterior(ceiling(max(alone.top, default=0), alone.total)),
     )
 
 
@@ -319,18 +303,23 @@ def _posterior(units: int) -> float:
     return min(1.0, upward(Fraction(units, FINE)))
 
 
-def keeps(belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, factor: Exact | None = None) -> bool:
-    """Whether a table keeps, exactly, every limit that is requested of one paper.
+def keeps(
+    belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, slack: Fraction = Fraction(0)
+) -> bool:
+    """Whether a table keeps every limit that is requested of one paper: exactly, or where the weights are
+    those of another machine, with a relative `slack` for the limits that depend on weights. Epsilon, the
+    multiplier, a constant and what is never decided against depend on the table alone: they have none.
 
     >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))
     >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())
     (True, False)
     """
     table = policy.integers
-    fixed = _fixed(belief, guarantee, table.size)
+    fixed = _fixed(belief, guarantee, table.size, TIED if slack else 0.0)
     against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
-    case = exact_case(belief, factor)
-    return not against.any() and not _missed(case, policy, case.outcomes(policy), guarantee).size
+    case = exact_case(belief)
+    slacks = _slacks(case, case.outcomes(policy), policy.ends, policy.denominator, guarantee, slack)
+    return not against.any() and not any((one < 0).any() for one in slacks)
 
 
 def table_epsilon(policy: ExactPolicy) -> float:
@@ -346,7 +335,3 @@ def _ratios(policy: ExactPolicy) -> list[tuple[int, int]]:
     """For accept and for reject: the largest and the least probability of a table."""
     unit, (low, high) = policy.denominator, policy.ends
     return [(high, low), (unit - low, unit - high)]
-
-
-def _ratio(likelihood: Exact) -> tuple[int, int]:
-    return int(likelihood.max()), int(likelihood.min())

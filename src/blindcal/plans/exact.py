@@ -217,7 +217,7 @@ def integers(weight: Array) -> Exact:
     return exact
 
 
-def exact_case(belief: Belief, factor: Exact | None) -> Case:
+def exact_case(belief: Belief) -> Case:
     weight = integers(belief.weight)
     labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
     alike = (
@@ -235,7 +235,7 @@ def exact_case(belief: Belief, factor: Exact | None) -> Case:
         group.append(place - nobody)
         start.append(ends[nobody:-1] - ends[nobody])
     return Case(
-        weight if factor is None else weight * factor,
+        weight,
         tuple(order),
         tuple(start),
         tuple(group),

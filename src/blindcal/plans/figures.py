@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from blindcal.beliefs.belief import Belief
 from blindcal.beliefs.cases import Sample
 from blindcal.checks import Array
-from blindcal.plans.exact import Exact
+from blindcal.policies.programs import TIED
 
 
 class Standing(NamedTuple):
@@ -31,7 +31,7 @@ class Figures:
 
     Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
     `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
-    `gap`. `standings` are those after rejecting and after accepting; records of older versions have none.
+    `gap`. `standings` are those after rejecting and after accepting.
     """
 
     wrong: float
@@ -48,7 +48,6 @@ def expected_figures(
     belief: Belief,
     accept: Array,
     raw_accept: float,
-    factor: Exact | None = None,
     *,
     sample: Sample | None = None,
     bound: float = inf,
@@ -62,16 +61,13 @@ def expected_figures(
     Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
             success_fully_calibrated=1.0, gap=0.0)
     """
-    weight, favor, chance = belief.weight, belief.favor, belief.spread(accept)
-    if factor is not None:
-        weight = weight * (factor / int(factor.max())).astype(np.float64)
-        weight = weight / weight.sum()
+    weight, favor, chance = belief.weight, _tied(belief.favor), belief.spread(accept)
     right = float(weight @ favor)
     wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
     if sample is None:
         tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
     else:
-        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), sample.favor, accept[sample.entry]
+        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), _tied(sample.favor), accept[sample.entry]
         # A decision never makes the best guess less likely on average.
         full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
     mass, evidence_for, chance = tuples
@@ -86,6 +82,11 @@ def expected_figures(
         gap=max(0.0, wrong - bound),
         standings=_standings((weight, favor, belief.spread(accept)), tuples),
     )
+
+
+def _tied(favor: Array) -> Array:
+    """Evidence with ties made exact: which side a tie is on must not depend on the machine."""
+    return np.where(np.abs(favor - 0.5) <= TIED, 0.5, favor)
 
 
 def _standings(

@@ -14,7 +14,7 @@ from math import inf
 from blindcal.cells import natural
 from blindcal.plans.quotas import Quota
 
-DECIMALS = 9
+DECIMALS = 6
 ACCEPT, WAIT, REJECT = "accept", "wait list", "reject"
 Rank = tuple[float, Fraction, tuple[tuple[str | int, ...], str]]
 """What papers are sorted by, the best first."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from math import inf
 
 from blindcal.beliefs.belief import Belief
@@ -17,13 +16,12 @@ from blindcal.beliefs.conferences import Conference, PaperCase
 from blindcal.beliefs.crowds import Layout
 from blindcal.checks import Array
 from blindcal.errors import CertificateError
-from blindcal.plans.amendments import AmendedCase, SettledCase
-from blindcal.plans.certificates import Claim, certify, claim, keeps
-from blindcal.plans.exact import Exact, ExactPolicy, Packed, packed
+from blindcal.plans.certificates import Claim, certify
+from blindcal.plans.exact import ExactPolicy, Packed, packed
 from blindcal.plans.figures import Figures, expected_figures
-from blindcal.plans.promises import at_most, overdrawn, worst
+from blindcal.plans.promises import overdrawn
 from blindcal.plans.sharing import exploring_steps, shares_of
-from blindcal.policies.guarantees import Guarantee
+from blindcal.policies.guarantees import PUBLIC, Guarantee
 from blindcal.policies.solvers import solve
 from blindcal.workers import Workers, each, stepping
 
@@ -39,14 +37,12 @@ class PaperPlan:
     `packed`: the table, compressed; `policy` has its numbers.
     `claim`: what it reveals at most, exactly.
     `figures`: what it does on average: chances of a wrong decision, beside those of the alternatives.
-    `weights`: a digest of the belief's weights, for which alone the claim is exact.
     `layout`: which entry of this very table each tuple takes; None where tuples are listed.
     """
 
     packed: Packed
     claim: Claim
     figures: Figures
-    weights: str
     layout: Layout | None = None
 
     @property
@@ -61,7 +57,6 @@ def plan_paper(
     raw_accept: float,
     guarantee: Guarantee,
     *,
-    factor: Exact | None = None,
     mixed: float = 0.0,
     sample: Sample | None = None,
     bound: float = inf,
@@ -73,7 +68,6 @@ def plan_paper(
     `raw_accept`: 1 if the mean score accepts the paper, 0 if not, at a tie the share of the tied papers that
     fits.
     `guarantee`: the limits to keep.
-    `factor`: what earlier decisions on the paper revealed, as in `certify`.
     `mixed`: the weight of the constant that the table is mixed with to begin with.
     `sample`: tuples drawn from the belief, where there are too many to be listed.
     `bound`: an error that no table can beat, from which the figures' `gap` follows; none is known by default.
@@ -84,9 +78,9 @@ def plan_paper(
     >>> found.claim.success, found.figures.wrong, found.figures.wrong_raw
     (Fraction(1, 1), 0.375, 0.625)
     """
-    policy, stated = certify(belief, accept, guarantee, factor=factor, mixed=mixed)
-    numbers = expected_figures(belief, policy.accept, raw_accept, factor, sample=sample, bound=bound)
-    return PaperPlan(packed(policy), stated, numbers, weights_digest(belief))
+    policy, stated = certify(belief, accept, guarantee, mixed=mixed)
+    numbers = expected_figures(belief, policy.accept, raw_accept, sample=sample, bound=bound)
+    return PaperPlan(packed(policy), stated, numbers)
 
 
 def plan_conference(
@@ -172,37 +166,6 @@ def _mixed(job: tuple[PaperCase, _Planned, float], guarantee: Guarantee, mixed: 
 def _certified(job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float) -> PaperPlan:
     case, accept, raw, bound = job
     case = case.promised(guarantee.promise)
-    if isinstance(case, AmendedCase):
-        return _certified_again(case, accept, raw, guarantee, mixed, bound)
+    guarantee = PUBLIC if case.settled else guarantee
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
-    if not case.listed:
-        plan = replace(plan, layout=replace(case.layout, handicap=None))
-    if not isinstance(case, SettledCase):
-        return plan
-    return replace(plan, claim=_within_cap(at_most(plan.claim, case.revealed), guarantee))
-
-
-def _certified_again(
-    case: AmendedCase, accept: Array, raw: float, guarantee: Guarantee, mixed: float, bound: float
-) -> PaperPlan:
-    """A table that keeps its promise however the past is read, or the public decision; what is claimed is the
-    worst over all readings."""
-    belief, plainest = case.scores_belief, case.readings[0]
-    policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=mixed)
-    if not all(keeps(belief, policy, guarantee, factor=one) for one in case.readings[1:]):
-        policy, stated = certify(belief, accept, guarantee, factor=plainest, mixed=1.0)
-    claims = [claim(belief, policy, factor=one, mixed=stated.mixed) for one in case.readings]
-    numbers = expected_figures(belief, policy.accept, raw, plainest, bound=bound)
-    return PaperPlan(packed(policy), _within_cap(worst(claims), guarantee), numbers, weights_digest(belief))
-
-
-def _within_cap(stated: Claim, guarantee: Guarantee) -> Claim:
-    cap = guarantee.posterior_cap
-    if cap is not None and stated.largest_posterior > cap:
-        raise CertificateError("the posterior cap cannot be shown to be kept after the earlier decisions")
-    return stated
-
-
-def weights_digest(belief: Belief) -> str:
-    """A digest of the stored weights: a certificate is exact for these and no others."""
-    return sha256(belief.weight.astype("<f8").tobytes()).hexdigest()
+    return plan if case.listed else replace(plan, layout=replace(case.layout, handicap=None))

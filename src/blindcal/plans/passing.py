@@ -120,5 +120,5 @@ def _listed(figures: Figures, passed: Sequence[float]) -> Figures:
 
 def _standings(figures: Figures) -> tuple[Standing, Standing]:
     if figures.standings is None:
-        raise ValueError("figures of an older version have no standings")
+        raise ValueError("only figures of a table have standings")
     return figures.standings

@@ -1,17 +1,14 @@
-"""Claims about several tables -> one promise: of a paper decided again, of a whole conference; and on what
-assumptions."""
+"""Claims about all tables -> what is promised of a whole conference, and on what assumptions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
-from math import fsum, inf, prod
+from math import fsum
 
-from blindcal.plans.certificates import Claim, table_epsilon
-from blindcal.plans.exact import ExactPolicy
+from blindcal.plans.certificates import Claim
 from blindcal.plans.figures import Figures
-from blindcal.plans.rounding import FINE, ceiling, exponential_above, upward
+from blindcal.plans.rounding import upward
 from blindcal.policies.guarantees import Guarantee
 
 ASSUMPTIONS = (
@@ -39,7 +36,7 @@ ASSUMPTIONS = (
 )
 SELECTED = (
     "The final list: papers are ranked by the chance that each is right to accept, given its scores and its "
-    "private decision, to 9 decimals, ties by mean score, then by id, and the best are accepted. The list "
+    "private decision, to 6 decimals, ties by mean score, then by id, and the best are accepted. The list "
     "follows from the private decisions and from what is public, so it reveals no more than they would. "
     "success, added_success, largest_rise, largest_posterior, epsilon and multiplier are those of someone "
     "who sees the private decisions themselves: for someone who sees the list and takes papers as "
@@ -56,39 +53,6 @@ SELECTED = (
 _NOTHING = 1e-9
 
 
-def worst(claims: Sequence[Claim]) -> Claim:
-    """In every number the worst of several claims about one table."""
-    names = ("success", "added", "largest_rise", "epsilon", "multiplier", "largest_posterior")
-    return replace(claims[0], **{name: max(getattr(one, name) for one in claims) for name in names})
-
-
-def at_most(stated: Claim, revealed: float) -> Claim:
-    """The claim of a public decision for someone who has seen decisions that moved odds by up to
-    e^revealed.
-
-    >>> from blindcal import Belief, Policy
-    >>> from blindcal.plans.certificates import certify
-    >>> _, stated = certify(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 1.0]).accept, Guarantee("public"))
-    >>> after = at_most(stated, 0.25)
-    >>> round(after.largest_posterior, 3), round(float(after.success), 3), float(after.added)
-    (0.77, 0.77, 0.0)
-    """
-    factor = exponential_above(revealed)
-    if factor is None:
-        success, posterior, rise = Fraction(stated.reviews), Fraction(1), Fraction(1)
-    else:
-        success = min(Fraction(stated.reviews), stated.success * factor)
-        posterior = min(Fraction(1), Fraction(stated.largest_posterior) * factor)
-        rise = posterior * (1 - 1 / factor)
-    return replace(
-        stated,
-        success=Fraction(ceiling(success.numerator, success.denominator), FINE),
-        largest_posterior=min(1.0, upward(posterior)),
-        # The decision itself moves nobody's odds unless `never_against` fixes it for some reviewers.
-        largest_rise=min(1.0, upward(rise + Fraction(stated.largest_rise))),
-    )
-
-
 def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
     """By how much the added success, summed over reviews, exceeds what was requested, exactly; 0: it does
     not."""
@@ -97,23 +61,6 @@ def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
     reviews = sum(c.reviews for c in claims)
     added = sum((c.added for c in claims), Fraction(0))
     return max(Fraction(0), added - Fraction(guarantee.added_success) * reviews)
-
-
-def paired(first: Sequence[Claim], second: Claim, policy: ExactPolicy, same_public_data: bool) -> Claim:
-    """What several decisions on one paper promise together; `second` was claimed with the `first` counted in.
-
-    Success is that given the earlier decisions or, where the public data are the same, what the second one
-    adds on top of the success of the first; whichever is more. Epsilons and multipliers of the tables
-    compose: they must hold for someone who knows that the reviewers were corrected in between.
-    """
-    before = second.success_scores_only
-    on_top = [one.success + second.added for one in first if same_public_data]
-    success = max(before, second.success, *on_top)
-    multiplier = upward(prod((Fraction(one.multiplier) for one in (*first, second)), start=Fraction(1)))
-    apart = *(one.epsilon for one in first), table_epsilon(policy)
-    composed = inf if inf in apart else upward(sum(map(Fraction, apart), Fraction(0)))
-    epsilon = max(second.epsilon, composed)
-    return replace(second, success=success, added=success - before, epsilon=epsilon, multiplier=multiplier)
 
 
 def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:
@@ -131,9 +78,6 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         fsum(f.success_fully_calibrated for f in numbers) / reviews,
     )
     would_add = full - share([c.success_scores_only for c in claims])
-    alone = [c.largest_posterior_scores_only for c in claims]
-    # Papers that were decided by older versions have no such figure.
-    known = [one for one in alone if one is not None]
     return {
         "papers": papers,
         "reviews": reviews,
@@ -152,7 +96,6 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
         "against_evidence": mean("against"),
         "gap": mean("gap"),
-        "repaired": sum(0 < c.mixed < 1 for c in claims),
-        "decided_by_public_information": sum(c.mixed == 1 for c in claims),
-        **({"largest_posterior_scores_only": max(known)} if len(known) == papers else {}),
+        "largest_posterior_scores_only": max(c.largest_posterior_scores_only for c in claims),
+        "decided_by_public_information": sum(c.epsilon == 0 for c in claims),
     }

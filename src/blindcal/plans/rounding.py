@@ -61,19 +61,6 @@ def exponential_below(epsilon: float) -> Fraction:
     return max(Fraction(1), Fraction(_EXPONENTIAL.exp(Decimal(epsilon)).next_minus(_EXPONENTIAL)))
 
 
-def exponential_above(epsilon: float) -> Fraction | None:
-    """A rational just above e^epsilon, for epsilon of at least 0; None where there is none.
-
-    >>> exponential_above(0.0), exponential_above(2.0) > exponential_below(2.0), exponential_above(math.inf)
-    (Fraction(1, 1), True, None)
-    """
-    if epsilon == 0:
-        return Fraction(1)
-    if math.isinf(epsilon):
-        return None
-    return Fraction(_EXPONENTIAL.exp(Decimal(epsilon)).next_plus(_EXPONENTIAL))
-
-
 def logarithm_above(numerator: int, denominator: int) -> float:
     """A float at or just above `log(numerator / denominator)`; 0/0 counts as 1.
 

@@ -166,6 +166,15 @@ def _spend(
             chains[index] = chains[index].explored(points)
 
 
+def frozen_price(price: float) -> float:
+    """A price as it is frozen: to six digits, so that every kind of machine finds the same one.
+
+    >>> frozen_price(0.040766087844937696)
+    0.0407661
+    """
+    return float(f"{price:.5e}")
+
+
 def _first_look(
     papers: int,
     guarantee: Guarantee,

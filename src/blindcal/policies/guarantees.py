@@ -99,5 +99,7 @@ class Guarantee:
         return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
 
 
+PUBLIC = Guarantee("public", epsilon=None)
+"""The same decision whoever reviewed: nothing is revealed to anyone."""
 UNLIMITED = Guarantee("none", epsilon=None)
 """Full calibration."""

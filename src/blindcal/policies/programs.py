@@ -28,6 +28,9 @@ _GAP = 1e-9
 _CUTS = 60
 # Below this weight a program's tolerance says nothing of the decision: the evidence does.
 _LIGHTEST = 1e-11
+# Evidence this close to a tie is a tie, on every machine, and ties lean to rejecting. Sums differ by some
+# 1e-15 from one kind of processor to another: without this, which way a tie goes would depend on that.
+TIED = 1e-9
 # A row exactly at the least success is met by a rounding or not at all.
 _ROOM = 1e-12
 
@@ -107,7 +110,8 @@ class Program:
     @property
     def lean(self) -> Array:
         """`2*favor - 1`: what accepting gains over rejecting, per unit of weight."""
-        return 2.0 * self.orbits.favor - 1.0
+        lean = 2.0 * self.orbits.favor - 1.0
+        return np.where(np.abs(lean) <= TIED, -TIED, lean)
 
     @property
     def scores_only(self) -> float:
@@ -139,10 +143,10 @@ class Program:
     def _without_program(self, counted: bool) -> Solution | None:
         """What needs no program: public decisions, one-sided evidence, only the range limited."""
         if self.guarantee.name == "public":
-            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 0.0)))
-        one_sided = (self.lean >= 0.0).all() or (self.lean <= 0.0).all()
+            return self._solved(np.full(self.size, float(self.orbits.weight @ self.lean > 2.0 * TIED)))
+        one_sided = (self.lean >= -TIED).all() or (self.lean <= TIED).all()
         if one_sided:
-            return self._solved(np.full(self.size, float((self.lean > 0.0).any())))
+            return self._solved(np.full(self.size, float((self.lean > TIED).any())))
         limited = self.guarantee.name == "steady" or (
             self.guarantee.name == "average" and not self.guarantee.spends
         )

@@ -20,7 +20,7 @@ from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, of_type, within
 from blindcal.errors import InputError
 from blindcal.policies.frontiers import frontier
-from blindcal.policies.guarantees import UNLIMITED, Guarantee
+from blindcal.policies.guarantees import PUBLIC, UNLIMITED, Guarantee
 from blindcal.policies.lumps import CrowdProgram, LumpedProgram
 from blindcal.policies.orbits import orbits, single_orbits
 from blindcal.policies.pairwise import pair_policy
@@ -121,7 +121,7 @@ def program(
 ) -> Program | LumpedProgram | CrowdProgram:
     """The program of one paper: a column for each tuple, or fewer where they are more than `most_columns`."""
     if case.settled:
-        guarantee = Guarantee("public", epsilon=None)
+        guarantee = PUBLIC
     if not case.listed:
         return CrowdProgram(case, guarantee)
     grouped = orbits(case, case.belief if belief is None else belief)

@@ -1,0 +1,151 @@
+"""Other kinds of machines, as far as this one can play them: narrower kernels of OpenBLAS, and numpy without
+its wider instructions. As a program it decides conferences, or verifies what another kind decided."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from blindcal.audits.verifying import verify
+from blindcal.beliefs.inputs import Inputs, read_inputs
+from blindcal.decisions.coins import make_key
+from blindcal.decisions.deciding import decide
+from blindcal.decisions.selecting import select
+from blindcal.plans.requests import Request
+from blindcal.policies.guarantees import Guarantee
+
+# Narrowest first. What a kernel needs: only those below the machine's own can be chosen, and a wider one ends
+# in an illegal instruction.
+_KERNELS = {"Nehalem": "SSE42", "Haswell": "AVX2", "SkylakeX": "AVX512_SKX"}
+_NARROWER = {"Nehalem": "X86_V3 X86_V4", "Haswell": "X86_V4", "SkylakeX": ""}
+KINDS = ("continuous", "rounded", "uncertain", "large pools", "amended", "exact number", "budget", "tied")
+
+
+def machines() -> dict[str, dict[str, str]]:
+    """Settings of the environment under which this machine computes like another kind, by its kernel's name;
+    only this machine itself where processors are not of this family."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return {"own": {}}
+    features = np._core._multiarray_umath.__cpu_features__
+    able = [kernel for kernel, needed in _KERNELS.items() if features.get(needed)]
+    dispatched = np._core._multiarray_umath.__cpu_dispatch__
+    kinds = {}
+    for kernel in able:
+        without = [name for name in _NARROWER[kernel].split() if name in dispatched and features.get(name)]
+        kinds[kernel] = {"OPENBLAS_CORETYPE": kernel, "NPY_DISABLE_CPU_FEATURES": " ".join(without)}
+    return kinds
+
+
+def run_as(machine: dict[str, str], *arguments: str) -> str:
+    """What this module prints as a program on such a machine."""
+    here = Path(__file__).parent
+    paths = [str(here), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, **machine, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = {name: value for name, value in environment.items() if value}
+    found = subprocess.run(
+        [sys.executable, "-W", "error", __file__, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def conference(folder: Path, kind: str, seed: int) -> Inputs:
+    """A small conference of a kind, as files."""
+    rng = np.random.default_rng([27, seed, KINDS.index(kind)])
+    large, whole = kind == "large pools", kind in ("rounded", "tied")
+    people, papers, reviews = (90, 3, 3) if large else (14, 6, 2 + seed % 2)
+    slope, offset = np.exp(rng.normal(0, 0.25, people)), rng.normal(5, 0.9, people)
+    if kind == "tied":
+        # Nice numbers: evidence that is exactly even, equal scores, people who look alike.
+        slope, offset = np.ones(people), rng.integers(4, 7, people).astype(float)
+    uncertain = kind in ("uncertain", "rounded")
+    lines = ["paper,reviewer,score"]
+    pools = ["paper,reviewer,probability"]
+    for paper in range(papers):
+        quality, candidates = rng.normal(), rng.permutation(people)[: people if large else 7]
+        for j in candidates[:reviews]:
+            score = slope[j] * quality + offset[j] + 0.8 * rng.normal()
+            lines.append(f"p{paper},r{j},{round(score) if whole else round(score, 3)}")
+        chance = reviews / len(candidates)
+        pools += [f"p{paper},r{j},{chance}" for j in sorted(candidates)]
+    more = ",slope_se,offset_se" if uncertain else ""
+    known = [
+        f"r{j},{float(slope[j])},{float(offset[j])},0.8{',0.1,0.3' if uncertain else ''}"
+        for j in range(people)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (
+        ("reviews", lines),
+        ("reviewers", ["reviewer,slope,offset,noise" + more, *known]),
+        ("pools", pools),
+    ):
+        (folder / f"{name}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return read(folder, kind)
+
+
+def read(folder: Path, kind: str) -> Inputs:
+    inputs = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
+    return read_inputs(*inputs, grid=[float(k) for k in range(-3, 14)] if kind == "rounded" else None)
+
+
+def request(kind: str, seed: int) -> Request:
+    guarantee = (Guarantee(), Guarantee("average", epsilon=2.0), Guarantee("steady", epsilon=None))[seed % 3]
+    if kind == "budget":
+        return Request(Guarantee("average", 0.002, None), accept_rate=0.4)
+    if kind == "exact number":
+        return Request(guarantee, accept=3, wait_list=1)
+    return Request(guarantee, accept_rate=0.4)
+
+
+def decide_all(home: Path, conferences: int) -> None:
+    for number, kind in kinds(conferences):
+        folder = home / str(number)
+        inputs, key = conference(folder, kind, number), folder / "key.bin"
+        make_key(key)
+        decide(inputs, request(kind, number), key, folder / "out", numbered=True, yes_leak=True)
+        if kind == "amended":
+            table = folder / "reviews.csv"
+            header, first, *rest = table.read_text(encoding="utf-8").splitlines()
+            paper, who, score = first.split(",")
+            changed = [header, f"{paper},{who},{float(score) + 0.5}", *rest]
+            table.write_text("\n".join(changed) + "\n", encoding="utf-8")
+            again = read(folder, kind)
+            decide(
+                again, request(kind, number), key, folder / "out", numbered=True, amend=True, reason="typo"
+            )
+        if kind == "exact number":
+            select(folder / "out" / "release-1", key, folder / "out", 2, 1, numbered=True)
+
+
+def verify_all(home: Path, conferences: int) -> Iterator[dict[str, object]]:
+    for number, kind in kinds(conferences):
+        folder = home / str(number)
+        latest = max((folder / "out").glob("release-*"))
+        found = verify(read(folder, kind), folder / "key.bin", latest)
+        wrong = [f"{c.name}: {c.failed} of {c.items}" for c in found.checks if c.failed]
+        differ = sum(len(check.papers) for check in found.checks)
+        yield {"conference": number, "kind": kind, "wrong": wrong, "differ": differ}
+
+
+def kinds(conferences: int) -> Iterator[tuple[int, str]]:
+    for number in range(conferences):
+        yield number, KINDS[number % len(KINDS)]
+
+
+if __name__ == "__main__":
+    what, path, size = sys.argv[1:]
+    if what == "decide":
+        decide_all(Path(path), int(size))
+    else:
+        print(json.dumps(list(verify_all(Path(path), int(size)))))
