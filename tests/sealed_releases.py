@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from blindcal.decisions.coins import read_key
+from blindcal.decisions import seals
+from blindcal.decisions.coins import Key, input_commitment, read_key
 from blindcal.decisions.records import (
     Ledger,
     PaperRecord,
@@ -57,12 +62,19 @@ POLICIES = {"p1": ExactPolicy(np.array([UNIT // 2, 0]), ((1, Fraction(1, 3)),))}
 
 def sealed(key_path: Path, record: Record = RECORD, stamp: str = "s") -> Ledger:
     with open_ledger(key_path, read_key(key_path)) as ledger:
-        return commit(ledger, record, POLICIES, stamp)
+        return commit(ledger, committed(ledger.key, record, stamp), POLICIES, stamp)
+
+
+def committed(key: Key, record: Record, stamp: str) -> Record:
+    """The record of an input that has this stamp."""
+    return replace(record, commitment=input_commitment(key, record.conference, stamp))
 
 
 def seal_next(ledger: Ledger) -> Ledger:
     """One more release of the same papers."""
-    return commit(ledger, replace(RECORD, release=ledger.counter + 1), POLICIES, f"s{ledger.counter}")
+    stamp = f"s{ledger.counter}"
+    record = committed(ledger.key, replace(RECORD, release=ledger.counter + 1), stamp)
+    return commit(ledger, record, POLICIES, stamp)
 
 
 def several(key_path: Path, releases: int = 3) -> list[Path]:
@@ -76,3 +88,23 @@ def everything(key_path: Path) -> list[Tables]:
     """Every part of every file, read."""
     ledger = read_ledger(key_path, read_key(key_path))
     return [ledger.tables(ledger.record(release)) for release in ledger.releases]
+
+
+def forge(
+    path: Path, key: Key, head: Mapping[str, Any] | None = None, record: Mapping[str, Any] | None = None
+) -> None:
+    """A sealed file with other fields in its head or its record, stamped as only the key's holder can; a
+    field that is None is left out."""
+    seal = seals.read_seal(path, key)
+    parts = {part["name"]: seal.part(part["name"]) for part in seal.head["parts"]}
+    if record is not None:
+        parts["record"] = json.dumps(_with(json.loads(parts["record"]), record)).encode()
+    described = [
+        {"name": name, "size": len(data), "sha256": sha256(data).hexdigest()} for name, data in parts.items()
+    ]
+    path.write_bytes(seals.sealed(key, _with({**seal.head, "parts": described}, head or {}), parts)[1])
+
+
+def _with(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in content.items() if name not in fields}
+    return kept | {name: value for name, value in fields.items() if value is not None}

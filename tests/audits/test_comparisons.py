@@ -96,7 +96,6 @@ RECORD = {
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
-    "scores": "confidential",
 }
 
 
@@ -238,6 +237,12 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
             refuse_failed(checked(ledger, conference, truth, REQUEST))
 
 
+def key_in(folder: Path) -> Path:
+    """A place for the key, which has one sealed folder only, in a folder of its own."""
+    folder.mkdir(exist_ok=True)
+    return folder / "key.bin"
+
+
 def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
     """Everything follows from the bar but the bar from nothing."""
     conference, truth = honest
@@ -360,7 +365,7 @@ def test_tables_that_were_chosen_otherwise_are_found(
     )
     for index, (request, planner, name) in enumerate(found):
         with pytest.raises(VerificationError, match=name):
-            refuse_failed(sealed_checks(tmp_path / f"{index}.bin", honest, request, planner))
+            refuse_failed(sealed_checks(key_in(tmp_path / f"{index}"), honest, request, planner))
 
 
 def test_a_table_bent_at_the_true_reviewers_is_found(
@@ -368,7 +373,7 @@ def test_a_table_bent_at_the_true_reviewers_is_found(
 ) -> None:
     """One entry of one table moved to the other side of its coin, within epsilon: each paper in turn."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
-    with open_ledger(tmp_path / "first.bin", KEY) as ledger:
+    with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
         made = draft(*honest, limits, Past(ledger), plan_conference, "")
     moved = 0
     for number, paper in enumerate(made.record.papers):
@@ -382,7 +387,7 @@ def test_a_table_bent_at_the_true_reviewers_is_found(
             continue
         moved += 1
         tables = Tables({**made.policies.packed, paper.paper: packed(ExactPolicy(numerator, table.exact))})
-        checks = sealed_checks(tmp_path / f"{number}.bin", honest, limits, planner_of(tables))
+        checks = sealed_checks(key_in(tmp_path / f"{number}"), honest, limits, planner_of(tables))
         assert [c.name for c in checks if c.failed], "the paper costs more, or only its reviewers differ"
     assert moved > 3
 
@@ -392,7 +397,7 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
 ) -> None:
     """As another machine's do: every entry moved by some 1e-13. A table of 0 and 1e-9 has no epsilon."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
-    with open_ledger(tmp_path / "first.bin", KEY) as ledger:
+    with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
         made = draft(*honest, limits, Past(ledger), plan_conference, "")
     rng = np.random.default_rng(5)
 
@@ -402,14 +407,14 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
         return ExactPolicy(np.clip(table.numerator + step, low, high), table.exact)
 
     near = Tables({name: packed(nudged(made.policies[name])) for name in made.policies})
-    checks = sealed_checks(tmp_path / "near.bin", honest, limits, planner_of(near))
+    checks = sealed_checks(key_in(tmp_path / "near"), honest, limits, planner_of(near))
     refuse_failed(checks)
     paper = next(name for name in made.policies if made.policies[name].ends[1] == 0)
     thin = np.zeros_like(made.policies[paper].numerator)
     thin[0] = UNIT // 10**9
     sharp = Tables({**made.policies.packed, paper: packed(ExactPolicy(thin))})
     with pytest.raises(VerificationError, match="limits of each table: 1 of 16 does not agree"):
-        refuse_failed(sealed_checks(tmp_path / "thin.bin", honest, limits, planner_of(sharp)))
+        refuse_failed(sealed_checks(key_in(tmp_path / "thin"), honest, limits, planner_of(sharp)))
 
 
 def test_more_decisions_than_the_tables_explain_is_unlikely() -> None:
@@ -438,7 +443,7 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
         return plan_conference(free, Guarantee("none", epsilon=None), price)
 
     for index, planner in enumerate((plan_conference, leaking)):
-        path = tmp_path / f"{index}.bin"
+        path = key_in(tmp_path / f"{index}")
         for now, plans in ((conference, plan_conference), (corrected, planner)):
             with open_ledger(path, KEY) as ledger:
                 made = draft(now, truth, REQUEST, Past(ledger), plans, "mistyped")
@@ -460,7 +465,7 @@ def test_a_forgery_in_an_earlier_release_is_found(tmp_path: Path, honest: tuple[
         return papers_changed(accepted=not made.record.papers[0].accepted)(made)
 
     for index, forgery in enumerate((lambda made: made, other_decision)):
-        path = tmp_path / f"{index}.bin"
+        path = key_in(tmp_path / f"{index}")
         for number, now in enumerate((conference, fewer, conference)):
             with open_ledger(path, KEY) as ledger:
                 made = draft(now, truth, REQUEST, Past(ledger), plan_conference, "why")

@@ -21,6 +21,7 @@ from blindcal.decisions import deciding
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.records import open_ledger
 from blindcal.errors import RefusedError
+from blindcal.files.disk import write_bytes
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -369,7 +370,8 @@ def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) 
     tables = []
     for index, rows in enumerate((draws, shares)):
         folder = replace(small, pools=tuple(rows)).write(tmp_path / f"in{index}")
-        key = tmp_path / f"key{index}.bin"
+        key = tmp_path / f"chair{index}" / "key.bin"
+        key.parent.mkdir()
         key.write_bytes(bytes(32))
         key.chmod(0o600)
         tables.append(decided(folder, key, tmp_path / f"out{index}")[1]["success_scores_only"])
@@ -861,7 +863,7 @@ def test_a_lost_file_of_the_ledger_is_never_tossed_again(
             assert "0001.sealed is missing" in capsys.readouterr().err
     assert everything(tmp_path / "key.bin.sealed") == before
     assert not (tmp_path / "new").exists()
-    first.write_bytes(kept)
+    write_bytes(first, kept, confidential=True)
     decided(corrected, key, tmp_path / "out2")
 
 

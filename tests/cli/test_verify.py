@@ -91,7 +91,7 @@ def test_an_amended_release_on_a_grid_verifies(tmp_path: Path, capsys: pytest.Ca
     small = small_conference(seed=3, papers=12)
     rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
     whole = replace(small, reviews=(small.reviews[0], *rows))
-    key, grid = with_key(tmp_path / "key.bin"), ("--grid", "-12..12", "--despite-misfit")
+    key, grid = with_key(tmp_path / "key.bin"), ("--grid", "-12..12", "--despite-misfit", "--distinct-papers")
     decided(whole.write(tmp_path / "in"), key, tmp_path / "out", *grid)
     folder = whole.with_review(1, score="3").write(tmp_path / "in")
     decided(folder, key, tmp_path / "out2", *grid, "--amend", "--reason", "mistyped")

@@ -32,6 +32,7 @@ Given = tuple[Conference, Truth]
 
 
 def decided(path: Path, given: Given, request: Request = REQUEST, *, amend: bool = False) -> Outcome:
+    path.parent.mkdir(exist_ok=True)
     with open_ledger(path, KEY) as ledger:
         return release(*given, request, ledger, plan_conference, amend=amend, reason="again")
 
@@ -126,7 +127,7 @@ def test_near_copies_of_a_conference_are_noticed_and_never_tossed(tmp_path: Path
     kinds = Counter[str]()
     for seed in range(count(48, 200)):
         rng = np.random.default_rng([80, seed])
-        path, copy = tmp_path / f"{seed}.bin", given
+        path, copy = tmp_path / f"{seed}" / "key.bin", given
         decided(path, given)
         for way in rng.permutation(len(COPIES))[: 1 + seed % 3]:
             copy = COPIES[way](copy, rng)
@@ -216,7 +217,7 @@ def test_what_is_decided_and_certified_does_not_depend_on_who_wrote_a_late_paper
     whole = assemble([*conference.cases, late], None, conference.bar)
     seen = set()
     for index, who in enumerate(permutations(first.candidates, 2)):
-        key = tmp_path / f"{index}.bin"
+        key = tmp_path / f"{index}" / "key.bin"
         decided(key, (conference, truth))
         outcome = decided(key, (whole, {**truth, "q": who}), amend=True)
         hidden = ("commitment",)

@@ -32,7 +32,7 @@ from blindcal.decisions.records import (
 from blindcal.decisions.releases import Outcome
 from blindcal.decisions.seals import NOTICE, read_seal
 from blindcal.errors import InputError, RefusedError, VerificationError
-from sealed_releases import PAPER, POLICIES, RECORD, everything, sealed, several
+from sealed_releases import PAPER, POLICIES, RECORD, committed, everything, forge, sealed, several
 from stress import stress
 
 
@@ -41,8 +41,8 @@ def test_a_record_reads_back_equal(key_path: Path) -> None:
     ledger = read_ledger(key_path, read_key(key_path))
     (release,) = ledger.of("c")
     record = ledger.record(release)
-    assert record == RECORD
-    assert (release.number, release.papers, release.decided, release.input) == (1, 1, 1, "s")
+    assert record == committed(read_key(key_path), RECORD, "s")
+    assert (release.number, release.input) == (1, "s")
     table = ledger.tables(record)["p1"]
     assert table.exact == POLICIES["p1"].exact
     assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
@@ -166,22 +166,59 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
 
 
 @pytest.mark.parametrize(
-    "content", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}, None]
+    "fields", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}]
 )
-def test_a_record_that_is_not_that_of_its_head_is_refused(
-    content: dict[str, object] | None, key_path: Path
-) -> None:
+def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
     """Sealed with the key, but not by blindcal."""
     sealed(key_path)
-    key, path = read_key(key_path), sealed_folder(key_path) / "0001.sealed"
-    seal = read_seal(path, key)
-    record = json.loads(seal.part("record"))
-    forged = b"no JSON" if content is None else json.dumps({**record, **content}).encode()
-    parts = {"record": forged, "tables": seal.part("tables")}
-    path.write_bytes(seals.sealed(key, seals.full_head(seal.head, parts), parts)[1])
-    ledger = read_ledger(key_path, key)
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), record=fields)
     with pytest.raises(VerificationError, match="was changed"):
-        ledger.record(ledger.releases[0])
+        everything(key_path)
+
+
+FORGED = {
+    "coins": [0, "1", None],
+    "conference": ["d", 1, None],
+    "counter": [2, "1", True, None],
+    "input": ["t", 1, None],
+    "key_fingerprint": ["0" * 16, None],
+    "kind": ["shared sums", None],
+    "number": [2, "1", True, None],
+    "parts": [[], {}, 1, None],
+    "previous": ["0" * 64, 0, None],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in FORGED.items() for value in values]
+)
+def test_a_head_that_was_forged_with_the_key_is_refused(key_path: Path, name: str, value: object) -> None:
+    """Every field of a head follows from the key, the chain and the record."""
+    sealed(key_path)
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: value})
+    with pytest.raises(VerificationError):
+        everything(key_path)
+
+
+@pytest.mark.parametrize("name", ["format", "made", "papers", "decided", "reason", "note"])
+def test_a_head_holds_nothing_that_nobody_checks(key_path: Path, name: str) -> None:
+    sealed(key_path)
+    head = read_seal(sealed_folder(key_path) / "0001.sealed", read_key(key_path)).head
+    assert head.keys() == FORGED.keys(), "every field is forged above"
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: 1})
+    with pytest.raises(VerificationError, match="was changed"):
+        everything(key_path)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: int) -> None:
+    """As a key is: it says who reviewed what."""
+    path = several(key_path, 2)[1]
+    path.chmod(mode)
+    with pytest.raises(InputError, match=rf"0002\.sealed must be readable by its owner only .*{mode:o}"):
+        read_ledger(key_path, read_key(key_path))
+    path.chmod(0o600)
+    assert read_ledger(key_path, read_key(key_path)).counter == 2
 
 
 @pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
@@ -204,20 +241,16 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
     key, path = read_key(key_path), several(key_path, 2)[1]
     head = dict(read_seal(path, key).head)
     first = read_seal(path.with_name("0001.sealed"), key)
-    assert head.pop("made") >= "2024"
     assert [part.pop("name") for part in head["parts"]] == ["record", "tables"]
     assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
     assert head == {
-        "format": seals.SEALED_FORMAT,
+        "kind": "decisions",
         "coins": coins.COIN_FORMAT,
         "counter": 2,
         "key_fingerprint": key.fingerprint,
         "previous": first.stamp,
         "conference": "c",
         "number": 2,
-        "reason": "",
-        "papers": 1,
-        "decided": 0,
         "input": "s1",
     }
 
@@ -254,22 +287,22 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
     before = read_ledger(key_path, key)
     first = sealed(key_path)
     data = (sealed_folder(key_path) / "0001.sealed").read_bytes()
-    again = commit(before, RECORD, POLICIES, "s")
-    assert again == first
-    for record, stamp in ((replace(RECORD, bar=0.25), "s"), (RECORD, "t")):
+    same = committed(key, RECORD, "s")
+    assert commit(before, same, POLICIES, "s") == first
+    for record, stamp in ((replace(same, bar=0.25), "s"), (same, "t")):
         with pytest.raises(RefusedError, match="never replaced"):
             commit(before, record, POLICIES, stamp)
     with pytest.raises(RefusedError, match="never replaced"):
-        commit(before, RECORD, {}, "s")
+        commit(before, same, {}, "s")
     assert (sealed_folder(key_path) / "0001.sealed").read_bytes() == data
     assert os.listdir(sealed_folder(key_path)) == ["0001.sealed"]
 
 
-def test_a_reason_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
+def test_a_name_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
     with pytest.raises(InputError, match="must be shorter"):
-        sealed(key_path, replace(RECORD, reason="x" * 40_000))
+        sealed(key_path, replace(RECORD, conference="x" * 40_000))
     assert not sealed_folder(key_path).exists()
-    sealed(key_path, replace(RECORD, reason="\udcff\n" + "é" * 5_000))
+    sealed(key_path, replace(RECORD, conference="\n" + "é" * 5_000, reason="\udcff" * 40_000))
     assert len(everything(key_path)) == 1
 
 
@@ -331,7 +364,7 @@ def test_what_was_published_must_be_of_this_key_and_in_its_ledger(key_path: Path
     def check(fingerprint: str, counter: int) -> None:
         seen = read_published(certificate(tmp_path / "out", fingerprint, counter))
         assert seen is not None
-        check_published(ledger, seen)
+        check_published(ledger, [seen])
 
     check(key.fingerprint, 2)
     with pytest.raises(RefusedError, match="was made with another key"):

@@ -38,10 +38,10 @@ def test_every_changed_byte_is_found(key_path: Path) -> None:
 
 def test_a_chain_has_every_head_and_the_stamp_of_the_one_before(key_path: Path) -> None:
     folder = several(key_path)[0].parent
-    chain = read_chain(folder, read_key(key_path))
+    chain = read_chain(folder, read_key(key_path), "decisions")
     assert [seal.head["counter"] for seal in chain] == [1, 2, 3]
     assert [seal.head["previous"] for seal in chain] == ["", chain[0].stamp, chain[1].stamp]
-    assert read_chain(folder.with_name("nothing"), read_key(key_path)) == ()
+    assert read_chain(folder / "nothing", read_key(key_path), "decisions") == ()
 
 
 def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

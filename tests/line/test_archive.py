@@ -32,7 +32,8 @@ def test_every_format_is_archived() -> None:
 def chair(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of an archive; version control does not keep that its secrets are for their owner only."""
     folder = Path(shutil.copytree(ARCHIVE / request.param, tmp_path / "chair"))
-    (folder / "key.bin").chmod(0o600)
+    for secret in (folder / "key.bin", *(folder / "key.bin.sealed").iterdir()):
+        secret.chmod(0o600)
     return folder
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -26,7 +29,16 @@ from blindcal.plans.papers import PaperPlan, plan_conference
 from blindcal.plans.requests import Request
 from blindcal.plans.rounding import FINE
 from blindcal.policies.guarantees import Guarantee
-from small_conferences import arguments, loaded, sealed_tables, small_conference, with_key
+from sealed_releases import forge
+from small_conferences import (
+    arguments,
+    files_of,
+    loaded,
+    sealed_tables,
+    small_conference,
+    swapped,
+    with_key,
+)
 
 REQUEST = Request(Guarantee(), accept_rate=0.4)
 OTHERS = (
@@ -162,6 +174,59 @@ def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> Non
         decided(link, conference, truth, OTHERS[1])
 
 
+RENAMES: dict[str, Callable[[Path, Path], object]] = {
+    "moved": lambda key, other: key.rename(other),
+    "hard link": lambda key, other: os.link(key, other),
+    "copied": lambda key, other: shutil.copy2(key, other),
+}
+
+
+@pytest.mark.parametrize("renamed", RENAMES)
+@pytest.mark.parametrize("folder", ["key.bin.sealed", "decisions of 2027"])
+def test_a_key_under_another_name_tosses_no_coin_again(
+    key: Path, tmp_path: Path, renamed: str, folder: str
+) -> None:
+    """Its sealed folder lies beside it, under the old name or any other."""
+    conference, truth = loaded(small_conference(papers=2))
+    decided(key, conference, truth)
+    other = tmp_path / "chair.key"
+    RENAMES[renamed](key, other)
+    sealed_folder(key).rename(tmp_path / folder)
+    swapped = {paper: who[::-1] for paper, who in truth.items()}
+    for now in (truth, swapped):
+        with pytest.raises(
+            RefusedError, match=rf"{folder} holds releases .*rename that folder to chair\.key\.sealed"
+        ):
+            decided(other, conference, now)
+    assert not sealed_folder(other).exists()
+    (tmp_path / folder).rename(sealed_folder(other))
+    assert decided(other, conference, truth).how == "stored"
+
+
+def test_a_backup_beside_the_sealed_folder_is_no_second_ledger(key: Path, tmp_path: Path) -> None:
+    """As long as the folder of the key holds all that the backup does."""
+    conference, truth = loaded(small_conference(papers=3))
+    decided(key, conference, truth)
+    shutil.copytree(sealed_folder(key), tmp_path / "backup.sealed")
+    fewer = only(conference, 0, 1)
+    decided(key, fewer, truth, amend=True)
+    shutil.copytree(sealed_folder(key), tmp_path / "later.sealed")
+    assert decided(key, fewer, truth).how == "stored"
+    (sealed_folder(key) / "0002.sealed").unlink()
+    with pytest.raises(RefusedError, match=r"later\.sealed holds releases made with this key"):
+        decided(key, conference, truth)
+
+
+def test_the_folder_of_another_key_is_no_ledger_of_this_one(key: Path, tmp_path: Path) -> None:
+    conference, truth = loaded(small_conference(papers=2))
+    other = tmp_path / "other.bin"
+    make_key(other)
+    decided(other, conference, truth)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "0001.sealed").write_text("no release", encoding="utf-8")
+    assert decided(key, conference, truth).how == "new"
+
+
 def test_the_sealed_folder_is_closed_to_others_even_if_it_was_there(key: Path) -> None:
     sealed_folder(key).mkdir(mode=0o777)
     sealed_folder(key).chmod(0o777)
@@ -231,6 +296,79 @@ def test_the_key_never_lies_in_the_folder_that_is_sent_on(
         assert not (tmp_path / key).exists()
 
 
+@dataclass(frozen=True)
+class Copy:
+    """A copy of a chair's folder, with the key in it; each decides a conference of its own in `inputs`."""
+
+    key: Path
+    inputs: Path
+    public: Path
+
+    def decide(self, *more: str) -> int:
+        cli = pytest.importorskip("blindcal.cli")
+        return int(cli.run(arguments(self.inputs, self.key, self.public, "--numbered", *more)))
+
+    def verify(self, *more: str) -> int:
+        cli = pytest.importorskip("blindcal.cli")
+        files = [*files_of(self.inputs), "--key", str(self.key), "--out", str(self.public), "--numbered"]
+        return int(cli.run(["verify", *files, *more]))
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> tuple[Copy, Copy]:
+    """The same key twice, before anything was decided, and inputs that differ in who reviewed a paper."""
+    small = small_conference(papers=3)
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home, conference in zip(homes, (small, swapped(small)), strict=True):
+        conference.write(home / "in")
+    make_key(homes[0] / "key.bin")
+    shutil.copy2(homes[0] / "key.bin", homes[1] / "key.bin")
+    one, two = (Copy(home / "key.bin", home / "in", home / "public") for home in homes)
+    return one, two
+
+
+@pytest.mark.edge
+def test_the_first_decision_says_that_only_one_copy_of_the_key_may_decide(
+    copies: tuple[Copy, Copy], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, _ = copies
+    warned = "only this copy of the key and its sealed folder may decide from now on"
+    assert one.decide() == 0
+    assert warned in capsys.readouterr().out
+    assert one.decide() == 0
+    small_conference(papers=3).with_review(3, score="0.5").write(one.inputs)
+    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    assert warned not in capsys.readouterr().out
+
+
+@pytest.mark.edge
+def test_two_copies_of_a_key_that_decided_apart_are_named(
+    copies: tuple[Copy, Copy], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first copy made two releases, the second one: it lacks the latest, and its first is another."""
+    one, two = copies
+    assert one.decide() == 0
+    small = small_conference(papers=3)
+    small.with_review(3, score="0.5").write(one.inputs)
+    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    capsys.readouterr()
+    assert two.decide("--published", str(one.public)) == 3
+    assert "holds only 0" in capsys.readouterr().err
+    assert two.decide() == 0
+    assert two.verify() == one.verify() == 0, "each agrees with itself"
+    assert one.verify("--published", str(one.public)) == 0
+    assert "published earlier" in capsys.readouterr().out
+    apart = [f"{copy.public / 'release-1' / 'certificate.json'}" for copy in (one, two)]
+    assert one.verify("--published", str(two.public)) == 4
+    assert f"{apart[1]} is not what {one.key}.sealed holds as release 1" in capsys.readouterr().err
+    assert two.verify("--published", str(two.public), "--published", str(one.public)) == 4
+    told = capsys.readouterr().err
+    assert f"{apart[0]} and {apart[1]} are both release 1 made with this key" in told
+    assert "two copies of the key decided apart" in told
+    assert two.decide("--published", str(one.public), "--amend", "--reason", "x") == 3
+    assert "two copies of the key decided apart" in capsys.readouterr().err
+
+
 @pytest.mark.edge
 def test_a_new_key_beside_an_old_ledger_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -244,6 +382,17 @@ def test_a_new_key_beside_an_old_ledger_is_refused(
     assert "restore the key from its backup" in capsys.readouterr().err
     assert not key.exists()
     assert not (tmp_path / "new").exists()
+
+
+def test_a_certificate_that_names_another_version_has_no_words_of_its_own(key: Path) -> None:
+    """Sealed with the key: assumptions that nobody made, under the name of a version that says so."""
+    conference, truth = loaded(small_conference(papers=2))
+    told = decided(key, conference, truth).certificate
+    other = {**told, "version": "0.0.9", "assumptions": ["Against whom: everyone, whatever they know."]}
+    certificate = json.dumps(other, indent=1, sort_keys=True) + "\n"
+    forge(sealed_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
+    with pytest.raises(VerificationError, match="public files follow from the record"):
+        refuse_failed(verified(conference, truth, REQUEST, key))
 
 
 def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:

@@ -49,6 +49,15 @@ def test_entries_come_back_in_their_order(key: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in shared_folder(key).glob("*.sealed")} == {0o600}
 
 
+def test_a_key_under_another_name_has_no_second_account(key: Path) -> None:
+    entered(key, "A", Limit(epsilon=1.0))
+    other = key.rename(key.with_name("chair.key"))
+    with pytest.raises(RefusedError, match=r"key\.bin\.shared holds releases made with this key"):
+        entered(other, "A", Limit(epsilon=1.0))
+    shared_folder(key).rename(shared_folder(other))
+    assert len(read_account(other, read_key(other)).entries) == 1
+
+
 def test_the_same_reviews_are_known_by_name_or_by_papers_and_scores(key: Path) -> None:
     entered(key, "A", Limit(epsilon=1.0))
     entered(key, "B", Limit(epsilon=2.0), 2.0)

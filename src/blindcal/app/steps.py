@@ -14,7 +14,7 @@ from typing import Any
 from blindcal.app.jobs import Work
 from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators.assessments import Assessment
-from blindcal.decisions.deciding import decide
+from blindcal.decisions.deciding import decide, first_of_key
 from blindcal.decisions.records import latest_release, sealed_record
 from blindcal.errors import InputError
 from blindcal.exporters.decided import Decided, decided_of, read_decided, read_titles
@@ -195,13 +195,14 @@ def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progres
         wanted.key,
         wanted.out,
         numbered=wanted.numbered,
+        distinct_papers=wanted.distinct_papers,
         workers=workers,
         progress=progress,
     )
     release = published(folder)
     if release is None:
         raise InputError(f"{wanted.out}: the decisions that were just published are gone")
-    release = replace(release, remarks=outcome.remarks)
+    release = replace(release, remarks=(*filter(None, [first_of_key(outcome)]), *outcome.remarks))
     return release, report_pages(wanted, folder, release, workers, progress)
 
 

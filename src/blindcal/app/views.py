@@ -39,6 +39,8 @@ LABELS: Mapping[str, str] = {
     "scores": "“Who may see the scores”",
     "yes_leak": "the command line, with its option --yes-leak",
     "despite_misfit": "the command line, with its option --despite-misfit",
+    "distinct_papers": "distinct-papers = true in conference.toml",
+    "withdrawn": "[withdrawn] in conference.toml",
     "map": "`blindcal import` with its option --map",
 }
 """What messages call by the names of arguments, by those of the fields of the page."""

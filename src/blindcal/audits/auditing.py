@@ -37,7 +37,7 @@ def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str])
     if seen is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     past = Past(read_ledger(key, read_key(key)))
-    check_published(past.ledger, seen)
+    check_published(past.ledger, [seen])
     record = past.record(seen.counter - 1)
     return Decided(record, published_views(past, record))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,15 @@ from blindcal.cells import count
 from blindcal.decisions.coins import read_key
 from blindcal.decisions.histories import Past, recorded_case
 from blindcal.decisions.places import check_paths
-from blindcal.decisions.records import Record, read_ledger, sealed_folder
+from blindcal.decisions.records import (
+    Ledger,
+    Published,
+    Record,
+    all_published,
+    published_problems,
+    read_ledger,
+    sealed_folder,
+)
 from blindcal.errors import InputError, VerificationError
 from blindcal.frames import frame
 from blindcal.plans.papers import plan_conference, planning_steps
@@ -86,6 +95,7 @@ def verify(
     key: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     *,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     conference: str = "conference",
     commitment: str | None = None,
     workers: Workers = 1,
@@ -99,6 +109,8 @@ def verify(
     `inputs`: those that were decided.
     `key`: the file of the key that they were decided with.
     `out`: the folder of the public files; by default these are not compared.
+    `published`: folders published earlier with this key, as for `decide`: two copies of the key that decided
+    apart are found by them.
     `conference`: its name in the ledger, as in the request.
     `commitment`: the number that was published before decisions could be known. Without it nothing excludes
     that several keys or inputs were tried.
@@ -123,7 +135,16 @@ def verify(
     check_inputs(inputs)
     check_paths(key=key)
     past, record = latest(key, conference)
-    return verify_latest(inputs, past, record, out, commitment=commitment, workers=workers, progress=progress)
+    return verify_latest(
+        inputs,
+        past,
+        record,
+        out,
+        published=published,
+        commitment=commitment,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def verify_latest(
@@ -132,6 +153,7 @@ def verify_latest(
     record: Record,
     out: str | os.PathLike[str] | None = None,
     *,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = silent,
@@ -140,6 +162,7 @@ def verify_latest(
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     inputs = inputs.on_grid(record.grid)
+    seen = all_published(published)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(
@@ -157,11 +180,18 @@ def verify_latest(
             partial(assemble, workers=workers),
             None if out is None else Path(out),
         )
+    checks += _published_check(past.ledger, seen)
     if commitment is not None:
         made = past.of(record.conference)[0].commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != made)))
     earlier = _earlier(past, record, loaded, truth)
     return Verification(record, tuple(checks), earlier, commitment is not None)
+
+
+def _published_check(ledger: Ledger, seen: Sequence[Published]) -> list[Check]:
+    """Whether certificates that were published are releases of this ledger, if any are given."""
+    problems = published_problems(ledger, seen)
+    return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
 
 
 def _steps(record: Record) -> int:

@@ -61,6 +61,7 @@ _ARGUMENTS = [
     "conflicts",
     "coupled",
     "despite_misfit",
+    "distinct_papers",
     "draws",
     "epsilon",
     "evidence",

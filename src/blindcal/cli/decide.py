@@ -26,6 +26,7 @@ from blindcal.cli.inputs import (
     Never,
     Numbered,
     PoolsFile,
+    Published,
     Rate,
     ReviewersFile,
     ReviewsFile,
@@ -35,6 +36,7 @@ from blindcal.cli.inputs import (
     loaded,
 )
 from blindcal.decisions.deciding import decide as decide_conference
+from blindcal.decisions.deciding import first_of_key
 from blindcal.decisions.drafts import Changes
 from blindcal.decisions.public_texts import CONFIDENTIAL
 from blindcal.decisions.records import release_folder, sealed_folder
@@ -84,15 +86,16 @@ def decide(
             help="With --amend: decide all papers with corrected pools or calibration again.",
         ),
     ] = False,
-    published: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="<path>",
-            help="A folder published earlier with this key, to check key and ledger against; repeatable.",
-        ),
-    ] = None,
+    published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
+    distinct_papers: Annotated[
+        bool,
+        typer.Option(
+            "--distinct-papers",
+            help="Papers with the same reviewers and scores are different papers, as with a jury.",
+        ),
+    ] = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
@@ -128,6 +131,7 @@ def decide(
             redecide=redecide,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
+            distinct_papers=distinct_papers,
             workers=workers,
             progress=progress,
         )
@@ -184,6 +188,8 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say_gap(certificate.get("gap", 0.0))
     if outcome.record.scores == CONFIDENTIAL:
         say("scores are confidential: these figures are for you alone, and no public file has them")
+    if (only := first_of_key(outcome)) is not None:
+        say(only)
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 

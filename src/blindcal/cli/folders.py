@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperArgument, TyperOption
 
 from blindcal.cli.console import Once, note, say
-from blindcal.decisions.records import interrupted_release, latest_release, read_published, sealed_folder
+from blindcal.decisions.records import interrupted_release, latest_release, published_in, sealed_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes
 from blindcal.folders.asking import readers_of
@@ -70,9 +70,9 @@ class InFolder(Once):
         except typer.BadParameter as error:
             raise _located(error, folder, ctx.default_map, given) from None
         ctx.params[argument.name] = _argument(argument.name, folder)
-        if self.name == "decide":
+        if self.name in ("decide", "verify"):
             ctx.params["published"] = [*(ctx.params["published"] or ()), *_published(folder)]
-        elif self.name == "verify" or (argument.name in _PUBLISHED and self.name != "select"):
+        if self.name == "verify" or (argument.name in _PUBLISHED and self.name != "select"):
             _say_interrupted(folder)
         ctx.meta[_FOLDER] = folder
         return rest
@@ -251,9 +251,9 @@ def _latest(folder: Folder) -> Path:
 
 
 def _published(folder: Folder) -> list[Path]:
-    """What a folder shows of its key and ledger, wherever a command publishes: its latest release, if any."""
-    latest = _latest(folder)
-    return [latest] if folder.settings.get("out") and read_published(latest) is not None else []
+    """Where a folder shows what its key and ledger must hold, wherever a command publishes: its releases."""
+    out = str(folder.settings.get("out", ""))
+    return [Path(out)] if out and published_in(out) else []
 
 
 def _say_interrupted(folder: Folder) -> None:

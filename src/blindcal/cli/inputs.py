@@ -151,6 +151,14 @@ Numbered = Annotated[
     bool,
     typer.Option("--numbered", help="Each release has a folder of its own in OUT: release-1, release-2."),
 ]
+Published = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="<path>",
+        help="A folder published earlier with this key, of one release or of all, to check key and ledger "
+        "against; repeatable.",
+    ),
+]
 Misfit = Annotated[
     bool,
     typer.Option("--despite-misfit", help="Continue even if the calibration does not fit the scores at all."),

@@ -15,6 +15,7 @@ from blindcal.cli.inputs import (
     ConferenceName,
     Numbered,
     PoolsFile,
+    Published,
     ReviewersFile,
     ReviewsFile,
     Withdrawn,
@@ -31,6 +32,7 @@ def verify(
     pools: PoolsFile,
     key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
+    published: Published = None,
     conference: ConferenceName = "conference",
     commitment: Annotated[
         str | None,
@@ -61,7 +63,14 @@ def verify(
     given = loaded(reviews, reviewers, pools, record.grid, out, withdrawn)
     with hired(processes, cluster) as workers, given as inputs:
         found = verify_latest(
-            inputs, past, record, out, commitment=commitment, workers=workers, progress=progress
+            inputs,
+            past,
+            record,
+            out,
+            published=published or (),
+            commitment=commitment,
+            workers=workers,
+            progress=progress,
         )
     facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
     if as_json:

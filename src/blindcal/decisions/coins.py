@@ -15,7 +15,6 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 
 from blindcal.errors import InputError
 from blindcal.files.disk import canonical, read_bytes, write_bytes
@@ -75,6 +74,7 @@ def make_key(path: str | os.PathLike[str]) -> Key:
 def read_key(path: str | os.PathLike[str]) -> Key:
     """The key in the file `path`, or an `InputError` if others could have read it or it is no key.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
     >>> path = Path(folder.name) / "key.bin"
@@ -92,12 +92,17 @@ def read_key(path: str | os.PathLike[str]) -> Key:
             f"{os.fspath(path)} must be readable by its owner only, which Linux and macOS can show and this "
             "system cannot"
         )
-    mode = stat.S_IMODE(Path(path).stat().st_mode)
+    refuse_open(path)
+    return Key(data)
+
+
+def refuse_open(path: str | os.PathLike[str]) -> None:
+    """An `InputError` if anyone but its owner could have read a file."""
+    mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & 0o077:
         raise InputError(
             f"{os.fspath(path)} must be readable by its owner only (chmod 600), found mode {mode:o}"
         )
-    return Key(data)
 
 
 def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
@@ -143,3 +148,8 @@ def commitment(key: Key, content: object) -> str:
     True
     """
     return key.stamp("commitment", content).hex()
+
+
+def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
+    """The commitment to the input of a conference, which its stamp identifies."""
+    return commitment(key, {"conference": conference, "input": input_stamp})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,20 +13,20 @@ from blindcal.beliefs.inputs import Inputs
 from blindcal.cells import count
 from blindcal.decisions.coins import Key, read_key
 from blindcal.decisions.drafts import stamp_of
+from blindcal.decisions.duplicates import refuse_duplicates
 from blindcal.decisions.histories import Past
 from blindcal.decisions.places import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.decisions.records import (
     Ledger,
-    Published,
     Record,
+    all_published,
     check_published,
     check_vacant,
     finish,
-    latest_release,
     open_ledger,
     publish,
+    published_at,
     read_ledger,
-    read_published,
     release_folder,
     sealed_folder,
 )
@@ -53,6 +53,7 @@ def decide(
     redecide: bool = False,
     yes_leak: bool = False,
     despite_misfit: bool = False,
+    distinct_papers: bool = False,
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Outcome:
@@ -67,7 +68,8 @@ def decide(
     `key`: the file that `make_key` made; it and the sealed folder beside it must never be shared.
     `out`: the folder to publish; it may hold this release already, but no other.
     `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
-    `published`: a folder published earlier with this key, or several, to check key and ledger against.
+    `published`: a folder published earlier with this key, or several, to check key and ledger against; one
+    may hold all releases, `release-1`, `release-2`.
     `amend`: accept a changed input, which is refused otherwise: new papers are decided, papers whose scores
     changed are decided again from their public data alone, and all other decisions stand.
     `reason`: for the amendment, in words; it is sealed.
@@ -76,6 +78,8 @@ def decide(
     `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
     `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
     otherwise.
+    `distinct_papers`: the word of a chair that papers with the same reviewers, and the same score from each,
+    are different papers, as with a jury; otherwise they are refused as one paper under several ids.
     `workers`: how many processes share the work, or a cluster's pool; results are the same.
     `progress`: called as work goes on; silent by default.
 
@@ -107,10 +111,11 @@ def decide(
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _key(key, out)
     # What was published is read before the ledger, which can only have grown in between.
-    seen = [*_seen(published), read_published((latest_release(out) if numbered else None) or out)]
+    seen = [*all_published(published), *published_at(out, numbered)]
     ledger = read_ledger(key, secret)
-    for certificate in filter(None, seen):
-        check_published(ledger, certificate)
+    check_published(ledger, seen)
+    if not distinct_papers:
+        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
     latest = _latest(ledger, request)
     frozen: Level | None = None
     if latest is not None:
@@ -143,6 +148,16 @@ def decide(
         finished = finish(ledger, request.conference, out) if numbered else ()
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
     return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *outcome.remarks, *remarks))
+
+
+def first_of_key(outcome: Outcome) -> str | None:
+    """What to say when nothing was decided with a key before: from then on its copies must not decide."""
+    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
+        return None
+    return (
+        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
+        "nothing of this release, and would toss coins for changed papers as if it were the first"
+    )
 
 
 def _superseded(outcome: Outcome, releases: int) -> list[str]:
@@ -184,6 +199,13 @@ def _latest(ledger: Ledger, request: Request) -> Record | None:
     return ledger.record(releases[-1]) if releases else None
 
 
+def _decided_before(ledger: Ledger, request: Request) -> set[str]:
+    """The ids that have a decision already; nothing is tossed for them unless they changed."""
+    return {
+        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
+    }
+
+
 def _key(path: Path, out: Path) -> Key:
     """The key, once it is certain that it and its sealed folder lie apart from what is shared."""
     check_apart(path, out)
@@ -202,11 +224,3 @@ def _key(path: Path, out: Path) -> Key:
     for folder in (path.parent, out):
         clear_stale(folder)
     return read_key(path)
-
-
-def _seen(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Published]:
-    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
-        seen = read_published(folder)
-        if seen is None:
-            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
-        yield seen

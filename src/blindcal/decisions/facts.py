@@ -12,7 +12,7 @@ from typing import Any
 
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Truth
-from blindcal.decisions.coins import Key, commitment
+from blindcal.decisions.coins import Key, input_commitment
 from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request
 
@@ -66,8 +66,7 @@ def commit_to(
     key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
 ) -> str:
     """The number that can be published before the draw: it fixes the key and the whole input."""
-    stamp = input_stamp(key, conference, truth, request, accept)
-    return commitment(key, {"conference": request.conference, "input": stamp})
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))
 
 
 def plain(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from scipy.special import bdtrc, gammainc
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Level, Truth, level_of
+from blindcal.checks import Array
 from blindcal.decisions.records import Ledger, PaperRecord, Record, Reference
 from blindcal.plans.exact import ExactPolicy, Tables
 
@@ -122,10 +123,11 @@ def nearness(past: Past, cases: Sequence[PaperCase]) -> float:
         [score for paper in record.papers for score in paper.public["scores"]]
         for record in map(past.record, range(len(past.ledger.releases)))
     ]
-    return max(map(_nearness, tables))
+    return max(map(score_tolerance, tables))
 
 
-def _nearness(scores: Sequence[float]) -> float:
+def score_tolerance(scores: Sequence[float] | Array) -> float:
+    """Two of these scores that differ by no more than this are the same."""
     with np.errstate(over="ignore", invalid="ignore"):
         near = max(TOLERANCE * float(np.std(scores)), DIGITS * float(np.abs(scores).max()))
     return near if isfinite(near) else 0.0

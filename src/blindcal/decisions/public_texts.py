@@ -19,7 +19,6 @@ CONFIDENTIAL = "confidential"
 _COLUMNS = ("paper", "decision", "track", "wait_list")
 _FIELDS = (
     "format",
-    "version",
     "scores",
     "conference",
     "release",
@@ -35,7 +34,10 @@ _FIELDS = (
     "key_fingerprint",
     "release_counter",
 )
-_PARTS = {"selection": ("accept", "wait_list", "waiting", "bar_for"), "decided_again": ("papers",)}
+_PARTS = {
+    "selection": ("accept", "wait_list", "waiting", "bar_for"),
+    "decided_again": ("papers", "corrected"),
+}
 # Of the assumptions, those that speak of no figure.
 _KEPT = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
 HIDDEN = (

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.beliefs.conferences import Level
-from blindcal.decisions.coins import COIN_FORMAT, Key, read_key
+from blindcal.decisions.coins import COIN_FORMAT, Key, input_commitment, read_key
 from blindcal.decisions.public_texts import public_certificate, public_decisions
 from blindcal.decisions.seals import (
     Seal,
@@ -42,21 +41,29 @@ from blindcal.plans.quotas import Number
 from blindcal.plans.requests import Request, recorded_request
 
 _T = TypeVar("_T")
+_KIND = "decisions"
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "coins": (int,),
+    "conference": (str,),
+    "number": (int,),
+    "input": (str,),
+}
 Reference = tuple[str, int, str]
 """A decision: conference, release, paper id."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """One set of decisions that the world may have seen; `counter` runs over all conferences of the key."""
+    """One set of decisions that the world may have seen.
+
+    `counter`: which release of the key it is, over all its conferences.
+    `conference`, `number`: which release of which conference.
+    `input`: the stamp of the whole input, by which the same one is recognized.
+    """
 
     counter: int
     conference: str
     number: int
-    made: str
-    reason: str = field(repr=False)
-    papers: int
-    decided: int
     input: str
 
 
@@ -184,7 +191,9 @@ class Ledger:
             record = _from_json(Record, {**content, "papers": papers})
         except (ValueError, TypeError, KeyError):
             raise changed(seal.path) from None
-        if (record.conference, record.release) != (release.conference, release.number):
+        fixed = input_commitment(self.key, release.conference, release.input)
+        found = record.conference, record.release, record.commitment
+        if found != (release.conference, release.number, fixed):
             raise changed(seal.path)
         return record
 
@@ -240,35 +249,24 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
     Only heads are read, and checked one against the other: the parts of a file when they are asked for.
     """
     folder = sealed_folder(key_path)
-    chain = read_chain(folder, key)
+    chain = read_chain(folder, key, _KIND)
     return Ledger(folder, key, tuple(map(_release, chain)), chain[-1].stamp if chain else "")
 
 
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Seal a release in one new file. If that file is there already it must be the same release."""
-    release = Release(
-        counter=ledger.counter + 1,
-        conference=record.conference,
-        number=record.release,
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
-        reason=record.reason,
-        papers=len(record.papers),
-        decided=sum(paper.release == record.release for paper in record.papers),
-        input=input_stamp,
-    )
-    bound = {"coins": COIN_FORMAT, "key_fingerprint": ledger.fingerprint, "previous": ledger.last}
+    release = Release(ledger.counter + 1, record.conference, record.release, input_stamp)
     parts = {"record": _json(asdict(record)), "tables": pack(policies)}
-    head = full_head({**asdict(release), **bound}, parts)
+    fields = {"coins": COIN_FORMAT, **asdict(release)}
+    head = full_head(ledger.key, _KIND, fields.pop("counter"), ledger.last, fields, parts)
     stamp, data = sealed(ledger.key, head, parts)
     path = ledger.folder / sealed_name(release.counter)
     make_folder(ledger.folder)
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
-        return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)
-    seal = read_seal(path, ledger.key)
-    if {**seal.head, "made": ""} != {**head, "made": ""}:
+    elif read_seal(path, ledger.key).stamp != stamp:
         raise RefusedError(f"{path} holds another release, and a sealed release is never replaced")
-    return Ledger(ledger.folder, ledger.key, (*ledger.releases, _release(seal)), seal.stamp)
+    return Ledger(ledger.folder, ledger.key, (*ledger.releases, release), stamp)
 
 
 def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
@@ -375,24 +373,64 @@ def read_published(folder: str | os.PathLike[str]) -> Published | None:
     return None
 
 
-def check_published(ledger: Ledger, seen: Published) -> None:
-    """Refuse to go on where something published shows that this is not its key, or not all of its ledger."""
-    if seen.fingerprint != ledger.fingerprint:
-        raise RefusedError(
-            f"{seen.path} was made with another key (fingerprint {seen.fingerprint}) than the one given "
+def published_in(folder: str | os.PathLike[str]) -> list[Published]:
+    """The certificate in a folder, and those of the numbered releases in it, oldest first."""
+    folders = [Path(folder), *reversed(_release_folders(folder))]
+    return [seen for seen in map(read_published, folders) if seen is not None]
+
+
+def published_at(out: str | os.PathLike[str], numbered: bool) -> list[Published]:
+    """What a folder for new results holds already: one release, or several that are `numbered`."""
+    return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
+
+
+def all_published(
+    folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> list[Published]:
+    """Every certificate in folders that were published; an `InputError` if one of them has none."""
+    seen = []
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
+        if not (here := published_in(folder)):
+            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
+        seen += here
+    return seen
+
+
+def check_published(ledger: Ledger, seen: Sequence[Published]) -> None:
+    """Refuse to go on if something published shows that this is not its key, or not all of its ledger."""
+    if problems := published_problems(ledger, seen):
+        raise RefusedError("; ".join(problems))
+
+
+def published_problems(ledger: Ledger, seen: Sequence[Published]) -> list[str]:
+    """For each certificate that is not a release of this ledger: what is wrong, and what to do."""
+    problems = (_published_problem(ledger, certificate, seen) for certificate in seen)
+    return [problem for problem in problems if problem is not None]
+
+
+def _published_problem(ledger: Ledger, certificate: Published, seen: Sequence[Published]) -> str | None:
+    path, counter = certificate.path, certificate.counter
+    if certificate.fingerprint != ledger.fingerprint:
+        return (
+            f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
             f"({ledger.fingerprint}): give that key; another one would draw new coins"
         )
-    if seen.counter > ledger.counter:
-        raise RefusedError(
-            f"{seen.path} is release {seen.counter} made with this key, and {ledger.folder} holds only "
+    if counter > ledger.counter:
+        return (
+            f"{path} is release {counter} made with this key, and {ledger.folder} holds only "
             f"{ledger.counter}: it is older than what was published; {restore(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[seen.counter - 1]).published[CERTIFICATE].encode() != seen.text:
-        raise RefusedError(
-            f"{seen.path} is not what {ledger.folder} holds as release {seen.counter} made with this key: "
-            f"the certificate was changed, or the folder was not whole when that release was made again; "
-            f"{restore(ledger.folder)}"
-        )
+    if ledger.record(ledger.releases[counter - 1]).published[CERTIFICATE].encode() == certificate.text:
+        return None
+    apart = "two copies of the key decided apart, or one of the two was changed"
+    for other in seen:
+        same = other.fingerprint == certificate.fingerprint and other.counter == counter
+        if same and other.text != certificate.text:
+            return f"{path} and {other.path} are both release {counter} made with this key: {apart}"
+    return (
+        f"{path} is not what {ledger.folder} holds as release {counter} made with this key: {apart}. If that "
+        f"folder is not the one to go on with, {restore(ledger.folder)}"
+    )
 
 
 def sealed_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
@@ -402,7 +440,7 @@ def sealed_record(published: str | os.PathLike[str], key: str | os.PathLike[str]
     if seen is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     ledger = read_ledger(key, read_key(key))
-    check_published(ledger, seen)
+    check_published(ledger, [seen])
     return ledger.record(ledger.releases[seen.counter - 1])
 
 
@@ -424,7 +462,5 @@ def _release(seal: Seal) -> Release:
             f"{seal.path} has coins of another format than {COIN_FORMAT}, which this version of blindcal "
             "derives: use the version it was made with, or a later one"
         )
-    try:
-        return Release(**{field.name: seal.head[field.name] for field in fields(Release)})
-    except KeyError:
-        raise changed(seal.path) from None
+    fields = seal.fields(_FIELDS, ("record", "tables"))
+    return Release(seal.head["counter"], fields["conference"], fields["number"], fields["input"])

@@ -24,9 +24,9 @@ from blindcal.decisions.records import (
     check_vacant,
     commit,
     finish,
-    latest_release,
     open_ledger,
     publish,
+    published_at,
     read_published,
     release_folder,
 )
@@ -84,14 +84,13 @@ def select(
         raise InputError(f"there is no key {key}: give the key that the papers were decided with")
     secret = read_key(key)
     seen = read_published(published)
-    there = read_published((latest_release(out) if numbered else None) or out)
+    there = published_at(out, numbered)
     if seen is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     for folder in (key.parent, out):
         clear_stale(folder)
     with open_ledger(key, secret) as ledger:
-        for certificate in filter(None, (seen, there)):
-            check_published(ledger, certificate)
+        check_published(ledger, [seen, *there])
         given = json.loads(seen.text)
         releases = ledger.of(given["conference"])
         outcome = _selected(ledger, releases, quota, wait_list is None, out, numbered)

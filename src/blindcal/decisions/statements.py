@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
-from blindcal import __version__
 from blindcal.assignments.pools import OUTSIDER
 from blindcal.beliefs.conferences import Level
 from blindcal.decisions.public_texts import certificate_json
@@ -108,7 +107,6 @@ def certificate_text(
     since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
     content: dict[str, Any] = {
         "format": CERTIFICATE_FORMAT,
-        "version": __version__,
         **numbers,
         "reviews": sum(len(paper.public["scores"]) for paper in papers),
         "conference": conference,

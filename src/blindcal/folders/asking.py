@@ -34,6 +34,7 @@ class Asked:
     `key`: the file of the key.
     `out`: the public folder.
     `numbered`: whether each release has a folder of its own there.
+    `distinct_papers`: whether papers that look like one under several ids are said to be different.
     """
 
     request: Request
@@ -43,6 +44,7 @@ class Asked:
     key: Path
     out: Path
     numbered: bool
+    distinct_papers: bool
 
     def inputs(self) -> Inputs:
         """Reviews, calibration and pools. CONFIDENTIAL."""
@@ -93,10 +95,10 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
     reviews, reviewers, pools, key, out = (
         str(_set(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
-    withdrawn, numbered = tuple(folder.withdrawn), settings.get("numbered") is True
-    files = (reviews, reviewers, pools)
+    withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
     request = replace(request, scores=readers_of(folder))
-    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), numbered)
+    flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
+    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
 
 
 def readers_of(folder: Folder) -> str:

@@ -34,6 +34,7 @@ SETTINGS: Mapping[str, Kind] = {
     "grid": "grid",
     "better": "text",
     "scores": "text",
+    "distinct-papers": "flag",
     "accept-rate": "number",
     "accept": "papers",
     "wait-list": "papers",

@@ -80,6 +80,12 @@ _SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
                 '(everyone else is a candidate), or "everyone". Never list only those who did review.',
                 "everyone",
             ),
+            Line(
+                "distinct-papers",
+                "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
+                "are different papers. Else `decide` takes them for one paper under several ids.",
+                True,
+            ),
             Line("titles", "Titles of papers, for `export`.", "inputs/titles.csv"),
             Line("tracks", "Tracks of papers, as the export had them.", "inputs/tracks.csv"),
         ),

@@ -25,7 +25,8 @@ ASSUMPTIONS = (
     "can combine all decisions and learn more. In made-up conferences of 4 to 6 papers with as many "
     "reviewers, one review each and every assignment equally likely, odds moved up to 80-fold at epsilon 2, "
     "and a best guess became likelier by up to 0.67 where each paper promised no rise "
-    "(studies/matchings.py).",
+    "(studies/matchings.py). Every id stands for another paper: one paper decided under several ids would "
+    "reveal more.",
     "Fixed beforehand: how reviewers score, who may have reviewed what and the bar were set without looking "
     "at who wrote which review. Where a reviewer's scoring is uncertain, what one paper's scores say about "
     "it is not counted on another paper.",

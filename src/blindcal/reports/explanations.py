@@ -122,17 +122,28 @@ def _decided(content: Mapping[str, Any]) -> Iterable[Line]:
         yield from _scale(content["scale"])
     if "pools" in content:
         yield from _pools(content["pools"])
-    if again["papers"]:
-        sentence = f"{count(again['papers'], 'paper')} decided more than once. {again.get('note', '')}"
-        yield Line("decided_again.papers", str(again["papers"]), sentence.rstrip())
-        if "epsilon" in again:
-            together = factor(again["epsilon"])
-            odds = f"All decisions about one of these shift odds together by a factor of up to {together}."
-            if together == "1":
-                odds = "Not even together do the decisions about one of these shift anyone's odds."
-            yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
-    else:
+    yield from _again(again)
+
+
+def _again(again: Mapping[str, Any]) -> Iterable[Line]:
+    if not again["papers"] and not again["corrected"]:
         yield Line("decided_again.papers", "0", "No paper was decided twice.")
+        return
+    papers = count(again["papers"], "paper")
+    twice = f"{papers} decided again, from public data alone. {again.get('note', '')}"
+    yield Line("decided_again.papers", str(again["papers"]), twice.rstrip())
+    corrected = count(again["corrected"], "paper")
+    stand = f"Of {corrected} the decision stands, although pools or calibration were corrected since."
+    yield Line("decided_again.corrected", str(again["corrected"]), stand)
+    if "epsilon" in again:
+        shift = factor(again["epsilon"])
+        odds = f"Under corrected data, the coin of one of these shifts odds by a factor of up to {shift}."
+        if shift == "1":
+            odds = "The decisions on these shift nobody's odds."
+        yield Line("decided_again.epsilon", _limit(again["epsilon"]), odds)
+        times = number_text(round(again["multiplier"], 4))
+        guess = f"And it makes a correct guess at most {times} times as likely."
+        yield Line("decided_again.multiplier", times, guess)
 
 
 def _release(number: int) -> str:
@@ -367,12 +378,12 @@ def _wrong(content: Mapping[str, Any]) -> Iterable[Line]:
     yield _wrong_line(content, "expected_wrong", "As they were decided, {} papers are expected to be wrong.")
     if "expected_wrong_fully_calibrated" in content:
         yield from _by_the_bar(content)
-    for name, said in (
-        ("repaired", "{} had accept probabilities that were adjusted slightly to keep the promise exactly."),
-        ("decided_by_public_information", "{} decided by public information alone to keep the promise."),
-    ):
-        if content.get(name) is not None:
-            yield Line(name, f"{content[name]:,}", said.format(count(content[name], "paper")))
+    same = content["decided_by_public_information"]
+    yield Line(
+        "decided_by_public_information",
+        f"{same:,}",
+        f"{count(same, 'paper')} decided the same way whoever reviewed them.",
+    )
 
 
 def _wrong_line(content: Mapping[str, Any], name: str, sentence: str) -> Line:
@@ -463,9 +474,6 @@ def _fit(content: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def _made(content: Mapping[str, Any]) -> Iterable[Line]:
-    if content.get("version") is not None:
-        said = "The version of blindcal that decided the papers."
-        yield Line("version", content["version"], said)
     if content.get("format") is not None:
         said = "The format of the certificate: which fields it has, and what they mean."
         yield Line("format", str(content["format"]), said)

@@ -28,9 +28,8 @@ _ALWAYS: Mapping[str, str] = {
     "commitment": "text",
     "key_fingerprint": "text",
     "assumptions": "texts",
-    "scores": "text?",
-    "version": "text?",
-    "format": "count?",
+    "scores": "text",
+    "format": "count",
 }
 # What a certificate has unless it is one without figures, as scores are confidential.
 _FIGURES: Mapping[str, str] = {
@@ -38,11 +37,11 @@ _FIGURES: Mapping[str, str] = {
     "success_scores_only": "share",
     "success": "share",
     "added_success": "share",
-    "added_share_of_full": "share?",
+    "added_share_of_full": "share",
     "success_fully_calibrated": "share",
     "largest_rise": "share",
     "largest_posterior": "share",
-    "largest_posterior_scores_only": "share?",
+    "largest_posterior_scores_only": "share",
     "epsilon": "limit",
     "multiplier": "number",
     "expected_wrong": "share",
@@ -51,12 +50,11 @@ _FIGURES: Mapping[str, str] = {
     "expected_wrong_fully_calibrated": "share?",
     "against_evidence": "share?",
     "gap": "share?",
-    "repaired": "count?",
-    "decided_by_public_information": "count?",
+    "decided_by_public_information": "count",
 }
 _INSIDE: Mapping[str, Mapping[str, str]] = {
     "limits": dict.fromkeys(_LIMITS, "number?"),
-    "decided_again": {"papers": "count"},
+    "decided_again": {"papers": "count", "corrected": "count"},
 }
 _FIGURES_INSIDE: Mapping[str, Mapping[str, str]] = {
     "calibration_fit": {
@@ -66,7 +64,13 @@ _FIGURES_INSIDE: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("impossible", "odd"), "count"),
         "verdict": "text",
     },
-    "decided_again": {"papers": "count", "epsilon": "limit", "note": "text"},
+    "decided_again": {
+        "papers": "count",
+        "corrected": "count",
+        "epsilon": "limit",
+        "multiplier": "number",
+        "note": "text",
+    },
 }
 _SOMETIMES: Mapping[str, Mapping[str, str]] = {
     "selection": {

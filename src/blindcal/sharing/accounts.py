@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,13 @@ from blindcal.fitting.footprints import Footprint, overlap, read_written
 from blindcal.sharing.limits import Limit
 
 _KIND = "shared sums"
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "conference": (str,),
+    "epsilon": (float, int, type(None)),
+    "zcdp": (float, int, type(None)),
+    "input": (str,),
+    "reason": (str,),
+}
 # Reviews that are as alike as chance makes them once in a hundred times count as the same: a total that is
 # too high does no harm.
 _ALIKE = 0.01
@@ -106,7 +112,7 @@ def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
     ()
     """
     folder = shared_folder(key_path)
-    chain = read_chain(folder, key)
+    chain = read_chain(folder, key, _KIND)
     return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")
 
 
@@ -114,17 +120,13 @@ def enter(
     account: Account, conference: str, limit: Limit, stamp: str, reason: str, parts: Mapping[str, Any]
 ) -> Entry:
     """Seal a release in one new file; `parts` are footprint, table and statement."""
-    head = {
-        "kind": _KIND,
-        "counter": len(account.entries) + 1,
+    counter = len(account.entries) + 1
+    fields = {
         "conference": conference,
         "epsilon": limit.epsilon,
         "zcdp": limit.zcdp,
         "input": stamp,
         "reason": reason,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "key_fingerprint": account.key.fingerprint,
-        "previous": account.last,
     }
     used: Footprint = parts["footprint"]
     content = {
@@ -134,24 +136,23 @@ def enter(
         "table": parts["table"],
         "statement": parts["statement"],
     }
-    _, data = sealed(account.key, full_head(head, content), content)
+    head = full_head(account.key, _KIND, counter, account.last, fields, content)
+    _, data = sealed(account.key, head, content)
     make_folder(account.folder)
-    path = account.folder / sealed_name(len(account.entries) + 1)
+    path = account.folder / sealed_name(counter)
     write_bytes(path, data, confidential=True)
     return _entry(read_seal(path, account.key))
 
 
 def _entry(seal: Seal) -> Entry:
-    head = seal.head
+    head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
-        if head["kind"] != _KIND:
-            raise KeyError
         conference, whole, scored, patterns, *rest = json.loads(seal.part("footprint"))
         reviews = read_written(*rest) if rest else {}
         if reviews is None:
             raise KeyError
         return Entry(
-            counter=head["counter"],
+            counter=seal.head["counter"],
             conference=head["conference"],
             limit=Limit(head["epsilon"], head["zcdp"]),
             input=head["input"],
