@@ -76,7 +76,7 @@ _BOOK = (ROOT / "tests" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").r
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE = Path(_FOLDER.name) / "fuzzed"
 KNOWN = Similarity.dense(["1", "2"], ["a", "b"], [[1.0, 0.5], [0.0, 1.0]])
-NOW = Footprint("now", frozenset("ab"), frozenset("cd"), ("x", "y"))
+NOW = Footprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))
 KEY = Key(bytes(32))
 
 

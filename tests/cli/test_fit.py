@@ -13,6 +13,7 @@ from studies.past_reviews import drawn_pasts
 pytest.importorskip("typer")
 
 import blindcal.fitting.estimates as estimates
+from blindcal.cli.console import CONFIDENTIAL
 from blindcal.reviews import Reviews
 from commands import call
 
@@ -103,6 +104,20 @@ def test_parameters_fitted_on_the_reviews_being_decided_are_refused(folder: Path
     )
     assert (code, out) == (2, "")
     assert "r.csv was fitted on these reviews" in err
+
+
+def test_this_years_reviews_among_past_ones_are_refused_or_remarked(folder: Path) -> None:
+    code, _, err = call("fit", "2024.csv", "reviews.csv", "--for", "reviews.csv", "--out", "r.csv")
+    assert code == 2
+    assert "--past must be other conferences than the one being decided" in " ".join(err.split())
+    assert not Path("r.csv").exists()
+    now, then = (Path(f"{year}.csv").read_text().splitlines() for year in ("reviews", "2024"))
+    taken = {line.split(",")[0] for line in now[1:10]}
+    kept = [line for line in then if line.split(",")[0] not in taken]
+    Path("mixed.csv").write_text("\n".join([*kept, *now[1:10]]) + "\n")
+    code, out, err = call("fit", "mixed.csv", "--for", "reviews.csv", "--out", "r.csv")
+    assert (code, out.splitlines()[0]) == (0, CONFIDENTIAL)
+    assert "some of this year's reviews may be among the past ones" in " ".join(err.split())
 
 
 def test_json_has_the_checks_and_no_names(folder: Path) -> None:

@@ -18,6 +18,7 @@ from blindcal.fitting.footprints import (
     read_footprints,
     read_scale,
     refuse_own,
+    reuse_remarks,
     table_digest,
     unchanged,
     written,
@@ -114,7 +115,7 @@ def test_the_file_beside_a_table_says_how_it_was_moved(tmp_path: Path) -> None:
             read_scale(path)
 
 
-NOTHING = {"conference": "a", "whole": [], "scored": [], "patterns": []}
+NOTHING = {"conference": "a", "reviews": []}
 
 
 @pytest.mark.parametrize(
@@ -124,8 +125,10 @@ NOTHING = {"conference": "a", "whole": [], "scored": [], "patterns": []}
         {"format": 2},
         {"format": 1, "used": [{"conference": "a"}]},
         {"format": 1, "used": [NOTHING]},
-        {"format": 1, "used": [{**NOTHING, "patterns": "ab"}]},
-        {"format": 1, "used": [{**NOTHING, "patterns": ["a", ["b"]]}]},
+        {"format": 1, "used": [{**NOTHING, "reviews": "ab"}]},
+        {"format": 1, "used": [{**NOTHING, "reviews": [["p", "r"]]}]},
+        {"format": 1, "used": [{**NOTHING, "reviews": [["p", "r", "5"]]}]},
+        {"format": 1, "used": [{**NOTHING, "reviews": [["p", "r", float("inf")]]}]},
     ],
 )
 def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) -> None:
@@ -161,12 +164,76 @@ def test_offsets_that_are_this_years_means_are_noticed() -> None:
     assert own_means(own, reviews)
     with pytest.raises(InputError, match="own mean scores of this year"):
         refuse_own("reviewers.csv", own, reviews)
+    tenths = {name: (1.0, round(row[1], 1), 1.0) for name, row in own.items()}
+    assert own_means(tenths, reviews)
     # Right about everybody, to half a point, as somebody might write it down: no two decimals.
     coarse = {name: (1.0, round(2 * row[1]) / 2, 1.0) for name, row in own.items()}
     assert not own_means(coarse, reviews)
     last_year = {name: (1.0, row[1] + 0.1, 1.0) for name, row in own.items()}
     assert not own_means(last_year, reviews)
     assert not own_means({"*": (1.0, 3.0, 1.0)}, reviews)
+
+
+@pytest.mark.parametrize("unit", [1, 10, 100])
+@pytest.mark.parametrize("width", [5, 100])
+def test_offsets_that_are_right_about_everybody_are_no_alarm(unit: int, width: int) -> None:
+    """Scores from 1 to 6 or to 101, and a past that knows everybody's mean exactly, in whole numbers, tenths
+    or hundredths: this year's means are off by the papers that they had. False alarms: one in a million."""
+    rng = np.random.default_rng([3, unit, width])
+    for _ in range(count(30, 300)):
+        habit, steady = rng.normal(0.0, width / 6, 20), rng.uniform(0.01, 1.0, 20)
+        reviews = int(rng.integers(1, 40))
+        score = 1 + width / 2 + habit[:, None] + width / 4 * steady[:, None] * rng.normal(size=(20, 2000))
+        score = np.clip(np.round(score), 1, 1 + width)
+        rows = [(f"p{i}", f"r{j}", score[j, i]) for j in range(20) for i in range(reviews)]
+        table = dict(zip(("paper", "reviewer", "score"), zip(*rows, strict=True), strict=True))
+        rounded = np.round(unit * score.mean(axis=1)) / unit
+        honest = {f"r{j}": (1.0, float(offset), 1.0) for j, offset in enumerate(rounded)}
+        assert not own_means(honest, Reviews.from_table(table))
+
+
+def moved(table: Columns, same: int) -> Columns:
+    """The same reviews, all but some of them moved by 1."""
+    score = [one if i < same else one + (1 if one < 6 else -1) for i, one in enumerate(table["score"])]
+    return {**table, "score": score}
+
+
+def remarks(then: Columns, now: Columns) -> list[str]:
+    return reuse_remarks([past(then)], Reviews.from_table(now))
+
+
+def test_reviews_that_were_moved_or_a_few_whole_papers_are_worth_a_remark() -> None:
+    """26 of 90 are the same and the others moved by 1; three papers of thirty are this year's."""
+    now = conference(1, papers=30)
+    (moved_by_one,) = remarks(moved(now, 26), now)
+    assert "90 reviews of '2025' with the same paper and reviewer, and at most 1 between" in moved_by_one
+    other = conference(2, papers=30)
+    three = {name: [*now[name][:9], *other[name][9:]] for name in now}
+    (three_papers,) = remarks(three, now)
+    assert "once in a hundred times" in three_papers
+    with pytest.raises(InputError, match="must be other conferences than the one being decided"):
+        remarks(now, now)
+    assert not remarks(other, now)
+
+
+def test_remarks_about_other_conferences_are_as_rare_as_is_said() -> None:
+    """Once in a hundred: over 8 of 200 (40 of 2,000) with a chance of 2e-4 (1e-4)."""
+    rng, remarked = np.random.default_rng(8), 0
+    for _ in range(conferences := count(200, 2000)):
+        remarked += bool(remarks(panels(rng, habits := rng.normal(0.0, 1.0, 30)), panels(rng, habits)))
+    assert remarked <= (8 if conferences == 200 else 40)
+
+
+def panels(rng: np.random.Generator, habit: np.ndarray) -> Columns:
+    """Panels whose members score the same numbers every year, each person with habits of their own."""
+    paper = np.repeat(np.arange(60), 3)
+    person = 3 * (paper % 10) + np.tile(np.arange(3), 60)
+    score = np.clip(np.round(3.5 + habit[person] + rng.normal(0.0, 0.8, 180)), 1.0, 6.0)
+    return {
+        "paper": [f"p{one}" for one in paper],
+        "reviewer": [f"r{one}" for one in person],
+        "score": score.tolist(),
+    }
 
 
 def test_a_score_changed_or_a_review_missing_in_every_paper_does_not_hide_it() -> None:
@@ -181,23 +248,11 @@ def test_a_score_changed_or_a_review_missing_in_every_paper_does_not_hide_it() -
 
 
 def test_the_same_people_on_the_same_ids_of_another_year_are_no_alarm() -> None:
-    """Panels whose members score the same numbers every year, each person with habits of their own: the pairs
-    all agree, and scores no more than chance makes them. False alarms: one in a million."""
+    """The pairs all agree, and scores no more than chance makes them. False alarms: one in a million."""
     rng = np.random.default_rng(7)
     for _ in range(count(20, 200)):
         habit = rng.normal(0.0, 1.0, 30)
-
-        def year(habit: np.ndarray = habit) -> Columns:
-            paper = np.repeat(np.arange(60), 3)
-            person = 3 * (paper % 10) + np.tile(np.arange(3), 60)
-            score = np.clip(np.round(3.5 + habit[person] + rng.normal(0.0, 0.8, 180)), 1.0, 6.0)
-            return {
-                "paper": [f"p{one}" for one in paper],
-                "reviewer": [f"r{one}" for one in person],
-                "score": score.tolist(),
-            }
-
-        assert not shared(year(), year())
+        assert not shared(panels(rng, habit), panels(rng, habit))
 
 
 def test_a_link_to_a_fit_is_the_fit(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from blindcal.files.published import refuse_published
 from blindcal.fitting.diagnoses import Checks, Forecast
 from blindcal.fitting.estimates import Fitted, check_fit
 from blindcal.fitting.estimates import fit as fit_reviews
-from blindcal.fitting.footprints import beside, read_scale
+from blindcal.fitting.footprints import beside, footprint, read_scale, reuse_remarks
+from blindcal.fitting.pasts import pasts_of
 from blindcal.fitting.prospects import Prospects
 from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
 from blindcal.fitting.scales import Scale
@@ -55,7 +56,8 @@ def fit(
         Path | None,
         typer.Option(
             "--for",
-            help="This year's reviews, for the mean and spread of all their scores; nothing else is used.",
+            help="This year's reviews, for the mean and spread of all their scores; nothing else of them "
+            "enters the table. Past reviews that are among them are refused.",
         ),
     ] = None,
     grid: Grid = None,
@@ -122,10 +124,13 @@ def fit(
     tables = _tables(past, levels(grid))
     people = None if committee is None else read_committee(committee)
     merged = {} if same is None else read_same(same)
+    now = None if this_year is None else Reviews.read(this_year, grid=levels(grid or _own_grid()))
+    own = {name: one for name, one in tables.items() if isinstance(one, Reviews)}
+    reused = reuse_remarks(map(footprint, pasts_of(own)), now) if now is not None and own else []
     fitted = fit_reviews(
         tables,
         committee=people,
-        this_year=None if this_year is None else Reviews.read(this_year, grid=levels(grid or _own_grid())),
+        this_year=now,
         better=better,
         past_better=_ends(past_better or ()),
         same=merged,
@@ -143,7 +148,7 @@ def fit(
         facts["what_if"] = fitted.prospects(accept_rate)
     if not as_json:
         _print(fitted, facts)
-    for remark in (*fitted.checks.notes, *similar):
+    for remark in (*reused, *fitted.checks.notes, *similar):
         note(remark)
     if as_json:
         emit_json(facts)

@@ -18,7 +18,7 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.files.disk import read_bytes, write_bytes
 from blindcal.files.published import PUBLIC
 from blindcal.fitting.estimates import Fitted, fit
-from blindcal.fitting.footprints import footprint_of, overlap
+from blindcal.fitting.footprints import footprint_of, reuse_remarks
 from blindcal.fitting.rosters import read_same
 from blindcal.folders.asking import levels, papers
 from blindcal.folders.filling import INPUTS, Contents, grid_text, import_past, write_inputs
@@ -147,6 +147,8 @@ def found_folder(
     grid = wishes.grid or grid_text(contents.imported.reviews.grid)
     known_end(wishes.better)
     _check_contents(contents, grid)
+    pasts = (replace(footprint_of(one.reviews), conference=name) for name, one in contents.past.items())
+    remarks += (*reuse_remarks(pasts, contents.imported.reviews),)
     fitted = _fitted(contents, folder, grid, wishes.better, workers, progress)
     contents = replace(contents, fitted=fitted)
     settings = _settings(folder, key, contents, grid, wishes)
@@ -275,13 +277,6 @@ def _fitted(
     same = same_people(contents)
     if not contents.past:
         return None
-    now = footprint_of(this_year)
-    for name, one in contents.past.items():
-        if found := overlap(replace(footprint_of(one.reviews), conference=name), now):
-            raise InputError(
-                "`past` must be other conferences than the one being decided, whose own reviews would give "
-                f"their authors away; found {found}"
-            )
     return fit(
         {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
         committee=contents.committee,

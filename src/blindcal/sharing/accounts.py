@@ -28,7 +28,7 @@ from blindcal.decisions.seals import (
     sealed_name,
 )
 from blindcal.files.disk import make_folder, write_bytes
-from blindcal.fitting.footprints import Footprint, overlap, read_written
+from blindcal.fitting.footprints import Footprint, as_footprint, resemblance, used_in
 from blindcal.sharing.limits import Limit
 
 _KIND = "shared sums"
@@ -39,9 +39,6 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
     "input": (str,),
     "reason": (str,),
 }
-# Reviews that are as alike as chance makes them once in a hundred times count as the same: a total that is
-# too high does no harm.
-_ALIKE = 0.01
 
 
 @dataclass(frozen=True)
@@ -78,11 +75,12 @@ class Account:
         return next((entry for entry in self.entries if entry.input == input_stamp), None)
 
     def about(self, conference: str, footprint: Footprint) -> tuple[Entry, ...]:
-        """Earlier releases about the same reviews: of the same name, or of papers with the same scores."""
+        """Earlier releases about the same reviews: of the same name, or as alike as chance makes them once in
+        a hundred times. (A total that is too high does no harm.)"""
         return tuple(
             entry
             for entry in self.entries
-            if entry.conference == conference or overlap(entry.footprint, footprint, _ALIKE)
+            if entry.conference == conference or resemblance(entry.footprint, footprint)
         )
 
 
@@ -128,11 +126,9 @@ def enter(
         "input": stamp,
         "reason": reason,
     }
-    used: Footprint = parts["footprint"]
+    (used,) = used_in([parts["footprint"]])
     content = {
-        "footprint": json.dumps(
-            [used.conference, [*used.whole], [*used.scored], used.patterns, used.reviews]
-        ).encode(),
+        "footprint": json.dumps(used).encode(),
         "table": parts["table"],
         "statement": parts["statement"],
     }
@@ -147,9 +143,8 @@ def enter(
 def _entry(seal: Seal) -> Entry:
     head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
-        conference, whole, scored, patterns, *rest = json.loads(seal.part("footprint"))
-        reviews = read_written(*rest) if rest else {}
-        if reviews is None:
+        footprint = as_footprint(json.loads(seal.part("footprint")))
+        if footprint is None:
             raise KeyError
         return Entry(
             counter=seal.head["counter"],
@@ -157,7 +152,7 @@ def _entry(seal: Seal) -> Entry:
             limit=Limit(head["epsilon"], head["zcdp"]),
             input=head["input"],
             reason=head["reason"],
-            footprint=Footprint(conference, frozenset(whole), frozenset(scored), tuple(patterns), reviews),
+            footprint=footprint,
             table=seal.part("table"),
             statement=seal.part("statement"),
         )
