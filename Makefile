@@ -17,18 +17,27 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-long test-core test-edge test-optimized coverage lint hooks docs bench figures package libreoffice browser clean
+.PHONY: demo test test-long test-core test-edge test-optimized test-machines coverage lint hooks docs bench figures package libreoffice browser clean
 
 demo: $(RUN_STAMP)
 	$(BIN)/blindcal demo
 
-test: lint test-core test-edge test-optimized
+test: lint test-core test-edge test-optimized test-machines
+
+# What an auditor sees, once more as other kinds of machines compute it: narrower kernels of OpenBLAS, and numpy
+# without its wider instructions (tests/machines.py says which of them this machine can play).
+MACHINES := tests/plans tests/decisions tests/audits/test_comparisons.py tests/line/test_archive.py
+test-machines: $(CORE_STAMP)
+	for kind in $$($(CORE)/bin/python tests/machines.py others); do echo "== as $$kind"; \
+	  env $$($(CORE)/bin/python tests/machines.py settings $$kind) $(BIN)/python -m pytest -n $(WORKERS) \
+	  --dist worksteal -p no:cacheprovider $(MACHINES) || exit 1; done
 
 # The same tests with the larger counts, those against live conference systems, and all of them once more
-# under python -O.
+# under python -O, and as other kinds of machines.
 test-long: lint libreoffice $(LIVE_STAMPS)
 	BLINDCAL_LONG=1 $(MAKE) test-core test-edge
 	$(MAKE) test-optimized REFUSALS=
+	$(MAKE) test-machines MACHINES='-m "not edge" tests'
 
 # The built wheel with nothing but the core dependencies (and a test runner).
 test-core: $(CORE_STAMP)

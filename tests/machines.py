@@ -144,8 +144,13 @@ def kinds(conferences: int) -> Iterator[tuple[int, str]]:
 
 
 if __name__ == "__main__":
-    what, path, size = sys.argv[1:]
-    if what == "decide":
-        decide_all(Path(path), int(size))
-    else:
-        print(json.dumps(list(verify_all(Path(path), int(size)))))
+    match sys.argv[1:]:
+        case ["decide", path, size]:
+            decide_all(Path(path), int(size))
+        case ["verify", path, size]:
+            print(json.dumps(list(verify_all(Path(path), int(size)))))
+        case ["others"]:
+            # The widest is this machine itself.
+            print(*list(machines())[:-1])
+        case ["settings", name]:
+            print(*(f"{key}={value.replace(' ', ',')}" for key, value in machines()[name].items() if value))
