@@ -21,7 +21,7 @@ from blindcal.cli import run
 from crashes import code_of, die_at, together, without_nameless_files
 from small_conferences import SmallConference, arguments, small_conference
 
-SMALL = small_conference(papers=3)
+SMALL = small_conference(papers=3, spread=0.3)
 KEY = bytes(range(32))
 PUBLIC = ("decisions.csv", "certificate.json")
 AMEND = ("--amend", "--reason", "x")
