@@ -1,5 +1,5 @@
 """Other kinds of machines, as far as this one can play them: narrower kernels of OpenBLAS, and numpy without
-its wider instructions. Run as a program it decides conferences, or verifies those that another kind decided."""
+its wider instructions. Run as a program it decides conferences, or verifies those of another kind."""
 
 from __future__ import annotations
 
