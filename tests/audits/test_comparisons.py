@@ -557,3 +557,20 @@ def test_papers_added_within_what_is_left_of_a_budget(tmp_path: Path) -> None:
         assert len({paper.price for paper in made.record.papers}) == 2, "not at the frozen price"
         failed = [check.name for check in checked(sealed, whole, truth, request) if check.failed]
         assert failed == ["release 2: the budget"] * over
+
+
+def test_a_corrected_paper_under_a_budget_passes(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    """What is said of it is what its first decision promised; what its new table costs is its own."""
+    conference, truth = honest
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(conference, truth, BUDGET, Past(ledger), plan_conference, "")
+        commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, BUDGET))
+    place = max(range(16), key=lambda one: made.record.papers[one].figures["added"])
+    assert made.record.papers[place].figures["added"] > 0
+    cases = list(conference.cases)
+    cases[place] = replace(cases[place], scores=tuple(score + 0.25 for score in cases[place].scores))
+    corrected = replace(conference, cases=tuple(cases))
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(corrected, truth, BUDGET, Past(ledger), plan_conference, "typo")
+        sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, corrected, truth, BUDGET))
+    refuse_failed(checked(sealed, corrected, truth, BUDGET))

@@ -208,8 +208,8 @@ def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: P
     conference, truth = given
     wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
     conference = with_bar(conference, stored.bar)
-    here: dict[str, PaperPlan] = {}
-    replay = _replaying(stored, tables, here)
+    here, sealed = dict[str, PaperPlan](), dict[str, PaperPlan]()
+    replay = _replaying(stored, tables, here, sealed)
     request, again = stored.request.checked(), stored.redecided
     made = draft(conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay)
     tables = Tables(
@@ -221,8 +221,8 @@ def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: P
     guarantee = stored.request.guarantee
     yield Check(f"{name}: limits of each table", len(made.cases), _loose(made, tables, guarantee))
     if guarantee.spends:
-        yield _budget(name, made, before)
-    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, here))
+        yield _budget(name, made, sealed, before)
+    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, sealed, here))
     yield _decisions(name, made, here, tables, past.ledger.key)
 
 
@@ -253,22 +253,21 @@ def _near_price(stored: float, computed: float) -> float:
 
 
 def _replaying(
-    stored: Record, tables: Tables, here: dict[str, PaperPlan]
+    stored: Record, tables: Tables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
 ) -> Callable[[Conference, Planned], Planned]:
-    """Keep what was planned here, and say what the stored tables promise under the weights computed here."""
+    """Keep what was planned `here`, and say what the tables that were `sealed` promise under the weights
+    computed here."""
     prices = [paper.price for paper in stored.papers if paper.release == stored.release]
 
     def replay(part: Conference, planned: Planned) -> Planned:
         plans, computed = planned
         promise = stored.request.guarantee.promise
         here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
-        replayed = [
-            _replayed(case.promised(promise), plan, tables.get(case.paper), raw)
-            for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True)
-        ]
+        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
+            sealed[case.paper] = _replayed(case.promised(promise), plan, tables.get(case.paper), raw)
         if computed is not None and prices and prices[0] is not None:
             computed = _near_price(prices[0], computed)
-        return replayed, computed
+        return [sealed[case.paper] for case in part.cases], computed
 
     return replay
 
@@ -363,32 +362,25 @@ def _kept(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
     return keeps(case.belief, table, guarantee, slack=WEIGHTS)
 
 
-def _budget(name: str, made: Draft, before: Past) -> Check:
+def _budget(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: Past) -> Check:
     """The shared budget, which all tables together keep, with those of earlier releases."""
-    tossed = {case.paper for case in made.cases}
-    papers = [paper for paper in made.record.papers if paper.paper in tossed]
-    spent = fsum(paper.figures["added"] / FINE for paper in papers)
-    reached = fsum(paper.figures["claim"]["success"] / FINE for paper in papers)
+    claims = [plan.claim for plan in sealed.values()]
+    spent, reached = (sum((getattr(c, part) for c in claims), Fraction(0)) for part in ("added", "success"))
     left = budget_left(before, made.record.request, made.cases)
-    return Check(f"{name}: the budget", 1, int(spent > left + WEIGHTS * Fraction(reached)))
+    return Check(f"{name}: the budget", 1, int(spent > left + WEIGHTS * reached))
 
 
-def _worse(made: Draft, here: Mapping[str, PaperPlan]) -> int:
+def _worse(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
     """How many stored tables cost more wrong decisions than those planned here, each with its own slack.
     Under a shared budget success costs its price: papers may share it differently at the same price."""
-    papers = {paper.paper: paper for paper in made.record.papers}
-    return sum(
-        _cost(papers[case.paper]) > _cost_of(here[case.paper], papers[case.paper].price) + _slack(case)
-        for case in made.cases
-    )
+    prices = {paper.paper: paper.price for paper in made.record.papers}
+    costs = [
+        [_cost(plans[case.paper], prices[case.paper]) for plans in (sealed, here)] for case in made.cases
+    ]
+    return sum(cost > own + _slack(case) for case, (cost, own) in zip(made.cases, costs, strict=True))
 
 
-def _cost(paper: PaperRecord) -> float:
-    success = paper.figures["claim"]["success"] / FINE if paper.price is not None else 0.0
-    return float(paper.figures["numbers"]["wrong"]) + (paper.price or 0.0) * success
-
-
-def _cost_of(plan: PaperPlan, price: float | None) -> float:
+def _cost(plan: PaperPlan, price: float | None) -> float:
     return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
 
 
