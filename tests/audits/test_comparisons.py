@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from blindcal.audits.comparisons import Check, _chance, _close, _near_price, checks_of, refuse_failed
+from blindcal.beliefs.cases import PaperCase
 from blindcal.beliefs.conferences import Conference, Truth, assemble
 from blindcal.decisions.coins import Key
 from blindcal.decisions.drafts import Draft, Planner, draft, with_texts
@@ -482,3 +483,102 @@ def test_the_report_says_what_may_differ() -> None:
     assert str(caught.value) == (
         "verification failed. input: 1 of 1 does not agree (other pools); coins: 2 of 4 do not agree"
     )
+
+
+ORDERS: dict[str, Callable[[list[PaperRecord]], list[PaperRecord]]] = {
+    "twice": lambda papers: [*papers, papers[0]],
+    "backwards": lambda papers: papers[::-1],
+    "by reviewer": lambda papers: sorted(papers, key=lambda paper: paper.reviewers),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_papers_in_another_order_or_twice(
+    tmp_path: Path, honest: tuple[Conference, Truth], name: str
+) -> None:
+    """Whoever sorts the public table by who reviewed publishes who reviewed."""
+
+    def forge(made: Draft) -> Draft:
+        record = replace(made.record, papers=tuple(ORDERS[name](list(made.record.papers))))
+        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+
+    with pytest.raises(VerificationError, match="public data: 1 of"):
+        refuse_failed(forged(tmp_path, honest, REQUEST, forge))
+
+
+@pytest.mark.parametrize("name", ["longer", "shorter", "above 1", "below 0"])
+def test_what_is_no_table(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+    """Entries that no coin is compared with: said as what it is, and no accident."""
+
+    def forge(made: Draft) -> Draft:
+        paper = made.record.papers[0]
+        whole, other = made.policies[paper.paper].numerator, int(paper.secret == 0)
+        changed = {"longer": np.append(whole, 0), "shorter": whole[:-1]}
+        for what, value in (("above 1", 2 * UNIT), ("below 0", -1)):
+            changed[what] = whole.copy()
+            changed[what][other] = value
+        tables = Tables({**made.policies.packed, paper.paper: packed(ExactPolicy(changed[name]))})
+        return replace(made, policies=tables)
+
+    with pytest.raises(VerificationError, match="limits of each table: 1 of 16 does not agree"):
+        refuse_failed(forged(tmp_path, honest, REQUEST, forge))
+
+
+@pytest.mark.parametrize("chance", [0.5, 1e-4])
+def test_a_table_of_the_same_cost_chosen_for_its_decision_is_found(tmp_path: Path, chance: float) -> None:
+    """The evidence is even if ada reviewed, and for accepting if ben did: to reject ada's costs nothing, and
+    keeps every limit. The table planned on every machine accepts both."""
+    people = ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, -1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    case = PaperCase("p0", (0.5,), ("ada", "ben"), (chance, 1 - chance), people, 0.25)
+    given = assemble([case], None, 0.25), {"p0": ("ada",)}
+    limits = Request(Guarantee("none", epsilon=None), bar=0.25)
+    assert case.belief.favor[0] == 0.5
+    for accept, failed in ((UNIT, []), (0, ["release 1: coins under the tables planned here"])):
+        tables = Tables({"p0": packed(ExactPolicy(np.array([accept, UNIT])))})
+        checks = sealed_checks(key_in(tmp_path / f"{accept}"), given, limits, planner_of(tables))
+        assert [check.name for check in checks if check.failed] == failed
+
+
+def test_papers_added_within_what_is_left_of_a_budget(tmp_path: Path) -> None:
+    """At the frozen price they would overdraw it: an honest second release passes. One with tables that cost
+    the same at its price and overdraw the budget does not."""
+
+    def full(
+        part: Conference, guarantee: Guarantee, price: float | None
+    ) -> tuple[list[PaperPlan], float | None]:
+        price = plan_conference(part, guarantee, price)[1]
+        return plan_conference(part, Guarantee("none", epsilon=None), None)[0], price
+
+    conference, truth = loaded(small_conference(seed=2, papers=16, pool=6))
+    like = conference.cases[9]
+    names = [f"p{number:02d}" for number in range(8, 16)]
+    cases = (*conference.cases[:8], *(replace(like, paper=name) for name in names))
+    truth = {**truth, **dict.fromkeys(names, truth[like.paper])}
+    first = assemble(cases[:8], 0.4, None)
+    whole = assemble(cases, None, first.bar)
+    request = Request(Guarantee("average", 0.02, None), accept_rate=0.4)
+    for planner, over in ((plan_conference, False), (full, True)):
+        for now, plans in ((first, plan_conference), (whole, planner)):
+            with open_ledger(key_in(tmp_path / f"{over}"), KEY) as ledger:
+                made = draft(now, truth, request, Past(ledger), plans, "late")
+                sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, request))
+        assert len({paper.price for paper in made.record.papers}) == 2, "not at the frozen price"
+        failed = [check.name for check in checked(sealed, whole, truth, request) if check.failed]
+        assert failed == ["release 2: the budget"] * over
+
+
+def test_a_corrected_paper_under_a_budget_passes(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+    """What is said of it is what its first decision promised; what its new table costs is its own."""
+    conference, truth = honest
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(conference, truth, BUDGET, Past(ledger), plan_conference, "")
+        commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, BUDGET))
+    place = max(range(16), key=lambda one: made.record.papers[one].figures["added"])
+    assert made.record.papers[place].figures["added"] > 0
+    cases = list(conference.cases)
+    cases[place] = replace(cases[place], scores=tuple(score + 0.25 for score in cases[place].scores))
+    corrected = replace(conference, cases=tuple(cases))
+    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
+        made = draft(corrected, truth, BUDGET, Past(ledger), plan_conference, "typo")
+        sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, corrected, truth, BUDGET))
+    refuse_failed(checked(sealed, corrected, truth, BUDGET))

@@ -146,6 +146,8 @@ def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, gi
     assert back.record.papers == Past(ledger).record(0).papers
     other = changes_since(Past(again), *changed(given, "scores"), REQUEST)
     assert other == Changes(scores=("p00",)), "one that comes back changed is decided again"
+    name = changes_since(Past(again), *changed(given, "reviewers"), REQUEST)
+    assert name == Changes(returned=("p00",)), "that it came back is public, that a name was corrected is not"
 
 
 def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:

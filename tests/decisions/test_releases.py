@@ -197,3 +197,23 @@ def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
     fewer = replace(conference, cases=conference.cases[1:], raw_accept=conference.raw_accept[1:])
     with pytest.raises(InputError, match="reason"):
         decided(tmp_path / "key.bin", fewer, truth, amend=True, reason=" ")
+
+
+def test_a_name_corrected_while_its_paper_was_withdrawn_changes_nothing_public(tmp_path: Path) -> None:
+    """A list keeps its cuts when a paper comes back, whoever is now said to have reviewed it."""
+    request = Request(Guarantee(), accept=3, wait_list=1)
+    conference, truth = loaded(small_conference(seed=5, papers=9))
+    first = assemble(conference.cases[:8], 3 / 8, None)
+    whole = assemble(conference.cases, None, first.bar)
+    without = assemble(whole.cases[1:], None, first.bar)
+    texts = set()
+    for name, now in (("same", truth), ("other", swapped(truth, "p00"))):
+        key = tmp_path / name / "key.bin"
+        key.parent.mkdir()
+        for number, (papers, names) in enumerate(((first, truth), (without, truth), (whole, now))):
+            with open_ledger(key, Key(bytes(range(32)))) as ledger:
+                amend = {"amend": True, "reason": "late"} if number else {}
+                outcome = release(papers, names, request, ledger, plan_conference, **amend)
+        certificate = {k: str(v) for k, v in outcome.certificate.items() if k != "commitment"}
+        texts.add((outcome.record.decisions, *certificate.items()))
+    assert len(texts) == 1

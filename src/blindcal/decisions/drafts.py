@@ -40,10 +40,15 @@ from blindcal.policies.guarantees import Guarantee
 
 _KINDS = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 
-Planner = Callable[[Conference, Guarantee, float | None], tuple[Sequence[PaperPlan], float | None]]
-"""Certified tables for a conference and their price; the price is given where it is frozen."""
-Replay = Callable[[Conference, Sequence[PaperPlan], float | None], tuple[Sequence[PaperPlan], float | None]]
-"""Papers with their plans and the price -> those of stored tables, to be compared."""
+Planned = tuple[Sequence[PaperPlan], float | None]
+"""Certified tables for a conference and their price."""
+Planner = Callable[[Conference, Guarantee, float | None], Planned]
+"""Conference, guarantee and price -> tables; the price is given where it is frozen."""
+
+
+def as_planned(_: Conference, planned: Planned) -> Planned:
+    """The tables that were planned are the ones that are tossed."""
+    return planned
 
 
 @dataclass(frozen=True)
@@ -103,14 +108,14 @@ def draft(
     reason: str,
     *,
     redecide: bool = False,
-    replay: Replay | None = None,
+    replayed: Callable[[Conference, Planned], Planned] = as_planned,
 ) -> Draft:
-    """The release that this input leads to after that past.
+    """The release that this input leads to after that past; `replayed` puts the tables of a sealed one in the
+    place of those planned.
 
     New papers are tossed. Papers whose scores changed are decided from their new public data alone, which
     reveals nothing further; so are all papers with corrected pools or calibration, with `redecide`. All
-    others keep their decisions, and everything else is frozen. `replay` puts stored tables in the place of
-    those that were planned.
+    others keep their decisions, and everything else is frozen.
     """
     records, old = past.of(request.conference), past.latest(request.conference)
     others = not records and bool(reason.strip())
@@ -122,8 +127,8 @@ def draft(
     part = _to_decide(conference, changes)
     before = _looked_up(past, conference, request, changes.decided, others)
     frozen = records[0].price if records else None
-    plans, price = _planned(part, request.guarantee, frozen, planner, _left(past, request, part))
-    plans, price = (plans, price) if replay is None else replay(part, plans, price)
+    left = budget_left(past, request, part.cases)
+    plans, price = replayed(part, _planned(part, request.guarantee, frozen, planner, left))
     price = None if price is None else frozen_price(price)
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
@@ -254,9 +259,10 @@ def _kind_of_change(
     for kind, fact in _FACTS:
         if public.get(fact) != old.public.get(fact):
             return "late" if kind == "scores" and _only_more(public[fact], old.public[fact]) else kind
-    if reviewers != old.reviewers:
-        return "reviewers"
-    return "returned" if case.paper not in last else None
+    if case.paper not in last:
+        # First, for it is public: what is published after must not depend on whether a name was corrected.
+        return "returned"
+    return "reviewers" if reviewers != old.reviewers else None
 
 
 def _only_more(now: Sequence[float], then: Sequence[float]) -> bool:
@@ -274,28 +280,23 @@ def _to_decide(conference: Conference, changes: Changes) -> Conference:
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
-def _left(past: Past, request: Request, part: Conference) -> Fraction | None:
-    """What is left of a shared budget, in correct guesses: reviews bring their share, decisions used theirs.
-
-    None for the first release, which has it all.
-    """
-    old = past.latest(request.conference)
-    if not old or not request.guarantee.spends:
-        return None
-    reviews = {paper.paper: len(paper.reviewers) for paper in old.values()}
-    reviews |= {case.paper: len(case.scores) for case in part.cases}
+def budget_left(past: Past, request: Request, cases: Sequence[PaperCase]) -> Fraction:
+    """What is left of a shared budget for these cases, in correct guesses: reviews bring their share,
+    decisions used theirs."""
+    reviews = {paper.paper: len(paper.reviewers) for paper in past.latest(request.conference).values()}
+    reviews |= {case.paper: len(case.scores) for case in cases}
     used = sum(p.figures["added"] for ref, p in past.tossed.items() if ref[0] == request.conference)
     return Fraction(request.guarantee.added_success) * sum(reviews.values()) - Fraction(used, FINE)
 
 
 def _planned(
-    part: Conference, guarantee: Guarantee, frozen: float | None, planner: Planner, left: Fraction | None
-) -> tuple[Sequence[PaperPlan], float | None]:
+    part: Conference, guarantee: Guarantee, frozen: float | None, planner: Planner, left: Fraction
+) -> Planned:
     """Tables at the frozen price; where these would overdraw the budget, within what is left of it."""
     if not part.cases:
         return (), frozen
     plans, price = planner(part, guarantee, frozen)
-    if left is None or sum((plan.claim.added for plan in plans), Fraction(0)) <= left:
+    if frozen is None or sum((plan.claim.added for plan in plans), Fraction(0)) <= left:
         return plans, price
     reviews = sum(len(case.scores) for case in part.cases)
     return planner(part, replace(guarantee, added_success=downward(max(left, Fraction(0)) / reviews)), None)

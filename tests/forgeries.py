@@ -1,0 +1,701 @@
+"""Releases forged by somebody who holds the key, and sealed as they should be. Run as a program it forges
+them, each beside its honest twin, or verifies those that another kind of machine made."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.audits.verifying import verify
+from blindcal.beliefs.cases import PaperCase
+from blindcal.beliefs.conferences import Conference, Truth, assemble
+from blindcal.decisions.coins import Key, toss, write_bytes
+from blindcal.decisions.drafts import Changes, Draft, decide_paper, draft, stamp_of, with_texts
+from blindcal.decisions.facts import coin_facts
+from blindcal.decisions.histories import Past
+from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger, publish
+from blindcal.decisions.selecting import reselected
+from blindcal.decisions.selections import ranked_again
+from blindcal.decisions.statements import probability_of
+from blindcal.errors import BlindcalError
+from blindcal.plans.certificates import claim
+from blindcal.plans.exact import UNIT, ExactPolicy, Tables, packed
+from blindcal.plans.figures import expected_figures
+from blindcal.plans.papers import PaperPlan, plan_conference
+from blindcal.plans.quotas import Quota
+from blindcal.plans.requests import Request
+from blindcal.policies.guarantees import Guarantee
+from machines import conference as conference_files
+from machines import read
+from machines import request as request_of
+
+UNLIMITED = Guarantee("none", epsilon=None)
+ALL = ("continuous", "rounded", "uncertain", "exact number", "budget", "tied", "large pools")
+LISTED, BUDGET = ("exact number",), ("budget",)
+SMALL = ALL[:-1]
+_STEP = 31
+Plans = tuple[Sequence[PaperPlan], float | None]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A conference, and what the forger has before the release that is forged."""
+
+    request: Request
+    past: Past
+    conference: Conference
+    truth: Truth
+    rng: np.random.Generator = field(repr=False)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.past.ledger
+
+    @property
+    def key(self) -> Key:
+        return self.past.ledger.key
+
+    def case(self, paper: str) -> PaperCase:
+        case = next(one for one in self.conference.cases if one.paper == paper)
+        return case.promised(self.request.guarantee.promise)
+
+
+Change = Callable[[Scene, Draft], Draft | None]
+Forger = Callable[[Scene, Conference, Guarantee, float | None], Plans]
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """What is made up: by another planner, or by a change of what was drafted; in the first release, or in
+    the one after a correction. A change that cannot be made in a conference is None."""
+
+    change: Change | None = None
+    planner: Forger | None = None
+    kinds: tuple[str, ...] = ALL
+    correction: str = ""
+    first: bool = False
+
+
+# Records that are changed.
+
+
+def papers(scene: Scene, made: Draft, changed: Mapping[int, PaperRecord]) -> Draft:
+    """Some papers replaced, and everything that follows from them."""
+    kept = tuple(changed.get(place, paper) for place, paper in enumerate(made.record.papers))
+    record = ranked_again(replace(made.record, papers=kept))
+    return replace(made, record=with_texts(record, scene.ledger))
+
+
+def tossed(made: Draft) -> list[int]:
+    names = {case.paper for case in made.cases}
+    return [place for place, paper in enumerate(made.record.papers) if paper.paper in names]
+
+
+def one_paper(change: Callable[[Scene, PaperRecord], PaperRecord]) -> Change:
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        place = int(scene.rng.choice(tossed(made)))
+        return papers(scene, made, {place: change(scene, made.record.papers[place])})
+
+    return forge
+
+
+def record_of(**values: Any) -> Change:
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        return replace(made, record=with_texts(replace(made.record, **values), scene.ledger))
+
+    return forge
+
+
+def texts_of(change: Callable[[Record], dict[str, str]]) -> Change:
+    return lambda _, made: replace(made, record=replace(made.record, **change(made.record)))
+
+
+def other_word(record: Record) -> dict[str, str]:
+    swap = {"accept": "reject", "reject": "accept", "wait list": "accept"}
+    header, first, *rest = record.decisions.splitlines()
+    paper, word, *more = first.split(",")
+    return {"decisions": "\n".join([header, ",".join([paper, swap[word], *more]), *rest]) + "\n"}
+
+
+def certificate_of(**values: Any) -> Change:
+    def change(record: Record) -> dict[str, str]:
+        content = {**json.loads(record.certificate), **values}
+        return {
+            "certificate": json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+            + "\n"
+        }
+
+    return texts_of(change)
+
+
+def figures_of(part: str, name: str, factor: float) -> Change:
+    def change(_: Scene, paper: PaperRecord) -> PaperRecord:
+        figures = json.loads(json.dumps(paper.figures))
+        value = figures[part][name]
+        figures[part][name] = int(value * factor) if isinstance(value, int) else float(value) * factor
+        return replace(paper, figures=figures)
+
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        def size(place: int) -> float:
+            value = float(made.record.papers[place].figures[part][name])
+            return 0.0 if value in (0.0, np.inf) else value
+
+        place = max(tossed(made), key=size)
+        if size(place) == 0.0:
+            return None
+        return papers(scene, made, {place: change(scene, made.record.papers[place])})
+
+    return forge
+
+
+def with_other_coin(**facts: Any) -> Change:
+    """The decisions that other coins would have led to."""
+
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        changed = {}
+        for place in tossed(made):
+            paper = made.record.papers[place]
+            own = coin_facts(
+                scene.request,
+                paper.release,
+                paper.paper,
+                paper.public,
+                paper.reviewers,
+                made.record.first_accept,
+            )
+            accepted = toss(scene.key, {**own, **facts}, probability_of(paper))
+            if accepted != paper.accepted:
+                changed[place] = replace(paper, accepted=accepted)
+        return papers(scene, made, changed) if changed else None
+
+    return forge
+
+
+def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        found = tuple(order(list(made.record.papers)))
+        record = replace(made.record, papers=found)
+        return replace(made, record=with_texts(ranked_again(record), scene.ledger))
+
+    return forge
+
+
+def selected(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        selection = change(dict(made.record.selection or {}))
+        return replace(made, record=with_texts(replace(made.record, selection=selection), scene.ledger))
+
+    return forge
+
+
+# Tables that are changed: what they claim of themselves is right.
+
+
+def replanned(
+    scene: Scene, plans: Sequence[PaperPlan], part: Conference, tables: dict[str, ExactPolicy]
+) -> list[PaperPlan]:
+    """Plans with other tables, and all that these claim and cost."""
+    promise = scene.request.guarantee.promise
+    found = []
+    for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
+        if case.paper in tables:
+            table, belief = tables[case.paper], case.promised(promise).belief
+            numbers = expected_figures(
+                belief,
+                table.accept,
+                raw,
+                sample=case.promised(promise).sample,
+                bound=plan.figures.wrong - plan.figures.gap,
+            )
+            plan = replace(plan, packed=packed(table), claim=claim(belief, table), figures=numbers)
+        found.append(plan)
+    return found
+
+
+def fully_calibrated(some: Callable[[int], int]) -> Forger:
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+        honest, price = plan_conference(part, guarantee, price)
+        free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
+        loose, _ = plan_conference(free, UNLIMITED, None)
+        same = [
+            one.policy.numerator.size == two.policy.numerator.size
+            for one, two in zip(honest, loose, strict=True)
+        ]
+        places = [place for place, plan in enumerate(loose) if same[place] and np.ptp(plan.policy.accept)]
+        tables = {part.cases[place].paper: loose[place].policy for place in places[: some(len(places))]}
+        return replanned(scene, honest, part, tables), price
+
+    return planner
+
+
+def bent(to: float) -> Forger:
+    """The entry of the true reviewers alone, moved to where the coin falls on the other side."""
+
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+        honest, price = plan_conference(part, guarantee, price)
+        made = draft(
+            scene.conference, scene.truth, scene.request, scene.past, lambda *_: (honest, price), "typo"
+        )
+        tables = {}
+        for case, plan in zip(part.cases, honest, strict=True):
+            paper = next(one for one in made.record.papers if one.paper == case.paper)
+            table, numerator = plan.policy, plan.policy.numerator.copy()
+            low, high = (end * UNIT // table.denominator for end in table.ends)
+            low, high = int(low * (1 - to)), int(high + (UNIT - high) * to)
+            numerator[paper.secret] = low if paper.accepted else high
+            exact = tuple(pair for pair in table.exact if pair[0] != paper.secret)
+            own = coin_facts(
+                scene.request,
+                paper.release,
+                paper.paper,
+                paper.public,
+                paper.reviewers,
+                made.record.first_accept,
+            )
+            new = ExactPolicy(numerator, exact)
+            if toss(scene.key, own, new.probability(paper.secret)) != paper.accepted:
+                tables[case.paper] = new
+                break
+        return replanned(scene, honest, part, tables), price
+
+    return planner
+
+
+def nudged(step: float) -> Forger:
+    """Every entry of every table raised."""
+
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+        honest, price = plan_conference(part, guarantee, price)
+        tables = {
+            case.paper: ExactPolicy(
+                (plan.policy.numerator * (1 - step) + UNIT * step).astype(np.int64).clip(0, UNIT)
+            )
+            for case, plan in zip(part.cases, honest, strict=True)
+        }
+        return replanned(scene, honest, part, tables), price
+
+    return planner
+
+
+def public_tables(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+    honest, price = plan_conference(part, guarantee, price)
+    plain, _ = plan_conference(part, Guarantee("public", epsilon=None), None)
+    tables = {
+        case.paper: two.policy
+        for case, one, two in zip(part.cases, honest, plain, strict=True)
+        if one.policy.numerator.size == two.policy.numerator.size
+    }
+    return replanned(scene, honest, part, tables), price
+
+
+def constants_turned(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+    honest, price = plan_conference(part, guarantee, price)
+    tables = {
+        case.paper: ExactPolicy(UNIT - plan.policy.numerator)
+        for case, plan in zip(part.cases, honest, strict=True)
+        if not np.ptp(plan.policy.accept)
+    }
+    return replanned(scene, honest, part, tables), price
+
+
+def thin(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+    """Epsilon without a limit, next to no cost."""
+    honest, price = plan_conference(part, guarantee, price)
+    tables = {}
+    for case, plan in zip(part.cases, honest, strict=True):
+        if plan.policy.ends[1] == 0:
+            numerator = plan.policy.numerator.copy()
+            numerator[0] = UNIT // 10**9
+            tables[case.paper] = ExactPolicy(numerator)
+    return replanned(scene, honest, part, tables), price
+
+
+def dearer(factor: float) -> Forger:
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+        found = plan_conference(part, guarantee, price)[1] or 0.0
+        return plan_conference(part, guarantee, found * factor)
+
+    return planner
+
+
+def moved_bar(off: float) -> Change:
+    """Everything follows from the bar, and the bar from nothing."""
+
+    def forge(scene: Scene, made: Draft) -> Draft | None:
+        bar = round(scene.conference.bar + off, 4)  # type: ignore[operator]
+        near = assemble([replace(case, bar=0.0) for case in scene.conference.cases], None, bar)
+        return draft(near, scene.truth, scene.request, scene.past, plan_conference, "")
+
+    return forge
+
+
+def other_table(change: Callable[[ExactPolicy], ExactPolicy]) -> Change:
+    def forge(_: Scene, made: Draft) -> Draft | None:
+        name = made.cases[0].paper
+        tables = {**made.policies.packed, name: packed(change(made.policies[name]))}
+        return replace(made, policies=Tables(tables))
+
+    return forge
+
+
+# Amendments.
+
+
+def tossed_again(scene: Scene, made: Draft) -> Draft | None:
+    """A second coin for a paper whose decision stands, or that public data alone decide."""
+    past, request, record = scene.past, scene.request, made.record
+    first = past.of(request.conference)[0]
+    changed, tables = {}, dict(made.policies.packed)
+    for place, case in enumerate(scene.conference.cases):
+        if case.paper not in past.latest(request.conference):
+            continue
+        part = replace(
+            scene.conference,
+            cases=(replace(case, settled=False),),
+            raw_accept=(scene.conference.raw_accept[place],),
+        )
+        plans, _ = plan_conference(part, request.guarantee, first.price)
+        raw, earlier = part.raw_accept[0], ((request.conference, 1, case.paper),)
+        again = decide_paper(
+            scene.key,
+            request,
+            record.release,
+            part.cases[0],
+            scene.truth[case.paper],
+            plans[0],
+            raw,
+            first.price,
+            record.first_accept,
+            earlier,
+        )
+        if again.accepted != record.papers[place].accepted:
+            changed[place], tables[case.paper] = again, plans[0].packed
+    return papers(scene, replace(made, policies=Tables(tables)), changed) if changed else None
+
+
+def standing_changed(scene: Scene, made: Draft) -> Draft | None:
+    place = next(i for i, paper in enumerate(made.record.papers) if paper.release < made.record.release)
+    paper = made.record.papers[place]
+    return papers(scene, made, {place: replace(paper, accepted=not paper.accepted)})
+
+
+def some_decided_again(scene: Scene, made: Draft) -> Draft | None:
+    """Pools were corrected and all papers are said to be decided again: the first one is left as it was."""
+    again = draft(
+        scene.conference, scene.truth, scene.request, scene.past, plan_conference, "typo", redecide=True
+    )
+    differ = [
+        place
+        for place, (one, two) in enumerate(zip(again.record.papers, made.record.papers, strict=True))
+        if one.accepted != two.accepted
+    ]
+    return (
+        papers(scene, again, {place: made.record.papers[place] for place in differ[:1]}) if differ else None
+    )
+
+
+def decided_again_unsaid(scene: Scene, made: Draft) -> Draft | None:
+    again = draft(
+        scene.conference, scene.truth, scene.request, scene.past, plan_conference, "typo", redecide=True
+    )
+    return replace(again, record=replace(again.record, redecided=False))
+
+
+def one_dropped(scene: Scene, made: Draft) -> Draft | None:
+    record = replace(made.record, papers=made.record.papers[1:])
+    return replace(made, record=with_texts(record, scene.ledger))
+
+
+def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
+    """A new paper with the scores of one that was decided gets a coin of its own."""
+    place = next(i for i, paper in enumerate(made.record.papers) if paper.paper == "p9")
+    case = scene.conference.cases[place]
+    raw = scene.conference.raw_accept[place]
+    part = replace(scene.conference, cases=(replace(case, settled=False),), raw_accept=(raw,))
+    price = scene.past.of(scene.request.conference)[0].price
+    plans, _ = plan_conference(part, scene.request.guarantee, price)
+    if not np.ptp(plans[0].policy.accept):
+        return None
+    coin = decide_paper(
+        scene.key,
+        scene.request,
+        made.record.release,
+        part.cases[0],
+        scene.truth["p9"],
+        plans[0],
+        raw,
+        price,
+        made.record.first_accept,
+    )
+    tables = Tables({**made.policies.packed, "p9": plans[0].packed})
+    return papers(scene, replace(made, policies=tables), {place: coin})
+
+
+def other_reviewers(scene: Scene, made: Draft) -> Draft | None:
+    """Somebody else is recorded, and everything else follows from that."""
+    wrong = {paper: names[::-1] for paper, names in scene.truth.items()}
+    return draft(scene.conference, wrong, scene.request, scene.past, plan_conference, "")
+
+
+def public_changed(scene: Scene, paper: PaperRecord) -> PaperRecord:
+    low, *rest = paper.public["scores"]
+    return replace(paper, public={**paper.public, "scores": [low - 0.001, *rest]})
+
+
+def pool_in_another_order(_: Scene, paper: PaperRecord) -> PaperRecord:
+    return replace(paper, public={**paper.public, "pool": paper.public["pool"][::-1]})
+
+
+def consistent_flip(_: Scene, paper: PaperRecord) -> PaperRecord:
+    whole = Fraction(int(not paper.accepted))
+    return replace(
+        paper, accepted=not paper.accepted, probability=(f"{whole.numerator:x}", f"{whole.denominator:x}")
+    )
+
+
+FORGERIES: dict[str, Forgery] = {
+    "full calibration, all papers": Forgery(planner=fully_calibrated(lambda n: n)),
+    "full calibration, one paper": Forgery(planner=fully_calibrated(lambda n: 1), kinds=SMALL),
+    "bent at the true reviewers, within its range": Forgery(planner=bent(0.0)),
+    "bent at the true reviewers, beyond it": Forgery(planner=bent(1.0)),
+    "bent a little beyond": Forgery(planner=bent(0.2)),
+    "every entry raised": Forgery(planner=nudged(0.01)),
+    "every entry raised a little": Forgery(planner=nudged(1e-6), kinds=SMALL),
+    "public tables": Forgery(planner=public_tables),
+    "constants turned": Forgery(planner=constants_turned, kinds=SMALL),
+    "a thin table": Forgery(planner=thin, kinds=("continuous", "uncertain")),
+    "a bar moved up": Forgery(moved_bar(1e-4), kinds=("continuous", "rounded", "uncertain", "budget")),
+    "a bar moved down": Forgery(moved_bar(-1e-3), kinds=("continuous", "rounded", "uncertain", "budget")),
+    "a price moved": Forgery(planner=dearer(1 + 1e-5), kinds=BUDGET),
+    "a price doubled": Forgery(planner=dearer(2.0), kinds=BUDGET),
+    "coins of another release": Forgery(with_other_coin(release=2)),
+    "coins of another conference": Forgery(with_other_coin(conference="other")),
+    "coins of another number": Forgery(with_other_coin(accept=5), kinds=LISTED),
+    "coins for a bar": Forgery(with_other_coin(bar=0.1)),
+    "a reason": Forgery(record_of(reason="made up")),
+    "another number of the release": Forgery(record_of(release=2)),
+    "decided again, said of a first release": Forgery(record_of(redecided=True)),
+    "another number requested first": Forgery(record_of(first_accept=2)),
+    "another price on record": Forgery(record_of(price=0.25)),
+    "another commitment": Forgery(record_of(commitment="ab" * 32)),
+    "a calibration that fits": Forgery(record_of(fit={"verdict": "fits"})),
+    "reviewers recorded wrongly": Forgery(other_reviewers),
+    "success lowered": Forgery(figures_of("claim", "success", 0.999)),
+    "success lowered a little": Forgery(figures_of("claim", "success", 1 - 1e-6)),
+    "added success lowered": Forgery(figures_of("claim", "added", 0.9), kinds=BUDGET),
+    "epsilon lowered": Forgery(figures_of("claim", "epsilon", 1 - 1e-12)),
+    "multiplier lowered": Forgery(figures_of("claim", "multiplier", 1 - 1e-12)),
+    "posterior lowered": Forgery(figures_of("claim", "largest_posterior", 0.99)),
+    "wrong decisions lowered": Forgery(figures_of("numbers", "wrong", 1 - 1e-5)),
+    "wrong decisions by means raised": Forgery(figures_of("numbers", "wrong_raw", 1.001)),
+    "a decision": Forgery(one_paper(lambda _, paper: replace(paper, accepted=not paper.accepted))),
+    "a decision and its chance": Forgery(one_paper(consistent_flip)),
+    "another tuple": Forgery(one_paper(lambda _, paper: replace(paper, secret=paper.secret + 1))),
+    "other scores on record": Forgery(one_paper(public_changed)),
+    "a pool in another order": Forgery(one_paper(pool_in_another_order)),
+    "an earlier decision": Forgery(
+        one_paper(lambda scene, paper: replace(paper, earlier=((scene.request.conference, 1, "p9"),)))
+    ),
+    "a raw decision": Forgery(one_paper(lambda _, paper: replace(paper, raw_accepted=0.5))),
+    "a word in the public table": Forgery(texts_of(other_word)),
+    "fewer wrong decisions in public": Forgery(certificate_of(expected_wrong=0.0)),
+    "a smaller epsilon in public": Forgery(certificate_of(epsilon=0.125)),
+    "papers backwards": Forgery(ordered(lambda found: found[::-1])),
+    "papers by reviewer": Forgery(ordered(lambda found: sorted(found, key=lambda one: one.reviewers))),
+    "a paper twice": Forgery(ordered(lambda found: [*found, found[0]])),
+    "a longer table": Forgery(
+        other_table(lambda table: ExactPolicy(np.append(table.numerator, 0), table.exact))
+    ),
+    "no probability": Forgery(other_table(lambda table: ExactPolicy(table.numerator + 2 * UNIT))),
+    "one more accepted": Forgery(selected(lambda one: {**one, "accept": one["accept"] + 1}), kinds=LISTED),
+    "no cut": Forgery(selected(lambda one: {**one, "cuts": {"": [None, None]}}), kinds=LISTED),
+    "a cut moved": Forgery(
+        selected(lambda one: {**one, "cuts": {"": [one["cuts"][""][1], one["cuts"][""][1]]}}), kinds=LISTED
+    ),
+    "a list ranked before": Forgery(selected(lambda one: {**one, "ranked": 0}), kinds=LISTED),
+    "a corrected paper, fully calibrated": Forgery(
+        planner=fully_calibrated(lambda n: n), correction="scores", kinds=SMALL
+    ),
+    "a corrected paper, turned": Forgery(planner=constants_turned, correction="scores"),
+    "a corrected paper, tossed": Forgery(tossed_again, correction="scores", kinds=SMALL),
+    "a paper with a late review, fully calibrated": Forgery(
+        planner=fully_calibrated(lambda n: n), correction="late", kinds=SMALL
+    ),
+    "a standing paper": Forgery(standing_changed, correction="scores"),
+    "a name corrected for another coin": Forgery(tossed_again, correction="names", kinds=SMALL),
+    "pools corrected for another coin": Forgery(tossed_again, correction="pools", kinds=SMALL),
+    "some decided again": Forgery(some_decided_again, correction="pools", kinds=SMALL),
+    "decided again, unsaid": Forgery(decided_again_unsaid, correction="pools", kinds=SMALL),
+    "decided again, said of scores": Forgery(record_of(redecided=True), correction="scores"),
+    "a new paper, fully calibrated": Forgery(
+        planner=fully_calibrated(lambda n: n), correction="new", kinds=SMALL
+    ),
+    "a new paper, bent": Forgery(planner=bent(0.0), correction="new", kinds=SMALL),
+    "a new paper's coin": Forgery(with_other_coin(release=1), correction="new", kinds=SMALL),
+    "a look-alike, tossed": Forgery(look_alike_tossed, correction="alike", kinds=SMALL),
+    "a paper dropped": Forgery(one_dropped, correction="scores"),
+    "claims of a corrected paper": Forgery(
+        figures_of("claim", "epsilon", 0.5), correction="scores", kinds=SMALL
+    ),
+    "another number requested first, later": Forgery(
+        record_of(first_accept=1), correction="scores", kinds=LISTED
+    ),
+    "cuts moved by an amendment": Forgery(
+        selected(lambda one: {**one, "cuts": {"": [None, None]}}), correction="scores", kinds=LISTED
+    ),
+    "ranked anew by an amendment": Forgery(
+        selected(lambda one: {**one, "ranked": 2}), correction="scores", kinds=LISTED
+    ),
+    "cuts moved by select": Forgery(
+        selected(lambda one: {**one, "cuts": {"": [one["cuts"][""][1]] * 2}}),
+        correction="select",
+        kinds=LISTED,
+    ),
+    "a decision changed by select": Forgery(standing_changed, correction="select", kinds=LISTED),
+    "an earlier release, bent": Forgery(planner=bent(0.0), correction="scores", first=True, kinds=SMALL),
+    "an earlier decision, changed": Forgery(
+        one_paper(lambda _, paper: replace(paper, accepted=not paper.accepted)),
+        correction="new",
+        first=True,
+        kinds=SMALL,
+    ),
+}
+
+
+def correct(folder: Path, correction: str) -> None:
+    """The chair's files after a correction."""
+    reviews, pools = folder / "reviews.csv", folder / "pools.csv"
+    header, *rows = (line.split(",") for line in reviews.read_text(encoding="utf-8").splitlines())
+    top, *chances = (line.split(",") for line in pools.read_text(encoding="utf-8").splitlines())
+    mine = [row for row in rows if row[0] == "p0"]
+    if correction == "scores":
+        rows[0][2] = f"{float(rows[0][2]) + 1:g}"
+    elif correction == "names":
+        mine[0][1], mine[1][1] = mine[1][1], mine[0][1]
+    elif correction == "late":
+        other = next(row[1] for row in chances if row[0] == "p0" and row[1] not in [one[1] for one in mine])
+        rows.append(["p0", other, f"{float(mine[0][2]) + 1:g}"])
+        for row in chances:
+            row[2] = str(float(row[2]) * (len(mine) + 1) / len(mine)) if row[0] == "p0" else row[2]
+    elif correction in ("new", "alike"):
+        more = 2 if correction == "new" else 0
+        rows += [
+            ["p9", row[1], f"{float(row[2]) + more * (-1) ** place:g}"] for place, row in enumerate(mine)
+        ]
+        chances += [["p9", *row[1:]] for row in chances if row[0] == "p0"]
+    elif correction == "pools":
+        for paper in {row[0] for row in chances}:
+            some = [row for row in chances if row[0] == paper]
+            for row, step in zip(some, [0.02, -0.02] + [0.0] * len(some), strict=False):
+                row[2] = str(float(row[2]) + step)
+    for path, lines in ((reviews, [header, *rows]), (pools, [top, *chances])):
+        path.write_text("".join(",".join(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def release(scene: Scene, forgery: Forgery | None, number: int, correction: str) -> tuple[Draft, str] | None:
+    """A release, forged or not, and the stamp of its input; None if it cannot be forged so here."""
+    given = scene.conference, scene.truth
+    stamp = stamp_of(scene.past, *given, scene.request, amend=number > 1, redecide=False)
+    planner = plan_conference
+    honest = drafted(scene, planner, number, correction)
+    if forgery is None:
+        return honest, stamp
+    if forgery.planner is not None:
+        forger = forgery.planner
+        made = drafted(scene, lambda *planned: forger(scene, *planned), number, correction)
+        same = all(np.array_equal(made.policies[k].accept, honest.policies[k].accept) for k in made.policies)
+        price = made.record.price == honest.record.price
+        return None if same and price else (made, stamp)
+    assert forgery.change is not None
+    changed = forgery.change(scene, honest)
+    if changed is None or (changed.record == honest.record and changed.policies is honest.policies):
+        return None
+    if forgery.change is other_reviewers:
+        wrong = {paper.paper: paper.reviewers for paper in changed.record.papers}
+        stamp = stamp_of(scene.past, scene.conference, wrong, scene.request, amend=False, redecide=False)
+    return changed, stamp
+
+
+def drafted(scene: Scene, planner: Any, number: int, correction: str) -> Draft:
+    if number == 2 and correction == "select":
+        record = reselected(scene.past.of(scene.request.conference)[-1], Quota(2, 1))
+        return Draft(with_texts(record, scene.ledger), (), Tables({}), Changes())
+    reason = "typo" if number > 1 else ""
+    return draft(scene.conference, scene.truth, scene.request, scene.past, planner, reason)
+
+
+def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery | None) -> bool:
+    """All releases of a conference, sealed and published; False if the forgery cannot be made in it."""
+    conference_files(folder, kind, seed)
+    request, path = request_of(kind, seed), folder / "key.bin"
+    secret = Key(np.random.default_rng(seed).bytes(32))
+    write_bytes(path, secret.secret, confidential=True)
+    forged_at = 1 if forgery is None or forgery.first or not correction else 2
+    corrections = ["", correction] if correction and (forgery or correction != "names") else [""]
+    for number, what in enumerate(corrections, start=1):
+        correct(folder, what)
+        with open_ledger(path, secret) as ledger:
+            past = Past(ledger)
+            bar = past.record(0).bar if ledger.releases else None
+            conference, truth = request.prepared(read(folder, kind), bar)
+            scene = Scene(request, past, conference, truth, np.random.default_rng(seed))
+            made = release(scene, forgery if number == forged_at else None, number, what)
+            if made is None:
+                return False
+            record, stamp = made[0].record, made[1]
+            stamp = ledger.releases[-1].input if what == "select" else stamp
+            commit(ledger, record, made[0].policies, stamp)
+        publish(record, folder / "out" / f"{number}")
+    return True
+
+
+def forge_all(home: Path, many: int, every: int) -> Iterator[dict[str, Any]]:
+    """So many forgeries of all sorts, and for every so many an honest twin; what was made."""
+    names = list(FORGERIES)
+    for number in range(many):
+        # All sorts are among the first ones.
+        name = names[_STEP * number % len(names)]
+        forgery = FORGERIES[name]
+        for attempt in range(30):
+            kind = forgery.kinds[(number // len(names) + attempt + number) % len(forgery.kinds)]
+            folder, seed = home / f"{number}-{attempt}", 100 * number + attempt
+            if sealed(folder, kind, seed, forgery.correction, forgery):
+                twins = [f"{number}-honest"] if number % every == 0 else []
+                for twin in twins:
+                    sealed(home / twin, kind, seed, forgery.correction, None)
+                yield {"forgery": name, "kind": kind, "forged": folder.name, "twins": twins}
+                break
+        else:
+            raise AssertionError(f"{name} could not be forged")
+
+
+def failures(folder: Path, kind: str) -> list[str]:
+    """The names of the checks that fail."""
+    out = max((folder / "out").iterdir())
+    try:
+        found = verify(read(folder, kind), folder / "key.bin", out)
+    except BlindcalError as error:
+        return [type(error).__name__]
+    return [check.name for check in found.checks if check.failed]
+
+
+def verify_all(home: Path, made: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for one in made:
+        noticed = failures(home / one["forged"], one["kind"])
+        refused = [name for twin in one["twins"] for name in failures(home / twin, one["kind"])]
+        yield {**one, "noticed": noticed, "refused": refused}
+
+
+if __name__ == "__main__":
+    what, path, *rest = sys.argv[1:]
+    if what == "forge":
+        print(json.dumps(list(forge_all(Path(path), int(rest[0]), int(rest[1])))))
+    else:
+        print(json.dumps(list(verify_all(Path(path), json.loads(Path(rest[0]).read_text(encoding="utf-8"))))))
