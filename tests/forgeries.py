@@ -155,27 +155,27 @@ def figures_of(part: str, name: str, factor: float) -> Change:
     return forge
 
 
-def with_other_coin(**facts: Any) -> Change:
-    """The decisions that other coins would have led to."""
+def with_other_coin(name: str, *values: object) -> Change:
+    """The decisions that other coins would have led to: the first that differ."""
 
     def forge(scene: Scene, made: Draft) -> Draft | None:
-        changed = {}
-        for place in tossed(made):
-            paper = made.record.papers[place]
-            own = coin_facts(
-                scene.request,
-                paper.release,
-                paper.paper,
-                paper.public,
-                paper.reviewers,
-                made.record.first_accept,
-            )
-            accepted = toss(scene.key, {**own, **facts}, probability_of(paper))
-            if accepted != paper.accepted:
-                changed[place] = replace(paper, accepted=accepted)
-        return papers(scene, made, changed) if changed else None
+        for value in values:
+            changed = {}
+            for place in tossed(made):
+                paper = made.record.papers[place]
+                facts = {**facts_of(scene, paper, made.record), name: value}
+                if toss(scene.key, facts, probability_of(paper)) != paper.accepted:
+                    changed[place] = replace(paper, accepted=not paper.accepted)
+            if changed:
+                return papers(scene, made, changed)
+        return None
 
     return forge
+
+
+def facts_of(scene: Scene, paper: PaperRecord, record: Record) -> dict[str, Any]:
+    given = paper.release, paper.paper, paper.public, paper.reviewers, record.first_accept
+    return coin_facts(scene.request, *given)
 
 
 def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
@@ -251,16 +251,9 @@ def bent(to: float) -> Forger:
             low, high = int(low * (1 - to)), int(high + (UNIT - high) * to)
             numerator[paper.secret] = low if paper.accepted else high
             exact = tuple(pair for pair in table.exact if pair[0] != paper.secret)
-            own = coin_facts(
-                scene.request,
-                paper.release,
-                paper.paper,
-                paper.public,
-                paper.reviewers,
-                made.record.first_accept,
-            )
             new = ExactPolicy(numerator, exact)
-            if toss(scene.key, own, new.probability(paper.secret)) != paper.accepted:
+            facts = facts_of(scene, paper, made.record)
+            if toss(scene.key, facts, new.probability(paper.secret)) != paper.accepted:
                 tables[case.paper] = new
                 break
         return replanned(scene, honest, part, tables), price
@@ -475,10 +468,10 @@ FORGERIES: dict[str, Forgery] = {
     "a bar moved down": Forgery(moved_bar(-1e-3), kinds=("continuous", "rounded", "uncertain", "budget")),
     "a price moved": Forgery(planner=dearer(1 + 1e-5), kinds=BUDGET),
     "a price doubled": Forgery(planner=dearer(2.0), kinds=BUDGET),
-    "coins of another release": Forgery(with_other_coin(release=2)),
-    "coins of another conference": Forgery(with_other_coin(conference="other")),
-    "coins of another number": Forgery(with_other_coin(accept=5), kinds=LISTED),
-    "coins for a bar": Forgery(with_other_coin(bar=0.1)),
+    "coins of another release": Forgery(with_other_coin("release", 2, 3, 4)),
+    "coins of another conference": Forgery(with_other_coin("conference", *"abc")),
+    "coins of another number": Forgery(with_other_coin("accept", 2, 4, 5), kinds=LISTED),
+    "coins for a bar": Forgery(with_other_coin("bar", 0.1, 0.2, 0.3)),
     "a reason": Forgery(record_of(reason="made up")),
     "another number of the release": Forgery(record_of(release=2)),
     "decided again, said of a first release": Forgery(record_of(redecided=True)),
@@ -538,7 +531,9 @@ FORGERIES: dict[str, Forgery] = {
         planner=fully_calibrated(lambda n: n), correction="new", kinds=SMALL
     ),
     "a new paper, bent": Forgery(planner=bent(0.0), correction="new", kinds=SMALL),
-    "a new paper's coin": Forgery(with_other_coin(release=1), correction="new", kinds=SMALL),
+    "a new paper's coin": Forgery(
+        with_other_coin("release", 1, *range(3, 40)), correction="new", kinds=SMALL
+    ),
     "a look-alike, tossed": Forgery(look_alike_tossed, correction="alike", kinds=SMALL),
     "a paper dropped": Forgery(one_dropped, correction="scores"),
     "claims of a corrected paper": Forgery(
@@ -585,10 +580,8 @@ def correct(folder: Path, correction: str) -> None:
         for row in chances:
             row[2] = str(float(row[2]) * (len(mine) + 1) / len(mine)) if row[0] == "p0" else row[2]
     elif correction in ("new", "alike"):
-        more = 2 if correction == "new" else 0
-        rows += [
-            ["p9", row[1], f"{float(row[2]) + more * (-1) ** place:g}"] for place, row in enumerate(mine)
-        ]
+        more = 1 if correction == "new" else 0
+        rows += [["p9", row[1], f"{float(row[2]) + more:g}"] for row in mine]
         chances += [["p9", *row[1:]] for row in chances if row[0] == "p0"]
     elif correction == "pools":
         for paper in {row[0] for row in chances}:
