@@ -110,7 +110,19 @@ def decide(out: Path, rows: list[dict[str, str]], exported: str) -> dict[str, st
     given = [part for option, name in files for part in (option, str(out / name))]
     committee = str(SYSTEMS / "hotcrp-3.4-pcinfo.csv")
     folder = str(out / "icx")
-    blindcal("new", folder, *given, "--committee", committee, "--accept-rate", "0.4", "--grid", f"1..{BEST}")
+    blindcal(
+        "new",
+        folder,
+        *given,
+        "--committee",
+        committee,
+        "--accept-rate",
+        "0.4",
+        "--grid",
+        f"1..{BEST}",
+        "--scores",
+        "confidential",
+    )
     blindcal("plan", folder)
     blindcal("decide", folder)
     blindcal("export", folder, "--to", "hotcrp", "--out", str(out / "decisions-hotcrp.csv"))

@@ -82,7 +82,7 @@ def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(folder: Path) ->
     code, _, err = call("decide", "icx")
     assert (code, "(1 with late reviews)" in err) == (3, True)
     code, out, _ = call("decide", "icx", "--amend", "--reason", "a late review")
-    assert (code, "  late reviews: 1\n" in out) == (0, True)
+    assert (code, "  late reviews, decided from public data: 1\n" in out) == (0, True)
     assert call("verify", "icx")[0] == 0
     assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{n}" for n in (1, 2, 3)]
 

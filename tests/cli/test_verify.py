@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.decisions import seals
-from small_conferences import SmallConference, decided, files_of, small_conference, swapped, with_key
+from small_conferences import SmallConference, decided, files_of, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -28,7 +28,7 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["verified"] is True
     (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\n", encoding="utf-8")
     assert run(command) == 4
-    changed = swapped(small).write(tmp_path / "in2")
+    changed = small.with_review(1, score="0.5").write(tmp_path / "in2")
     assert run(["verify", *files_of(changed), "--key", str(key)]) == 4
     assert "reviews, calibration, pools or grid are not those that were decided" in capsys.readouterr().err
 
@@ -95,7 +95,7 @@ def test_an_amended_release_on_a_grid_verifies(tmp_path: Path, capsys: pytest.Ca
     decided(whole.write(tmp_path / "in"), key, tmp_path / "out", *grid)
     folder = whole.with_review(1, score="3").write(tmp_path / "in")
     decided(folder, key, tmp_path / "out2", *grid, "--amend", "--reason", "mistyped")
-    assert "scores changed: p00" in capsys.readouterr().out
+    assert "scores changed, decided from public data: p00" in capsys.readouterr().out
     files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
     verify = ["verify", str(folder / "reviews.csv"), *files, "--key", str(key), "--out"]
     assert run([*verify, str(tmp_path / "out2")]) == 0

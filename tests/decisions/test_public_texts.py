@@ -23,7 +23,6 @@ REQUEST = Request(Guarantee("steady"), accept=2, wait_list=1, scores="confidenti
 # What a reader of public files may know whatever the scores are.
 KNOWN = {
     "format",
-    "version",
     "scores",
     "conference",
     "release",
@@ -55,7 +54,7 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content.keys() == KNOWN
     assert content["scores"] == "confidential"
     assert content["selection"].keys() == {"accept", "wait_list", "waiting", "bar_for"}
-    assert content["decided_again"] == {"papers": 0}
+    assert content["decided_again"] == {"papers": 0, "corrected": 0}
     assert content["assumptions"][: len(HIDDEN)] == list(HIDDEN)
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees

@@ -55,6 +55,6 @@ def test_a_folder_keeps_the_words_of_the_latest_year_that_has_them(tmp_path: Pat
     given = Given(
         tmp_path / "now.csv", tmp_path / "committee.csv", [tmp_path / "2024.csv", tmp_path / "2025.csv"]
     )
-    made = found_folder(tmp_path / "icx", given, Wishes(accept_rate=0.5), tmp_path / "icx.key")
+    made = found_folder(tmp_path / "icx", given, Wishes("public", accept_rate=0.5), tmp_path / "icx.key")
     assert (made.settings["accepted"], made.settings["rejected"]) == ("New accept", "New reject")
     assert read_folder(tmp_path / "icx").settings["accepted"] == "New accept"

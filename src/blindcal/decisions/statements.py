@@ -203,10 +203,12 @@ def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
     """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
-    budget = guarantee.added_success if guarantee.name == "average" else None
-    limits = {"largest_posterior": guarantee.posterior_cap, "added_success": budget}
+    limits = {"largest_posterior": guarantee.posterior_cap}
+    if guarantee.name == "average":
+        limits["added_success"] = guarantee.added_success
+    # All of these are chances or shares.
     content = {
-        name: number if isinstance(number, int) else upwards(number, limits.get(name), _MACHINES)
+        name: number if isinstance(number, int) else min(1.0, upwards(number, limits.get(name), _MACHINES))
         for name, number in numbers.items()
     }
     # These two depend on the table alone: every machine finds the same.

@@ -158,8 +158,8 @@ def _requested(asked: Mapping[str, Any]) -> Iterable[Line]:
         yield Line(
             "requested.accept_rate",
             percent(rate),
-            f"The chair requested that about {percent(rate)} be accepted. This set the bar; as some "
-            "decisions are drawn by lot, the number accepted varies a little around it.",
+            f"The chair requested that about {percent(rate)} be accepted. This set the bar; each paper is "
+            "decided by itself, so the number accepted varies a little around it.",
         )
     if asked.get("bar") is not None:
         bar = asked["bar"]
