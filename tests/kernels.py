@@ -31,7 +31,7 @@ KERNELS: dict[str, dict[str, str]] = {
 def printed(code: str, kernel: str) -> str:
     """What Python code prints under a kernel; warnings are errors, as in the tests."""
     paths = [str(Path(blindcal.__file__).parents[1]), str(Path(__file__).parent)]
-    environment = {**os.environ, **KERNELS[kernel], "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, **KERNELS[kernel], "PYTHONPATH": os.pathsep.join([*paths, *sys.path])}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         env=environment,

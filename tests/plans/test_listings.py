@@ -9,7 +9,18 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.plans.listings import ACCEPT, REJECT, WAIT, all_cuts, cuts, cuts_json, cuts_of, place, rank
+from blindcal.plans.listings import (
+    ACCEPT,
+    DECIMALS,
+    REJECT,
+    WAIT,
+    all_cuts,
+    cuts,
+    cuts_json,
+    cuts_of,
+    place,
+    rank,
+)
 from blindcal.plans.quotas import WHOLE, Quota
 
 PAPERS = st.lists(
@@ -38,7 +49,7 @@ def test_exactly_so_many_are_accepted_and_wait(
     for (favor, _), word in zip(papers, found, strict=True):
         for (other, _), theirs in zip(papers, found, strict=True):
             if (ACCEPT, WAIT, REJECT).index(word) < (ACCEPT, WAIT, REJECT).index(theirs):
-                assert round(favor, 9) >= round(other, 9)
+                assert round(favor, DECIMALS) >= round(other, DECIMALS)
     again = cuts_of(json.loads(json.dumps(cuts_json({WHOLE: cut}))))
     assert again == {WHOLE: cut}
     assert [place(one, again[WHOLE]) for one in ranks] == found

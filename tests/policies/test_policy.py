@@ -22,7 +22,7 @@ from blindcal.policies import (
 )
 from blindcal.policies.guarantees import Guarantee
 from blindcal.policies.orbits import single_orbits
-from blindcal.policies.policy import label_tops, missed
+from blindcal.policies.policy import TIED, label_tops, missed
 from blindcal.policies.programs import Program
 from strategies import beliefs, beliefs_with_policies, random_beliefs, random_policies
 
@@ -131,7 +131,7 @@ def test_the_public_decision_is_the_best_that_tells_nothing(belief: Belief) -> N
     public = public_policy(belief)
     assert public.epsilon == 0.0
     least = min(Policy(np.full(belief.weight.size, c)).conference_error(belief) for c in (0.0, 0.5, 1.0))
-    assert public.conference_error(belief) <= least + 3e-12
+    assert public.conference_error(belief) <= least + 2.1 * TIED, "a tie is rejected"
     assert public.adversary_error(belief) == pytest.approx(missed(belief.weight, None), abs=1e-15)
 
 

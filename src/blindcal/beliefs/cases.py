@@ -197,10 +197,29 @@ class Sample:
 def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
     """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
     log_weight, favor = posteriors(case)
+    first = _first_alike(case)
+    if first is not None:
+        # Equal in truth, they must be equal to the last bit: what is pinned for one author, or in one of two
+        # slots with the same score, is then pinned exactly for the others, whatever the processor.
+        log_weight, favor = log_weight[first], favor[first]
     found = normalized(log_weight), favor, case.named(case.tuples).T
     for part in found:
         part.flags.writeable = False
     return found
+
+
+def _first_alike(case: PaperCase) -> Integers | None:
+    """For each tuple the first one that public data cannot tell from it; None if there are no such tuples."""
+    group, kind = case.look_alikes
+    if np.unique(group).size == group.size and np.unique(kind).size == kind.size:
+        return None
+    looks, key = kind[case.tuples], np.zeros(len(case.tuples), dtype=np.int64)
+    for one in np.unique(group):
+        looks[:, group == one] = np.sort(looks[:, group == one], axis=1)
+    for column in looks.T:
+        key = key * (int(kind.max()) + 2) + column + 1
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    return np.asarray(first[of])
 
 
 def _summed_evidence(case: PaperCase) -> float:
@@ -213,7 +232,8 @@ def _summed_evidence(case: PaperCase) -> float:
 
 @lru_cache(maxsize=4)
 def _crowd(case: PaperCase) -> Crowd:
-    return crowd(_nodes(case), _layout(case), _seated(case, case.look_alikes[1]))
+    tied, alike = case.look_alikes
+    return crowd(_nodes(case), _layout(case), _seated(case, alike), tied)
 
 
 @lru_cache(maxsize=4)

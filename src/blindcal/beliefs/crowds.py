@@ -105,11 +105,13 @@ def _edges(threshold: float, size: int) -> Integers:
     return np.unique(edges).astype(np.int64)
 
 
-def crowd(nodes: Nodes, layout: Layout, alike: Integers) -> Crowd:
-    """Sum up a pool by the entries of its table; `alike` as for the layout."""
+def crowd(nodes: Nodes, layout: Layout, alike: Integers, tied: Integers) -> Crowd:
+    """Sum up a pool by the entries of its table; `alike` and `tied` as for the layout."""
     sums = Sums(nodes, layout.steps, WIDTH)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
     masses = [count[:, None] * mass for mass in sums.by_author(first, layout.edges)]
+    # Slots with the same score are equal in truth: to the last bit, so that what is pinned in one is in all.
+    masses = [masses[int(np.flatnonzero(tied == one)[0])] for one in tied]
     total = masses[0].sum()
     masses = [np.where(mass > _NOTHING * total, mass, 0.0) for mass in masses]
     every = np.concatenate([np.zeros((1, nodes.mass.size)), np.cumsum(sums.by_steps(), axis=0)])
