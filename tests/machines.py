@@ -24,7 +24,8 @@ from blindcal.policies.guarantees import Guarantee
 # Narrowest first. What a kernel needs: only those below the machine's own can be chosen, and a wider one ends
 # in an illegal instruction.
 _KERNELS = {"Nehalem": "SSE42", "Haswell": "AVX2", "SkylakeX": "AVX512_SKX"}
-_NARROWER = {"Nehalem": "X86_V3 X86_V4", "Haswell": "X86_V4", "SkylakeX": ""}
+# What numpy goes without on such a machine: it chooses among its extensions one by one.
+_WITHOUT = {"Nehalem": ("X86_V3", "X86_V4", "AVX"), "Haswell": ("X86_V4", "AVX512"), "SkylakeX": ()}
 KINDS = ("continuous", "rounded", "uncertain", "large pools", "amended", "exact number", "budget", "tied")
 
 
@@ -38,7 +39,8 @@ def machines() -> dict[str, dict[str, str]]:
     dispatched = np._core._multiarray_umath.__cpu_dispatch__
     kinds = {}
     for kernel in able:
-        without = [name for name in _NARROWER[kernel].split() if name in dispatched and features.get(name)]
+        wider = _WITHOUT[kernel]
+        without = [name for name in dispatched if features.get(name) and name.startswith(wider)]
         kinds[kernel] = {"OPENBLAS_CORETYPE": kernel, "NPY_DISABLE_CPU_FEATURES": " ".join(without)}
     return kinds
 
