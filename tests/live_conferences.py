@@ -57,7 +57,7 @@ def environment(name: str) -> Path | None:
 def decided(folder: Path, *options: str) -> dict[str, str]:
     """The decisions of a new `folder`, made with these options of `blindcal new`, by paper."""
     for command in (
-        ("new", str(folder), *options, "--accept-rate", "0.4"),
+        ("new", str(folder), *options, "--accept-rate", "0.4", "--scores", "public"),
         ("plan", str(folder)),
         ("decide", str(folder)),
     ):
