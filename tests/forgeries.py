@@ -322,7 +322,7 @@ def moved_bar(off: float) -> Change:
     """Everything follows from the bar, and the bar from nothing."""
 
     def forge(scene: Scene, made: Draft) -> Draft | None:
-        bar = round(scene.conference.bar + off, 4)  # type: ignore[operator]
+        bar = round(scene.conference.bar + off, 4)
         near = assemble([replace(case, bar=0.0) for case in scene.conference.cases], None, bar)
         return draft(near, scene.truth, scene.request, scene.past, plan_conference, "")
 

@@ -1,15 +1,8 @@
-"""The same code as several machines would run it: other kernels of BLAS and of numpy, by subprocess."""
+"""Kernels of BLAS and of numpy that this machine can run; `machines` runs programs under them."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from numpy._core import _multiarray_umath
-
-import blindcal
 
 _HAVE = {name for name, has in _multiarray_umath.__cpu_features__.items() if has}
 # What OpenBLAS calls its kernels, and what a processor must have for each; SSE3 is part of every x86-64 here.
@@ -26,18 +19,3 @@ KERNELS: dict[str, dict[str, str]] = {
     },
 }
 """Variables of the environment by the kernel that they choose. Only kernels that this machine can run."""
-
-
-def printed(code: str, kernel: str) -> str:
-    """What Python code prints under a kernel; warnings are errors, as in the tests."""
-    paths = [str(Path(blindcal.__file__).parents[1]), str(Path(__file__).parent)]
-    environment = {**os.environ, **KERNELS[kernel], "PYTHONPATH": os.pathsep.join([*paths, *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels import KERNELS, printed
+from kernels import KERNELS
+from machines import run_as
 
 _JUDGED = Path(__file__).parents[1] / "judged_roundoff.py"
 
@@ -14,7 +15,7 @@ _JUDGED = Path(__file__).parents[1] / "judged_roundoff.py"
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_verdicts_about_what_is_zero_but_for_roundoff_are_those_of_every_kernel(kernel: str) -> None:
     """Scores and offsets that do not differ, in numbers that no float holds exactly."""
-    lines = printed(_JUDGED.read_text(encoding="utf-8"), kernel).splitlines()
+    lines = run_as(KERNELS[kernel], program=str(_JUDGED)).splitlines()
     assert lines == [
         "following: all None",
         "fits: all",
