@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from blindcal import Affine, frontier, pair_belief
 from blindcal.checks import Array
-from blindcal.policies import Frontier, average_frontier, spend
+from blindcal.policy import Frontier, average_frontier, spend
 from blindcal.reviewers import Logistic
 
 PAIRS = 1_000_000

@@ -12,7 +12,7 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import Batch, hierarchical_quality
-from blindcal.simulations.drawing import paper_population, prototype_population, simulate
+from blindcal.simulation.population import paper_population, prototype_population, simulate
 
 PAPERS, REVIEWERS, PER_PAPER = 10_000, 8_000, 4
 CONFERENCES = 20

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from blindcal.beliefs.conferences import Conference, PaperCase
-from blindcal.decisions.coins import Key, toss
-from blindcal.plans.certificates import certify
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import pooled_conference, prototype_population
+from blindcal.certify.claims import certify
+from blindcal.deciding.coins import Key, toss
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.conference import Conference, PaperCase
+from blindcal.simulation.population import pooled_conference, prototype_population
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 

@@ -4,7 +4,7 @@
 
 By default at a tenth of the promised sizes, with the time scaled up beside what is promised for two cores;
 `--full` runs the promised sizes. The plain program is
-`blindcal.policies.least_loss` on the same papers, one at a time. Processes keep their compiled modules, as an
+`blindcal.policy.least_loss` on the same papers, one at a time. Processes keep their compiled modules, as an
 installation does.
 """
 
@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.beliefs.conferences import prepare, read_pools, read_reviewers
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import solve
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.conference import prepare, read_pools, read_reviewers
 from blindcal.reviews import Reviews
-from blindcal.simulations.drawing import pooled_conference, prototype_population
+from blindcal.simulation.population import pooled_conference, prototype_population
 
 # On few papers a hundredth may be half of what full calibration would reveal: the word is said beforehand.
 BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none", "--yes-leak")
@@ -116,7 +116,7 @@ def against_plain_program(papers: int = 12) -> None:
         for case in conference.cases:
             belief = case.belief
             loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-            plain.append(bc.policies.least_loss(belief.weight, loss, belief.labels, guarantee).loss)
+            plain.append(bc.policy.least_loss(belief.weight, loss, belief.labels, guarantee).loss)
         end = time.perf_counter()
         print(
             f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a "

@@ -20,9 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 from audit import MENU, Setting, conference, decided
-from blindcal.audits.couplings import true_loads
-from blindcal.audits.looking import coupled_findings
-from blindcal.workers import each
+from blindcal.adversaries.coupled_exact import true_loads
+from blindcal.adversaries.coupled_mcmc import coupled_findings
+from blindcal.compute.parallel import each
 
 
 @contextmanager

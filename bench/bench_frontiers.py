@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 from blindcal import Belief, frontier
 from blindcal.checks import Array
-from blindcal.policies import least_loss
+from blindcal.policy import least_loss
 
 SIZES = (3, 12, 50, 200)
 LARGE = (10_000, 200)

@@ -53,7 +53,7 @@ def one_at_a_time(belief: bc.Belief, success: Array) -> Array:
     loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
     return np.array(
         [
-            bc.policies.least_loss(w, costs, success=float(s)).loss
+            bc.policy.least_loss(w, costs, success=float(s)).loss
             for w, costs, s in zip(belief.weight, loss, success, strict=True)
         ]
     )

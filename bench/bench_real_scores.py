@@ -30,7 +30,7 @@ import numpy as np
 
 import blindcal as bc
 from bench_conference import installed
-from blindcal.beliefs.mismatches import MOST_REVIEWS
+from blindcal.posterior.conference import MOST_REVIEWS
 
 COLUMNS = {"paper": ("paper", "paper_id"), "score": ("score", "rating")}
 

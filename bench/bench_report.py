@@ -18,10 +18,9 @@ from playwright.sync_api import Browser
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 import blindcal as bc
-from blindcal.exporters.decided import read_decided
-from blindcal.reports import Report, page, read_certificate, survey
-from blindcal.simulations.drawing import pooled_conference, prototype_population
-from blindcal.simulations.examples import example_files
+from blindcal.exporters.decisions import read_decided
+from blindcal.report import Report, page, read_certificate, survey
+from blindcal.simulation.population import example_files, pooled_conference, prototype_population
 from report_page import browser
 
 FEW, MANY = 20, (1_000, 20_000)

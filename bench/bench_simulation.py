@@ -22,8 +22,8 @@ import numpy as np
 
 from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Simulation, paper_population, simulate
-from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
+from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
+from blindcal.simulation.population import Simulation, paper_population, simulate
 
 CONFERENCES, PAPERS, PER_PAPER, NOISE = 100, 100, 3, 0.25
 PROMISED, AIM = 50, 150

@@ -1,7 +1,7 @@
-"""How much of each floor the tests reach: `make coverage`, or `python bench/covered.py coverage.json`.
+"""How much of each layer the tests reach: `make coverage`, or `python bench/covered.py coverage.json`.
 
 Lines and branches together, as coverage.py counts them. What runs in a process that a test starts is not
-counted. A floor that is reached is not thereby tested: `bench/mutants.py` asks that.
+counted. A layer that is reached is not thereby tested: `bench/mutants.py` asks that.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 COUNTED = ("num_statements", "num_branches", "covered_lines", "covered_branches")
 
 
-def floor_of(file: str) -> str:
-    """The floor of a file of the package.
+def layer_of(file: str) -> str:
+    """The layer of a file of the package.
 
-    >>> floor_of("src/blindcal/policies/average_case/averages.py"), floor_of("src/blindcal/reviews.py")
+    >>> layer_of("src/blindcal/policy/average_case.py"), layer_of("src/blindcal/reviews.py")
     ('policies', 'reviews')
     """
     parts = PurePath(file).with_suffix("").parts
@@ -27,13 +27,13 @@ def floor_of(file: str) -> str:
     return parts[len(parts) - parts[::-1].index("blindcal")]
 
 
-def by_floor(report: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """What coverage.py counted in each file, added up for each floor."""
-    floors: dict[str, Counter[str]] = {}
+def by_layer(report: Mapping[str, Any]) -> dict[str, Counter[str]]:
+    """What coverage.py counted in each file, added up for each layer."""
+    layers: dict[str, Counter[str]] = {}
     for file, found in report["files"].items():
         counted = Counter({name: found["summary"][name] for name in COUNTED})
-        floors[floor_of(file)] = floors.get(floor_of(file), Counter()) + counted
-    return floors
+        layers[layer_of(file)] = layers.get(layer_of(file), Counter()) + counted
+    return layers
 
 
 def row(name: str, counted: Counter[str]) -> str:
@@ -45,11 +45,11 @@ def row(name: str, counted: Counter[str]) -> str:
 
 
 def main() -> None:
-    floors = by_floor(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    print(f"{'floor':<14}{'lines':>7}{'branches':>10}{'covered':>10}")
-    for name, counted in floors.items():
+    layers = by_layer(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    print(f"{'layer':<14}{'lines':>7}{'branches':>10}{'covered':>10}")
+    for name, counted in layers.items():
         print(row(name, counted))
-    print(row("all", sum(floors.values(), Counter())))
+    print(row("all", sum(layers.values(), Counter())))
 
 
 if __name__ == "__main__":

@@ -31,34 +31,27 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 INSTRUMENTED = [
-    "blindcal.importers", "blindcal.files", "blindcal.cells", "blindcal.reviews", "blindcal.folders",
-    "blindcal.assignments.pools", "blindcal.assignments.similarities", "blindcal.exporters.decided",
-    "blindcal.fitting.footprints", "blindcal.fitting.rosters", "blindcal.fitting.shared",
-    "blindcal.beliefs.conferences", "blindcal.decisions.records", "blindcal.decisions.seals",
+    "blindcal.importers", "blindcal.io", "blindcal.cells", "blindcal.reviews", "blindcal.project",
+    "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.decisions",
+    "blindcal.fitting.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.shared_sums",
+    "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
 ]  # fmt: skip
 
 with atheris.instrument_imports(include=INSTRUMENTED):
-    from blindcal.assignments.pools import conflicts_in, first_row, pools_of, read_draws, read_pools
-    from blindcal.assignments.similarities import Similarity, read_papers, read_similarity
-    from blindcal.assignments.similarities import read_conflicts as read_barred
-    from blindcal.beliefs.conferences import read_reviewers
-    from blindcal.decisions.coins import Key
-    from blindcal.decisions.records import read_ledger, read_published
+    from blindcal.assignment.candidates import conflicts_in, first_row, pools_of, read_draws, read_pools
+    from blindcal.assignment.similarity import Similarity, read_papers, read_similarity
+    from blindcal.assignment.similarity import read_conflicts as read_barred
+    from blindcal.deciding.coins import Key
+    from blindcal.deciding.ledger import read_ledger, read_published
     from blindcal.errors import BlindcalError, InputError
-    from blindcal.exporters.decided import read_decided, read_titles
-    from blindcal.files.tables import format_table
-    from blindcal.fitting.footprints import Footprint, overlap, read_footprints, read_scale
-    from blindcal.fitting.rosters import read_committee, read_same
-    from blindcal.fitting.shared import read_shared
-    from blindcal.folders.settings import read_folder
-    from blindcal.importers import (
-        Choices,
-        import_reviews,
-        read_codes,
-        read_conflicts,
-        read_map,
-        read_people,
-    )
+    from blindcal.exporters.decisions import read_decided, read_titles
+    from blindcal.fitting.committee import read_committee, read_same
+    from blindcal.fitting.reuse_guard import Footprint, overlap, read_footprints, read_scale
+    from blindcal.fitting.shared_sums import read_shared
+    from blindcal.importers import Choices, import_reviews, read_codes, read_conflicts, read_map, read_people
+    from blindcal.io.tables import format_table
+    from blindcal.posterior.conference import read_reviewers
+    from blindcal.project.settings import read_folder
     from blindcal.reviews import Reviews
     from exports import EXPORTS
 

@@ -27,37 +27,81 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
-    "bars": "bars conferences crowds comparisons archive",
-    "belief": "belief pairs outsiders certificates policy",
-    "weighing": "weighing outsiders precise_reviewers certificates papers crowds",
-    "cases": "cases weighing outsiders certificates papers programs crowds conferences releases",
-    "certificates": "certificates precise_reviewers outsiders papers attacks comparisons",
-    "coins": "coins releases planted_bugs cli/decide",
-    "conferences": "conferences papers crowds cli/decide comparisons",
-    "crowds": "crowds sums lumps outsiders",
-    "sharing": "sharing papers releases programs menus attacks",
-    "equations": "equations certificates outsiders papers crowds",
-    "exact": "exact certificates precise_reviewers outsiders crowds records",
-    "histories": "histories attacks comparisons releases",
-    "lumps": "lumps crowds programs sharing papers",
-    "pairs": "pairs",
-    "papers": "papers releases comparisons attacks crowds menus",
-    "assignments/pools": "assignments/pools conferences outsiders crowds sampled_assignments cli/decide",
-    "halvings": "halvings assigning",
-    "marginals": "marginals",
-    "records": "records seals attacks comparisons histories cli/decide",
-    "drafts": "drafts histories attacks comparisons releases planted_bugs cli/decide",
-    "releases": "histories attacks comparisons cli/decide",
-    "facts": "facts coins attacks comparisons planted_bugs cli/decide",
-    "rounding": "rounding certificates attacks papers",
-    "programs": "programs solvers sharing lumps papers outsiders crowds certificates",
-    "orbits": "orbits programs solvers lumps outsiders",
-    "solvers": "solvers pairwise programs frontiers",
-    "plans/figures": "plans/figures papers menus conferences crowds comparisons",
-    "promises": "promises papers releases comparisons attacks",
-    "statements": "statements releases attacks comparisons planted_bugs cli/decide",
-    "sums": "sums crowds outsiders",
-    "comparisons": "comparisons attacks cli/decide",
+    "posterior/acceptance_bar": (
+        "posterior/acceptance_bar posterior/conference posterior/large_pools verification_checks archive"
+    ),
+    "posterior/belief": ("posterior/belief posterior/pair line/outsiders certify/claims policy/policy"),
+    "posterior/tuple_weights": (
+        "posterior/tuple_weights line/outsiders precise_reviewers certify/claims "
+        "planning/conference_plan_papers posterior/large_pools"
+    ),
+    "posterior/paper": (
+        "posterior/paper posterior/tuple_weights line/outsiders certify/claims planning/conference_plan_papers "
+        "policy/accept_lp posterior/large_pools posterior/conference deciding/release"
+    ),
+    "certify/claims": (
+        "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
+        "verification_checks certify/claims_equations posterior/large_pools"
+    ),
+    "deciding/coins": (
+        "deciding/coins deciding/release planted_bugs cli/decide deciding/coins_facts attacks "
+        "verification_checks"
+    ),
+    "posterior/conference": (
+        "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
+        "verification_checks"
+    ),
+    "posterior/large_pools": (
+        "posterior/large_pools posterior/large_pools_sums policy/aggregated_lp line/outsiders"
+    ),
+    "planning/shared_budget": (
+        "planning/shared_budget planning/conference_plan_papers deciding/release policy/accept_lp "
+        "planning/guarantee_menu attacks"
+    ),
+    "certify/exact": (
+        "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools deciding/ledger "
+        "certify/exact_rounding attacks planning/conference_plan_papers"
+    ),
+    "deciding/prior_decisions": ("deciding/prior_decisions attacks verification_checks deciding/release"),
+    "policy/aggregated_lp": (
+        "policy/aggregated_lp posterior/large_pools policy/accept_lp planning/shared_budget "
+        "planning/conference_plan_papers"
+    ),
+    "posterior/pair": ("posterior/pair"),
+    "planning/conference_plan": (
+        "planning/conference_plan_papers deciding/release verification_checks attacks "
+        "posterior/large_pools planning/guarantee_menu"
+    ),
+    "assignment/candidates": (
+        "assignment/candidates posterior/conference line/outsiders posterior/large_pools sampled_assignments "
+        "cli/decide"
+    ),
+    "assignment/sampling": ("assignment/sampling_halving assignment/sampling"),
+    "assignment/marginal_probabilities": ("assignment/marginal_probabilities"),
+    "deciding/ledger": (
+        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/prior_decisions "
+        "cli/decide"
+    ),
+    "deciding/draft": (
+        "deciding/draft deciding/prior_decisions attacks verification_checks deciding/release "
+        "planted_bugs cli/decide"
+    ),
+    "deciding/release": ("deciding/prior_decisions attacks verification_checks cli/decide"),
+    "policy/accept_lp": (
+        "policy/accept_lp policy/solver planning/shared_budget policy/aggregated_lp "
+        "planning/conference_plan_papers line/outsiders posterior/large_pools certify/claims "
+        "policy/accept_lp_symmetry"
+    ),
+    "policy/solver": ("policy/solver policy/solver_pairs policy/accept_lp policy/pareto_frontier"),
+    "planning/expected_errors": (
+        "planning/expected_errors planning/conference_plan_papers planning/guarantee_menu "
+        "posterior/conference posterior/large_pools verification_checks planning/expected_errors_summary "
+        "deciding/release attacks"
+    ),
+    "deciding/certificate_file": (
+        "deciding/certificate_file deciding/release attacks verification_checks planted_bugs cli/decide"
+    ),
+    "verification": ("verification_checks attacks cli/decide"),
 }
 FLIPPED: dict[type, type] = {
     ast.Lt: ast.LtE,
@@ -172,15 +216,14 @@ def alive(mutant: Mutant, seconds: float, python: str) -> tuple[bool, str]:
 
 
 def source_of(folder: Path, module: str) -> Path:
-    """The file of a module, whichever floor it is on; its name may say the floor."""
-    (found,) = (folder / "blindcal").rglob(f"{module}.py")
-    return found
+    """The file of a module, given as `package/module`."""
+    return folder / "blindcal" / f"{module}.py"
 
 
 def test_of(name: str) -> Path:
     """The file of tests of this name, whichever folder it is in; a name may say the folder."""
     folder, _, stem = name.rpartition("/")
-    (found,) = (ROOT / "tests").rglob(f"{folder or '*'}/test_{stem}.py")
+    (found,) = (ROOT / "tests").rglob(f"{folder}/test_{stem}.py" if folder else f"test_{stem}.py")
     return found
 
 

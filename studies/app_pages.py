@@ -19,9 +19,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page
 
-from blindcal.app.desks import Desk
-from blindcal.app.servers import running
-from blindcal.workers import cores
+from blindcal.app.server import running
+from blindcal.app.session import Desk
+from blindcal.compute.parallel import cores
 from report_page import browser
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"

@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
-from blindcal.simulations.drawing import paper_population
-from blindcal.simulations.sweeps import Setting, Sweep, sweep
+from blindcal.simulation.parameter_sweep import Setting, Sweep, sweep
+from blindcal.simulation.population import paper_population
 from stated import DOCS, keep, refuse_trials
 
 NOISE = [step / 20 for step in range(11)]

@@ -23,18 +23,17 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binom, multivariate_normal
 
-from blindcal.assignments.assigning import Assigned, assign
-from blindcal.assignments.halvings import _halves, _Parts
-from blindcal.assignments.marginals import Marginals, marginals
-from blindcal.assignments.similarities import Similarity
-from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.beliefs.conferences import Conference
+from blindcal.assignment.marginal_probabilities import Marginals, marginals
+from blindcal.assignment.sampling import Assigned, _halves, _Parts, assign
+from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array
-from blindcal.plans.papers import plan_conference
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.paper import PaperCase, secret_of
+from blindcal.simulation.population import prototype_population
 from stated import keep
 
 BAR = float(ndtri(0.75))

@@ -17,16 +17,16 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.assignments.matchings import uniform_assignments
-from blindcal.audits.findings import named, paper_findings
-from blindcal.audits.knowing import co_reviewer_findings, collusion_findings, evidence_findings
-from blindcal.audits.views import View, case_view, published_view
-from blindcal.beliefs.cases import PaperCase
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.policy import Policy
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import prototype_population
-from blindcal.workers import cores, each
+from blindcal.adversaries.findings import named, paper_findings
+from blindcal.adversaries.paper_view import View, case_view, published_view
+from blindcal.adversaries.side_knowledge import co_reviewer_findings, collusion_findings, evidence_findings
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import prototype_population
+from blindcal.simulation.random_assignments import uniform_assignments
 from menu import cases
 from stated import keep
 

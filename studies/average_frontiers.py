@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from blindcal import Affine
 from blindcal.checks import Array
-from blindcal.policies import AverageFrontier, average_frontier
+from blindcal.policy import AverageFrontier, average_frontier
 from stated import DOCS
 
 FIGURES = DOCS / "figures"

@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from assigning import GUARANTEES, cases_of, similarity_of
-from blindcal.assignments.assigning import assign
-from blindcal.assignments.similarities import Similarity
-from blindcal.beliefs.cases import PaperCase
+from blindcal.assignment.sampling import assign
+from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array
+from blindcal.compute.parallel import cores, each
 from blindcal.errors import InputError
-from blindcal.policies.solvers import solve
-from blindcal.workers import cores, each
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
 from stated import keep
 
 PAPERS, PER_PAPER, PER_REVIEWER, CAP = 5, 2, 2, 0.5

@@ -3,9 +3,9 @@
     python studies/coupled_guarantee.py [--conferences 200] [--workers N]
 
 Matchings as in studies/matchings.py: as many reviewers as papers, one review each, bar 0. A total epsilon is
-parted among the papers (`blindcal.audits.ceilings`), so that all decisions together move no odds by more; the
+parted among the papers (`coupled_exact`), so that all decisions together move no odds by more; the
 adversary goes through every matching and every outcome. Then the other way: an epsilon for all papers at
-which what is measured stays below a limit (`blindcal.audits.holding`), on every other conference. Writes
+which what is measured stays below a limit (`coupled_epsilon`), on every other conference. Writes
 docs/numbers/coupled_guarantee.json and two tables of docs/audit.md.
 """
 
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import blindcal as bc
-from blindcal.audits.ceilings import budget, ceilings
-from blindcal.audits.holding import hold
-from blindcal.audits.views import case_view
-from blindcal.beliefs.conferences import Conference
-from blindcal.workers import cores, each
+from blindcal.adversaries.coupled_epsilon import hold
+from blindcal.adversaries.coupled_exact import budget, ceilings
+from blindcal.adversaries.paper_view import case_view
+from blindcal.compute.parallel import cores, each
+from blindcal.posterior.conference import Conference
 from matchings import Drawn, Gain, Setting, coupled, draw, gain
 from stated import keep
 
@@ -72,12 +72,12 @@ def prepared(drawn: Drawn) -> Conference:
     rows = np.column_stack([drawn.slope, drawn.offset, drawn.noise, np.zeros((count, 4))]).tolist()
     parameters = {name: tuple(row) for name, row in zip(people, rows, strict=True)}
     pools = {paper: dict.fromkeys(people, 1.0 / count) for paper in papers}
-    return bc.beliefs.prepare(reviews, parameters, pools, bar=0.0)
+    return bc.posterior.prepare(reviews, parameters, pools, bar=0.0)
 
 
 def held(drawn: Drawn, guarantee: bc.Guarantee) -> Held:
     conference = prepared(drawn)
-    plans, _ = bc.plans.plan_conference(conference, guarantee)
+    plans, _ = bc.planning.plan_conference(conference, guarantee)
     views = [
         case_view(case, plan.policy, raw)
         for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)
@@ -100,7 +100,7 @@ def lowered(drawn: Drawn, guarantee: bc.Guarantee, limit: float) -> Lowered:
     found = hold(conference, guarantee, loads, limit / 100)
     true = []
     for one in (found.tries[0], found.chosen):
-        plans, _ = bc.plans.plan_conference(conference, one.guarantee)
+        plans, _ = bc.planning.plan_conference(conference, one.guarantee)
         gained = gain(*coupled(drawn, np.array([plan.policy.accept for plan in plans])), 0.0)
         if abs(gained.added - one.measured.added) > 1e-9:
             raise SystemExit("what was measured is not what every matching says")

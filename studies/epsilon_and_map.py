@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 
 from blindcal import Affine, Belief, Guarantee, Policy, pair_belief, private_policy
 from blindcal.checks import Array
-from blindcal.policies import epsilon_policy, spend
-from blindcal.policies.frontiers import frontier
+from blindcal.policy import epsilon_policy, spend
+from blindcal.policy.pareto_frontier import frontier
 from stated import DOCS
 
 FIGURES = DOCS / "figures"

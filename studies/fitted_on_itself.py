@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
+from blindcal.simulation.population import PooledConference, pooled_conference, prototype_population
 from stated import keep
 
 _MOST_PAPERS = 9
@@ -74,7 +74,7 @@ def sentences(leak: Leak) -> dict[str, list[str]]:
         f"names {named:.1f} % of the authors without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
-    return {"docs/limitations.md": told, "src/blindcal/fitting/footprints.py": told}
+    return {"docs/limitations.md": told, "src/blindcal/fitting/reuse_guard.py": told}
 
 
 def main() -> None:

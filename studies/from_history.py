@@ -22,13 +22,13 @@ import numpy as np
 from scipy.special import ndtri
 
 import blindcal as bc
-from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.policy import Policy
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import Population, nips_2014_population, prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import Population, nips_2014_population, prototype_population
 from stated import ROOT, keep
 
 BAR = float(ndtri(0.75))

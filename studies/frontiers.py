@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from blindcal import Affine, Belief, Policy, frontier, pair_belief
 from blindcal.checks import Array
-from blindcal.policies import Frontier, evidence_policy, least_loss
+from blindcal.policy import Frontier, evidence_policy, least_loss
 from stated import DOCS
 
 FIGURES = DOCS / "figures"

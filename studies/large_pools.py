@@ -15,13 +15,13 @@ from functools import partial
 
 import numpy as np
 
-from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.plans.figures import expected_figures, success_by_slot
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.planning.expected_errors import expected_figures, success_by_slot
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import prototype_population
 from menu import cases
 from stated import keep
 

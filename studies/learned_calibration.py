@@ -7,7 +7,7 @@ Histories, papers and guarantees are those of studies/from_history.py. The certi
 holds the stated calibration with its errors, and takes papers one by one. The same slope and offset stand
 behind all scores that a reviewer gave this year: whoever takes all papers together can learn them. This one
 starts from the stated distribution and draws everybody's slope and offset, the quality of every paper and its
-reviewers in turn (Gibbs sampling, by `blindcal.audits.sweeping`), given all scores and, under a guarantee,
+reviewers in turn (Gibbs sampling, by `learned_calibration`), given all scores and, under a guarantee,
 one decision of every paper, tossed as `decide` does. Its guess is whoever was drawn most often. Every guess
 is judged by the truth: the chance that it is right under the true calibration. `blindcal audit --learns`
 plays the same adversary against a release. Writes docs/numbers/learned_calibration.json and a table of
@@ -22,11 +22,11 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.audits.sweeping import Block, People, Sheet, at_start, deciding, swept
-from blindcal.beliefs.cases import PaperCase
+from blindcal.adversaries.learned_calibration import Block, People, Sheet, at_start, deciding, swept
 from blindcal.checks import Array, Integers
-from blindcal.policies.solvers import solve
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
 from from_history import (
     GUARANTEES,
     LENGTHS,

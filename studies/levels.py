@@ -19,18 +19,18 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.beliefs.bars import bar_of
-from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import least_loss
-from blindcal.simulations.drawing import (
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.posterior.acceptance_bar import bar_of
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import (
     Population,
     nips_2014_population,
     pooled_conference,
     prototype_population,
 )
-from blindcal.workers import cores, each
 from stated import keep
 
 PAPERS, POOL, REVIEWS, TOSSES = 100, 8, 2, 2_000

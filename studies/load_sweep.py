@@ -4,7 +4,7 @@
 
 Conferences of studies/audit.py with small pools, one for each number of reviews and load. The default and
 full calibration are compared on the same conference with the same coins; the adversary is played by walks
-over assignments (`blindcal.audits.walking`). Writes docs/numbers/load_sweep.json and a table of
+over assignments (`blindcal.adversaries.coupled_mcmc`). Writes docs/numbers/load_sweep.json and a table of
 docs/audit.md.
 """
 
@@ -16,11 +16,11 @@ from functools import partial
 import numpy as np
 
 from audit import MENU, Setting, conference, decided
-from blindcal.audits.couplings import network, true_loads
-from blindcal.audits.looking import Walked, walk
-from blindcal.audits.views import View
+from blindcal.adversaries.coupled_exact import network, true_loads
+from blindcal.adversaries.coupled_mcmc import Walked, walk
+from blindcal.adversaries.paper_view import View
 from blindcal.checks import Array
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
 from stated import keep
 
 REVIEWS, LOADS, POOL = range(1, 6), range(1, 7), 8

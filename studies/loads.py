@@ -4,7 +4,7 @@
 
 Conferences of studies/audit.py: an assignment that is uniform under even loads, pools that hold each paper's
 reviewers among others, the prototype's reviewers, decisions that are tossed. The adversary is played by walks
-over assignments (`blindcal.audits.walking`), on the same conferences and coins for every guarantee. Writes
+over assignments (`coupled_mcmc`), on the same conferences and coins for every guarantee. Writes
 docs/numbers/loads.json and a table of docs/audit.md.
 """
 
@@ -16,9 +16,9 @@ from functools import partial
 import numpy as np
 
 from audit import MENU, POOL, TOSSED, Setting, conference, decided
-from blindcal.audits.couplings import network, true_loads
-from blindcal.audits.looking import walk
-from blindcal.workers import cores, each
+from blindcal.adversaries.coupled_exact import network, true_loads
+from blindcal.adversaries.coupled_mcmc import walk
+from blindcal.compute.parallel import cores, each
 from stated import keep
 
 TARGET = 1e-3

@@ -22,8 +22,8 @@ from scipy.stats import norm
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Population, prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.simulation.population import Population, prototype_population
 from stated import keep
 
 UPPER_QUARTILE = round(float(ndtri(0.75)), 4)
@@ -106,7 +106,9 @@ def planned(drawn: Drawn, bar: float, guarantee: bc.Guarantee) -> tuple[Array, f
     rows = np.column_stack([drawn.slope, drawn.offset, drawn.noise, np.zeros((count, 4))]).tolist()
     parameters = {name: tuple(row) for name, row in zip(people, rows, strict=True)}
     pools = {paper: dict.fromkeys(people, 1.0 / count) for paper in papers}
-    plans, _ = bc.plans.plan_conference(bc.beliefs.prepare(reviews, parameters, pools, bar=bar), guarantee)
+    plans, _ = bc.planning.plan_conference(
+        bc.posterior.prepare(reviews, parameters, pools, bar=bar), guarantee
+    )
     # Cases are sorted by paper, candidates by name: here both are the order of the arrays.
     return np.array([plan.policy.accept for plan in plans]), max(plan.claim.largest_rise for plan in plans)
 
@@ -214,7 +216,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",
         ],
-        "src/blindcal/plans/promises.py": [
+        "src/blindcal/planning/expected_errors.py": [
             f"odds moved up to {np.exp(odds):.0f}-fold at epsilon 2",
             f"a best guess became likelier by up to {rise:.2f}",
         ],

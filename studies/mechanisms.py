@@ -7,7 +7,7 @@ Writes docs/numbers/mechanisms.json and the tables of docs/benchmark.md.
 
 from __future__ import annotations
 
-from blindcal.mechanisms import INSTANCES, MECHANISMS, Score, run
+from blindcal.benchmark import INSTANCES, MECHANISMS, Score, run
 from stated import keep
 
 HEAD = ["mechanism", "wrong", "wasted", "added", "hinted", "coupled", "rise", "epsilon"]

@@ -17,17 +17,17 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from blindcal.beliefs.cases import PaperCase
 from blindcal.checks import Array
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import (
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import (
     Population,
     nips_2014_population,
     pooled_conference,
     prototype_population,
 )
-from blindcal.workers import cores, each
 from stated import keep
 
 BAR = float(ndtri(0.75))

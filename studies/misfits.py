@@ -3,7 +3,7 @@
     python studies/misfits.py [--papers 300] [--workers N]
 
 Papers have pools of 10 and 3 reviews; reviewers are the prototype's. Scores arise in another world than the
-one that tables are planned for: `blindcal.audits.misfits` has them, and in one more the stated slopes and
+one that tables are planned for: `side_knowledge` has them, and in one more the stated slopes and
 offsets are off by errors of .2 and .3, which are stated. The adversary knows the true world. Writes
 docs/numbers/misfits.json and a table of docs/audit.md.
 """
@@ -17,15 +17,15 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.audits.misfits import WORLDS, Misfit, World, bent, misfit, worst
-from blindcal.audits.views import View, case_view
-from blindcal.beliefs.cases import PaperCase
+from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.side_knowledge import WORLDS, Misfit, World, bent, misfit, worst
 from blindcal.checks import Array
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.policy import Policy
-from blindcal.policies.solvers import solve
-from blindcal.simulations.drawing import prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.population import prototype_population
 from stated import keep
 
 BAR, POOL, REVIEWS = float(ndtri(0.75)), 10, 3

@@ -17,7 +17,7 @@ from itertools import permutations, product
 import numpy as np
 
 from blindcal.checks import Array, Integers
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
 from stated import keep
 
 PAPERS, REVIEWS = 4, 2

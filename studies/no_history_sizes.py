@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from blindcal.checks import Array, Integers
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
 from no_history import NOISE, OFFSET, REVIEWS
 from stated import keep
 

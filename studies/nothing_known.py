@@ -16,9 +16,9 @@ import numpy as np
 
 from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Population, Slopes, simulate
-from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
+from blindcal.simulation.population import Population, Slopes, simulate
 from stated import keep
 
 METHODS = {

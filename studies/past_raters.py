@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.fitting.diagnoses import Forecast, forecast_of
-from blindcal.fitting.moments import chain
-from blindcal.fitting.pasts import history_of, pasts_of
+from blindcal.fitting.diagnostics import Forecast, forecast_of
+from blindcal.fitting.gibbs import chain
+from blindcal.fitting.history import history_of, pasts_of
 from real_raters import SETS, Row
 from stated import keep
 

@@ -22,8 +22,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import blindcal as bc
-from blindcal.fitting.pasts import History, history_of, pasts_of
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.fitting.history import History, history_of, pasts_of
 from stated import keep
 
 _INTERVAL = 1.6448536269514722  # 90 %

@@ -15,19 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blindcal.beliefs.conferences import Conference, assemble
 from blindcal.checks import Array
-from blindcal.plans.papers import plan_conference
-from blindcal.plans.passing import both_ranks, listed_figures, pass_chances
-from blindcal.plans.quotas import WHOLE, Quota
-from blindcal.policies.guarantees import Guarantee
-from blindcal.simulations.drawing import (
+from blindcal.compute.parallel import cores, each
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.ranking import both_ranks, listed_figures, pass_chances
+from blindcal.planning.request import WHOLE, Quota
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference, assemble
+from blindcal.simulation.population import (
     Population,
     nips_2014_population,
     pooled_conference,
     prototype_population,
 )
-from blindcal.workers import cores, each
 from stated import keep
 
 PAPERS, ACCEPTED, POOL, REVIEWS = 200, 50, 12, 3

@@ -29,21 +29,21 @@ from scipy.special import ndtr
 
 import blindcal as bc
 from assigning import similarity_of
-from blindcal.assignments.assigning import assign
-from blindcal.assignments.pools import SampledPool
-from blindcal.assignments.similarities import Similarity
-from blindcal.audits.findings import Finding, named, paper_findings
-from blindcal.audits.knowing import collusion_findings, evidence_findings
-from blindcal.audits.questions import THREE, rises
-from blindcal.audits.views import View, case_view
-from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference, assemble
+from blindcal.adversaries.findings import Finding, named, paper_findings
+from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.side_knowledge import collusion_findings, evidence_findings
+from blindcal.adversaries.single_paper import THREE, rises
+from blindcal.assignment.candidates import SampledPool
+from blindcal.assignment.sampling import assign
+from blindcal.assignment.similarity import Similarity
+from blindcal.certify.claims import certify
 from blindcal.checks import Array
-from blindcal.plans.certificates import certify
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.policy import Policy
-from blindcal.policies.solvers import solve
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import solve
+from blindcal.posterior.conference import Conference, assemble
+from blindcal.posterior.paper import PaperCase
 from real_raters import SETS, load
 from stated import DOCS, keep
 

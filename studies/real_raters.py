@@ -21,7 +21,7 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import METHODS
-from blindcal.calibrators.predictions import Change, change, left_out, shrunk_means
+from blindcal.calibrators.assessment import Change, change, left_out, shrunk_means
 from blindcal.calibrators.results import batch_of
 from stated import keep
 

@@ -18,12 +18,12 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.checks import Array, Integers
-from blindcal.fitting.pasts import pasts_of
-from blindcal.fitting.points import points_of, sums_of, upright_scores
-from blindcal.fitting.shared import Shared
-from blindcal.sharing.limits import Limit, unlearned
-from blindcal.simulations.drawing import Population, prototype_population
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
+from blindcal.fitting.history import pasts_of
+from blindcal.fitting.shared_sums import Shared
+from blindcal.sharing.noisy_sums import points_of, sums_of, upright_scores
+from blindcal.sharing.privacy_loss import Limit, unlearned
+from blindcal.simulation.population import Population, prototype_population
 from from_history import (
     GUARANTEES,
     OTHERS,

@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from blindcal import Affine, Belief, frontier, pair_belief
-from blindcal.policies import Frontier
+from blindcal.policy import Frontier
 from stated import DOCS
 
 FIGURES = DOCS / "figures"

@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 from blindcal.importers import MAX_EXPORT
 
 if TYPE_CHECKING:  # the core's tests read this file too, without FastAPI
-    from blindcal.app.desks import Desk
-    from blindcal.app.servers import Listening
+    from blindcal.app.server import Listening
+    from blindcal.app.session import Desk
 
 PATIENCE = 120.0
 
@@ -101,8 +101,8 @@ def served(
     home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
 ) -> Iterator[tuple[Client, Desk, Listening]]:
     """A desk in a folder, and a client of its server."""
-    from blindcal.app.desks import Desk
-    from blindcal.app.servers import running
+    from blindcal.app.server import running
+    from blindcal.app.session import Desk
 
     desk = Desk(home, folder)
     try:

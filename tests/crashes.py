@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.errors import RefusedError
-from blindcal.files import disk as files
-from blindcal.files.disk import clear_stale, lock, write_bytes
+from blindcal.io import atomic_files as files
+from blindcal.io.atomic_files import clear_stale, lock, write_bytes
 
 SIZE = 50_000
 CALLS = ("open", "mkdir", "chmod", "listdir", "fsync", "link", "replace", "unlink", "close")
@@ -117,8 +117,8 @@ def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]
 
 def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
-    from blindcal.decisions.coins import make_key, read_key
-    from blindcal.decisions.records import open_ledger, read_ledger, sealed_folder
+    from blindcal.deciding.coins import make_key, read_key
+    from blindcal.deciding.ledger import open_ledger, read_ledger, sealed_folder
     from sealed_releases import seal_next
 
     seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import blindcal
-from blindcal.workers import THREADS
+from blindcal.compute.parallel import THREADS
 
 # While the file `hold` is there, a worker that has been given something to do says so in `held` and waits.
 # Dask may load this twice.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.assignments.similarities import Similarity
+from blindcal.assignment.similarity import Similarity
 
 
 def random_similarity(

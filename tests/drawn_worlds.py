@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.assignments.priors import inclusion
-from blindcal.beliefs.cases import PaperCase
+from blindcal.assignment.prior import inclusion
+from blindcal.posterior.paper import PaperCase
 
 Array = NDArray[np.float64]
 Change = Callable[[Array], Array]

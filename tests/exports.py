@@ -15,8 +15,8 @@ import pytest
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError
-from blindcal.files.tables import format_table
 from blindcal.importers import Choices, Imported, import_reviews, read_map
+from blindcal.io.tables import format_table
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"
 

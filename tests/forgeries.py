@@ -13,25 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.audits.verifying import verify
-from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference, Truth, assemble
-from blindcal.decisions.coins import Key, toss, write_bytes
-from blindcal.decisions.drafts import Changes, Draft, decide_paper, draft, stamp_of, with_texts
-from blindcal.decisions.facts import coin_facts
-from blindcal.decisions.histories import Past
-from blindcal.decisions.records import Ledger, PaperRecord, Record, commit, open_ledger, publish
-from blindcal.decisions.selecting import reselected
-from blindcal.decisions.selections import ranked_again
-from blindcal.decisions.statements import probability_of
+from blindcal.certify.claims import claim
+from blindcal.certify.exact import UNIT, ExactPolicy, Tables, packed
+from blindcal.deciding.certificate_file import probability_of
+from blindcal.deciding.coins import Key, coin_facts, toss, write_bytes
+from blindcal.deciding.draft import Changes, Draft, decide_paper, draft, ranked_again, stamp_of, with_texts
+from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
+from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.selection import reselected
 from blindcal.errors import BlindcalError
-from blindcal.plans.certificates import claim
-from blindcal.plans.exact import UNIT, ExactPolicy, Tables, packed
-from blindcal.plans.figures import expected_figures
-from blindcal.plans.papers import PaperPlan, plan_conference
-from blindcal.plans.quotas import Quota
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
+from blindcal.planning.conference_plan import PaperPlan, plan_conference
+from blindcal.planning.expected_errors import expected_figures
+from blindcal.planning.request import Quota, Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.paper import PaperCase
+from blindcal.verification import verify
 from machines import conference as conference_files
 from machines import read
 from machines import request as request_of

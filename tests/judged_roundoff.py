@@ -7,16 +7,14 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.audits.looking import _apart
-from blindcal.beliefs.cases import PaperCase
+from blindcal.adversaries.coupled_mcmc import _apart
 from blindcal.calibrators import isotonic, raw, standardized
-from blindcal.calibrators.assessments import assess
+from blindcal.calibrators.assessment import assess
 from blindcal.errors import InputError
-from blindcal.fitting.diagnoses import bend_of
-from blindcal.fitting.lines import _curved
-from blindcal.fitting.pasts import History, Past, history_of
-from blindcal.fitting.scales import matched
-from blindcal.plans.agreements import agreement
+from blindcal.fitting.diagnostics import _curved, bend_of
+from blindcal.fitting.history import History, Past, history_of, matched
+from blindcal.planning.calibration_check import agreement
+from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
 VALUES = (0.1, 0.3, 0.7, 5.0, 1e6 / 3)

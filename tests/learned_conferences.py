@@ -10,9 +10,9 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr
 
-from blindcal.audits.views import View, case_view
-from blindcal.beliefs.cases import PaperCase
-from blindcal.policies.policy import Policy
+from blindcal.adversaries.paper_view import View, case_view
+from blindcal.policy.policy import Policy
+from blindcal.posterior.paper import PaperCase
 
 Row = tuple[float, ...]
 """Slope, offset, noise, slope_se, offset_se, correlation, noise_se."""

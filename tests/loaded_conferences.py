@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.audits.views import View, case_view
-from blindcal.policies.policy import Policy
+from blindcal.adversaries.paper_view import View, case_view
+from blindcal.policy.policy import Policy
 from random_cases import random_case
 from whole_conferences import random_views
 

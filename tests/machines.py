@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.audits.verifying import verify
-from blindcal.beliefs.inputs import Inputs, read_inputs
-from blindcal.decisions.coins import make_key
-from blindcal.decisions.deciding import decide
-from blindcal.decisions.selecting import select
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
+from blindcal.deciding.coins import make_key
+from blindcal.deciding.release import decide
+from blindcal.deciding.selection import select
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.verification import verify
 
 # Narrowest first. What a kernel needs: only those below the machine's own can be chosen, and a wider one ends
 # in an illegal instruction.

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from blindcal.cli import run
-from blindcal.decisions.coins import COIN_FORMAT
-from blindcal.decisions.seals import SEALED_FORMAT
+from blindcal.deciding.coins import COIN_FORMAT
+from blindcal.deciding.ledger import SEALED_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 
 ARCHIVE = Path(__file__).with_name("archive")

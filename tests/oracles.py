@@ -15,13 +15,12 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.plans.certificates import Claim
-from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.papers import PaperPlan
-from blindcal.plans.rounding import FINE
-from blindcal.policies.guarantees import Guarantee
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import FINE, ExactPolicy
+from blindcal.planning.conference_plan import PaperPlan
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.paper import PaperCase, secret_of
 
 ROUNDING = 1e-9
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.conferences import Conference
-from blindcal.plans.sharing import shares_of
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import least_loss
-from blindcal.policies.solvers import solve
+from blindcal.planning.shared_budget import shares_of
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.policy.solver import solve
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import Conference
 
 
 def random_paper(

@@ -8,8 +8,8 @@ from math import perm
 
 import numpy as np
 
-from blindcal.beliefs.cases import PaperCase
-from blindcal.policies.guarantees import Guarantee
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.paper import PaperCase
 from sizes import count
 
 Row = tuple[float, ...]

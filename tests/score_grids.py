@@ -9,7 +9,7 @@ from scipy.special import erf
 from scipy.stats import norm
 
 import blindcal as bc
-from blindcal.policies.average_case.spreads import Spread
+from blindcal.policy.score_integrals import Spread
 
 Pair = tuple[bc.Reviewer, bc.Reviewer]
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.decisions import seals
-from blindcal.decisions.coins import Key, input_commitment, read_key
-from blindcal.decisions.records import (
+from blindcal.certify.exact import UNIT, ExactPolicy, Tables
+from blindcal.deciding import ledger as ledger_module
+from blindcal.deciding.coins import Key, input_commitment, read_key
+from blindcal.deciding.ledger import (
     Ledger,
     PaperRecord,
     Record,
@@ -23,7 +24,6 @@ from blindcal.decisions.records import (
     read_ledger,
     sealed_folder,
 )
-from blindcal.plans.exact import UNIT, ExactPolicy, Tables
 
 PAPER = PaperRecord(
     paper="p1",
@@ -95,14 +95,16 @@ def forge(
 ) -> None:
     """A sealed file with other fields in its head or its record, stamped as only the key's holder can; a
     field that is None is left out."""
-    seal = seals.read_seal(path, key)
+    seal = ledger_module.read_seal(path, key)
     parts = {part["name"]: seal.part(part["name"]) for part in seal.head["parts"]}
     if record is not None:
         parts["record"] = json.dumps(_with(json.loads(parts["record"]), record)).encode()
     described = [
         {"name": name, "size": len(data), "sha256": sha256(data).hexdigest()} for name, data in parts.items()
     ]
-    path.write_bytes(seals.sealed(key, _with({**seal.head, "parts": described}, head or {}), parts)[1])
+    path.write_bytes(
+        ledger_module.sealed(key, _with({**seal.head, "parts": described}, head or {}), parts)[1]
+    )
 
 
 def _with(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.beliefs.conferences import Conference, Truth, prepare, true_reviewers
-from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli import run
-from blindcal.decisions.coins import Key, make_key
-from blindcal.decisions.drafts import decide_paper
-from blindcal.decisions.records import PaperRecord, sealed_folder
-from blindcal.decisions.seals import read_seal, sealed_name
-from blindcal.plans.papers import PaperPlan
-from blindcal.plans.requests import Request
+from blindcal.deciding.coins import Key, make_key
+from blindcal.deciding.draft import decide_paper
+from blindcal.deciding.ledger import PaperRecord, read_seal, sealed_folder, sealed_name
+from blindcal.planning.conference_plan import PaperPlan
+from blindcal.planning.request import Request
+from blindcal.posterior.conference import Conference, Truth, prepare, true_reviewers
+from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.reviews import Reviews
 
 Rows = tuple[tuple[str, ...], ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.fitting.pasts import History, history_of, pasts_of
-from blindcal.fitting.shared import Shared
+from blindcal.fitting.history import History, history_of, pasts_of
+from blindcal.fitting.shared_sums import Shared
 from blindcal.reviews import Reviews
 
 ROWS = [

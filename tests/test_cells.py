@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.cells import Column, cell_problem, escape, in_natural_order, natural, unescape
-from blindcal.files.tables import format_table
+from blindcal.io.tables import format_table
 from strategies import TEXT
 
 DATES = ("4-May", "04-May-26", "May-04", "4. Mai 2026", "5/4/2026", "2026-05-04", "4.5.2026", "Mar 4")

@@ -56,7 +56,7 @@ PAIR = (bc.Affine(1.0), bc.Affine(2.0))
             "guarantee must be like Guarantee",
         ),
         (lambda: bc.private_policy(PAIR), "belief must be a Belief, found tuple"),
-        (lambda: bc.policies.solve(None), "belief must be a Belief, found NoneType"),
+        (lambda: bc.policy.solve(None), "belief must be a Belief, found NoneType"),
         (
             lambda: bc.fit(None),
             "reviews must be what Reviews.read returns",

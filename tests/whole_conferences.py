@@ -10,8 +10,8 @@ from math import log2, prod
 
 import numpy as np
 
-from blindcal.audits.views import View, case_view
-from blindcal.policies.policy import Policy
+from blindcal.adversaries.paper_view import View, case_view
+from blindcal.policy.policy import Policy
 from random_cases import random_case
 
 Tuple = tuple[str, ...]

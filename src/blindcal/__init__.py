@@ -1,12 +1,12 @@
 """Private calibration of peer review.
 
-    Reviews -> Reviewers -> Pools -> Belief -> Policy -> Plan -> Decision (+ sealed Record) -> Audit
+    Reviews -> Reviewers -> Candidates -> Belief -> Policy -> Plan -> Release -> Verification -> Report
 
-One frozen type for each stage, pure functions between them. The names below are in the order of that line;
-everything else is in its subpackage, which loads when it is first used: `bc.reviewers`, `bc.fitting`,
-`bc.assignments`, `bc.beliefs`, `bc.policies`, `bc.plans`, `bc.decisions`, `bc.sharing`, `bc.audits`,
-`bc.calibrators`, `bc.simulations`, `bc.paper` for the paper's own items under their own numbers, and
-`bc.mechanisms` for where a new mechanism lies.
+One frozen type for each stage, pure functions between them. The names below follow that order;
+everything else is in its package, which loads when first used: `bc.reviewers`, `bc.fitting`, `bc.assignment`,
+`bc.posterior`, `bc.policy`, `bc.certify`, `bc.planning`, `bc.deciding`, `bc.sharing`, `bc.adversaries`,
+`bc.calibrators`, `bc.simulation`, `bc.paper` for the paper's own items under their own numbers, and
+`bc.benchmark` to measure a mechanism of your own.
 """
 
 from __future__ import annotations
@@ -15,112 +15,116 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blindcal.audits.adversaries import audit as audit
-    from blindcal.audits.adversaries import play as play
-    from blindcal.audits.verifying import Verification as Verification
-    from blindcal.audits.verifying import verify as verify
-    from blindcal.beliefs.belief import Belief as Belief
-    from blindcal.beliefs.inputs import Inputs as Inputs
-    from blindcal.beliefs.inputs import read_inputs as read_inputs
-    from blindcal.beliefs.pairs import pair_belief as pair_belief
-    from blindcal.calibrators.assessments import assess as assess
-    from blindcal.decisions.coins import make_key as make_key
-    from blindcal.decisions.deciding import decide as decide
-    from blindcal.decisions.releases import Outcome as Outcome
-    from blindcal.decisions.selecting import select as select
+    from blindcal.adversaries.single_paper import audit as audit
+    from blindcal.adversaries.single_paper import play as play
+    from blindcal.calibrators.assessment import assess as assess
+    from blindcal.deciding.coins import make_key as make_key
+    from blindcal.deciding.release import Outcome as Outcome
+    from blindcal.deciding.release import decide as decide
+    from blindcal.deciding.selection import select as select
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError
     from blindcal.errors import RefusedError as RefusedError
     from blindcal.errors import VerificationError as VerificationError
-    from blindcal.fitting.estimates import Fitted as Fitted
-    from blindcal.fitting.estimates import fit as fit
-    from blindcal.plans.plans import Plan as Plan
-    from blindcal.plans.plans import plan as plan
-    from blindcal.plans.requests import Request as Request
-    from blindcal.policies.frontiers import frontier as frontier
-    from blindcal.policies.guarantees import Guarantee as Guarantee
-    from blindcal.policies.policy import Policy as Policy
-    from blindcal.policies.solvers import private_policy as private_policy
+    from blindcal.fitting.estimate import Fitted as Fitted
+    from blindcal.fitting.estimate import fit as fit
+    from blindcal.planning.conference_plan import Plan as Plan
+    from blindcal.planning.conference_plan import plan as plan
+    from blindcal.planning.request import Request as Request
+    from blindcal.policy.guarantee import Guarantee as Guarantee
+    from blindcal.policy.pareto_frontier import frontier as frontier
+    from blindcal.policy.policy import Policy as Policy
+    from blindcal.policy.solver import private_policy as private_policy
+    from blindcal.posterior.belief import Belief as Belief
+    from blindcal.posterior.inputs import Inputs as Inputs
+    from blindcal.posterior.inputs import read_inputs as read_inputs
+    from blindcal.posterior.pair import pair_belief as pair_belief
     from blindcal.reviewers.affine import Affine as Affine
-    from blindcal.reviewers.protocol import Reviewer as Reviewer
+    from blindcal.reviewers.base import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
-    from blindcal.sharing.shares import share as share
+    from blindcal.sharing.noisy_sums import share as share
+    from blindcal.verification import Verification as Verification
+    from blindcal.verification import verify as verify
 
 __version__ = "0.1.0"
 
-_ROOMS = {
+# Where each public name is defined; in the order of the line of data.
+_EXPORTS = {
     "Reviews": "reviews",
-    "Reviewer": "reviewers.protocol",
+    "Reviewer": "reviewers.base",
     "Affine": "reviewers.affine",
     "Rounded": "reviewers.rounded",
-    "Fitted": "fitting.estimates",
-    "fit": "fitting.estimates",
-    "Belief": "beliefs.belief",
-    "pair_belief": "beliefs.pairs",
-    "Inputs": "beliefs.inputs",
-    "read_inputs": "beliefs.inputs",
-    "Guarantee": "policies.guarantees",
-    "Policy": "policies.policy",
-    "frontier": "policies.frontiers",
-    "private_policy": "policies.solvers",
-    "Request": "plans.requests",
-    "Plan": "plans.plans",
-    "plan": "plans.plans",
-    "make_key": "decisions.coins",
-    "decide": "decisions.deciding",
-    "select": "decisions.selecting",
-    "Outcome": "decisions.releases",
-    "share": "sharing.shares",
-    "audit": "audits.adversaries",
-    "play": "audits.adversaries",
-    "Verification": "audits.verifying",
-    "verify": "audits.verifying",
-    "assess": "calibrators.assessments",
+    "Fitted": "fitting.estimate",
+    "fit": "fitting.estimate",
+    "Belief": "posterior.belief",
+    "pair_belief": "posterior.pair",
+    "Inputs": "posterior.inputs",
+    "read_inputs": "posterior.inputs",
+    "Guarantee": "policy.guarantee",
+    "Policy": "policy.policy",
+    "frontier": "policy.pareto_frontier",
+    "private_policy": "policy.solver",
+    "Request": "planning.request",
+    "Plan": "planning.conference_plan",
+    "plan": "planning.conference_plan",
+    "make_key": "deciding.coins",
+    "decide": "deciding.release",
+    "select": "deciding.selection",
+    "Outcome": "deciding.release",
+    "share": "sharing.noisy_sums",
+    "audit": "adversaries.single_paper",
+    "play": "adversaries.single_paper",
+    "Verification": "verification",
+    "verify": "verification",
+    "assess": "calibrators.assessment",
     "BlindcalError": "errors",
     "InputError": "errors",
     "RefusedError": "errors",
     "CertificateError": "errors",
     "VerificationError": "errors",
 }
-_FLOORS = (
+_PACKAGES = (
     "errors",
-    "files",
+    "io",
+    "compute",
     "reviews",
     "reviewers",
     "fitting",
-    "assignments",
-    "beliefs",
-    "policies",
-    "plans",
-    "decisions",
+    "assignment",
+    "posterior",
+    "policy",
+    "certify",
+    "planning",
+    "deciding",
     "sharing",
-    "audits",
+    "adversaries",
+    "verification",
     "calibrators",
-    "simulations",
+    "simulation",
     "paper",
-    "mechanisms",
+    "benchmark",
     "importers",
     "exporters",
-    "reports",
-    "folders",
+    "report",
+    "project",
     "app",
 )
 
-__all__ = ["__version__", *_ROOMS, *_FLOORS]
+__all__ = ["__version__", *_EXPORTS, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the room that makes it; or a floor."""
-    if name in _ROOMS:
-        found = getattr(import_module(f"blindcal.{_ROOMS[name]}"), name)
-    elif name in _FLOORS:
-        found = import_module(f"blindcal.{name}")
+    """A public name, from the module that defines it; or a package."""
+    if name in _EXPORTS:
+        value = getattr(import_module(f"blindcal.{_EXPORTS[name]}"), name)
+    elif name in _PACKAGES:
+        value = import_module(f"blindcal.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,15 @@
-"""Reviews: the long table of paper, reviewer and score. Ids at the border, integers inside."""
+"""Reviews: the long table of paper, reviewer and score. Ids at the border, integers inside.
+
+Which end of the scale is better. Inside, higher is: where low scores are the better ones, scores, offsets
+and grid are negated at the door, and negated back wherever they are shown.
+
+No public data can tell: reversed scores look the same as reversed qualities. So it is for the chair to say.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +30,10 @@ from blindcal.cells import (
 )
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
-from blindcal.files.disk import digest, read_table, write_table
-from blindcal.files.tables import Problems
+from blindcal.io.atomic_files import digest, read_table, write_table
+from blindcal.io.tables import Problems
+
+__all__ = ["Components", "Reviews", "absent_remarks", "recognize_grid", "twin_remarks"]
 
 COLUMNS = (
     Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),
@@ -442,3 +450,56 @@ def _cell_of(column: Column, value: object) -> str | None:
     value = value.item() if isinstance(value, np.generic) else value
     whole = isinstance(value, int) and not isinstance(value, bool)
     return repr(value) if whole or (column.kind == "number" and isinstance(value, float)) else None
+
+
+BETTER = ("high", "low")
+_OFFSET, _CORRELATION = 1, 5
+
+
+def known_end(better: str) -> str:
+    """`better` if it is `high` or `low`."""
+    if better not in BETTER:
+        raise InputError(f"`better` must be high or low, found {better!r}")
+    return better
+
+
+def upright_reviews(reviews: Reviews, better: str) -> Reviews:
+    """The reviews with high scores the better ones."""
+    if known_end(better) == "high":
+        return reviews
+    # 0 - x and not -x: a score of 0 stays 0.
+    grid = None if reviews.grid is None else 0.0 - reviews.grid[::-1]
+    return replace(reviews, score=0.0 - reviews.score, grid=grid)
+
+
+def upright_reviewers(
+    parameters: Mapping[str, tuple[float, ...]], better: str
+) -> dict[str, tuple[float, ...]]:
+    """The calibration for upright scores: `score = offset - slope * quality` was given for `low`.
+
+    >>> upright_reviewers({"a": (1.5, 3.0, 0.5, 0.1, 0.2, 0.4, 0.0)}, "low")
+    {'a': (1.5, -3.0, 0.5, 0.1, 0.2, -0.4, 0.0)}
+    """
+    turned = (_OFFSET, _CORRELATION) if known_end(better) == "low" else ()
+    return {
+        name: tuple(0.0 - value if place in turned else value for place, value in enumerate(row))
+        for name, row in parameters.items()
+    }
+
+
+def upright_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
+    """Scores with high ones the better ones, lowest first.
+
+    >>> upright_scores([1.0, 5.0], "low")
+    (-5.0, -1.0)
+    """
+    return tuple(sorted(0.0 - score if known_end(better) == "low" else score for score in scores))
+
+
+def as_given(scores: Iterable[float], better: str) -> list[float]:
+    """Upright scores as the chair knows them, lowest first.
+
+    >>> as_given([-5.0, -1.0], "low")
+    [1.0, 5.0]
+    """
+    return sorted(0.0 - score if better == "low" else score for score in scores)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blindcal.app.jobs import CanceledError, Job
-from blindcal.workers import Progress, each
+from blindcal.compute.parallel import Progress, each
 
 
 def ended(job: Job) -> None:

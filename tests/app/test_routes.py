@@ -13,7 +13,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("jinja2")
 
 from app_clients import Client, served
-from blindcal.app.desks import Desk
+from blindcal.app.session import Desk
 from chair_exports import PEOPLE, write_exports
 from small_bombs import BOMBS, MEMORY
 from small_conferences import SmallConference, small_conference

@@ -10,11 +10,10 @@ pytest.importorskip("jinja2")
 
 from blindcal.app.steps import guarantee_settings, open_folder, published, requested
 from blindcal.errors import InputError
-from blindcal.folders.asking import asked
-from blindcal.folders.settings import read_folder
-from blindcal.folders.templates import conference_text, with_settings
-from blindcal.plans.menus import MENU
-from blindcal.policies.guarantees import Guarantee
+from blindcal.planning.guarantee_menu import MENU
+from blindcal.policy.guarantee import Guarantee
+from blindcal.project.settings import asked, read_folder
+from blindcal.project.template import conference_text, with_settings
 
 pytestmark = pytest.mark.edge
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.calibrators import (
-    hierarchical_quality,
-    offsets_quality,
-    raw_quality,
-    standardized_quality,
-)
+from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.simulations.drawing import Population, simulate
-from blindcal.simulations.rankings import kendall_tau_distance, messy_middle_error
+from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
+from blindcal.simulation.population import Population, simulate
 from sizes import count
 
 CONFERENCES = count(60, 400)

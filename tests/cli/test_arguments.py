@@ -10,17 +10,9 @@ pytest.importorskip("typer")
 
 import typer
 
-from blindcal.cli.arguments import (
-    by_option,
-    decimal,
-    decimals,
-    evidence,
-    probability,
-    reviewer_pair,
-    share,
-)
+from blindcal.cli.arguments import by_option, decimal, decimals, evidence, probability, reviewer_pair, share
 from blindcal.errors import InputError
-from blindcal.folders.asking import meant
+from blindcal.project.settings import meant
 from blindcal.reviewers import Affine, Logistic, Power
 
 pytestmark = pytest.mark.edge

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.assignments.pools import read_draws
+from blindcal.assignment.candidates import read_draws
 from commands import call
 
 pytestmark = pytest.mark.edge

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.audits.findings import Finding
-from blindcal.audits.questions import AUTHOR
+from blindcal.adversaries.findings import Finding
+from blindcal.adversaries.single_paper import AUTHOR
 from blindcal.cli import run
 from blindcal.cli.audit import _say_adversaries
 from small_conferences import SmallConference, decided, files_of, small_conference, with_key

@@ -25,7 +25,7 @@ def printed(capsys, *arguments: str) -> str:
 
 def test_the_json_of_the_contract(capsys):
     found = json.loads(printed(capsys, *BASE, "--noise", "0.5", "--max-error", "0.16", "--json"))
-    avg = bc.policies.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5)))
+    avg = bc.policy.average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5)))
     rule = avg.rule(conference_error=0.16)
     assert found == {
         "least_error": avg.least_error,
@@ -43,7 +43,7 @@ def test_the_json_of_the_contract(capsys):
 def test_no_policy_unless_asked_and_the_prior_counts(capsys):
     found = json.loads(printed(capsys, *BASE, "--prior", "0.8", "--json"))
     assert "policy" not in found
-    avg = bc.policies.average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)), 0.8)
+    avg = bc.policy.average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)), 0.8)
     assert found["largest_error"] == avg.largest_error
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.mechanisms import MECHANISMS
+from blindcal.benchmark import MECHANISMS
 from commands import call
 
 pytestmark = pytest.mark.edge

@@ -10,8 +10,8 @@ pytest.importorskip("typer")
 
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.exporters import FORMATS
-from blindcal.folders.settings import FILE
-from blindcal.policies.guarantees import NAMES
+from blindcal.policy.guarantee import NAMES
+from blindcal.project.settings import FILE
 from commands import call
 
 pytestmark = pytest.mark.edge

@@ -17,11 +17,11 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.decisions import deciding
-from blindcal.decisions.coins import read_key
-from blindcal.decisions.records import open_ledger
+from blindcal.deciding import release
+from blindcal.deciding.coins import read_key
+from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
-from blindcal.files.disk import write_bytes
+from blindcal.io.atomic_files import write_bytes
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -720,7 +720,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
     small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs into one folder would otherwise refuse each other's files."""
-    key, real = tmp_path / "key.bin", deciding.publish
+    key, real = tmp_path / "key.bin", release.publish
     held: list[bool] = []
 
     def publish(*arguments_: Any) -> list[Path]:
@@ -729,7 +729,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
         held.append(True)
         return real(*arguments_)
 
-    monkeypatch.setattr(deciding, "publish", publish)
+    monkeypatch.setattr(release, "publish", publish)
     decided(small.write(tmp_path / "in"), key, tmp_path / "out")
     assert held == [True]
 
@@ -737,7 +737,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
 INTERRUPTED = """
 import os, signal, sys
 from blindcal.cli import run
-from blindcal.decisions import deciding
+from blindcal.deciding import deciding
 real = deciding.plan_conference
 def plan_conference(*arguments, **more):
     os.kill(os.getpid(), signal.SIGINT)

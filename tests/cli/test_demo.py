@@ -12,11 +12,15 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.audits.verifying import verify
-from blindcal.beliefs.inputs import read_inputs
 from blindcal.cli import demo as module
-from blindcal.simulations.drawing import PooledConference, pooled_conference, prototype_population
-from blindcal.simulations.examples import example_files
+from blindcal.posterior.inputs import read_inputs
+from blindcal.simulation.population import (
+    PooledConference,
+    example_files,
+    pooled_conference,
+    prototype_population,
+)
+from blindcal.verification import verify
 from commands import call
 from small_conferences import everything
 

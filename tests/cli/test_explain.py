@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.reports.explanations import explained
-from blindcal.reports.reading import read_certificate
+from blindcal.report.explanation import explained, read_certificate
 from commands import call
 from small_conferences import SmallConference, decided
 

@@ -12,7 +12,7 @@ from studies.past_reviews import drawn_pasts
 
 pytest.importorskip("typer")
 
-import blindcal.fitting.estimates as estimates
+import blindcal.fitting.estimate as estimate
 from blindcal.cli.console import CONFIDENTIAL
 from blindcal.reviews import Reviews
 from commands import call
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.edge
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
     for name in ("_MOST", "_LEAST"):
-        monkeypatch.setattr(estimates, name, 60)
+        monkeypatch.setattr(estimate, name, 60)
     monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews

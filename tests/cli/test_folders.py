@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli.folders import defaults
-from blindcal.folders.settings import FILE, read_folder
+from blindcal.project.settings import FILE, read_folder
 from chair_exports import options, write_exports
 from commands import call
 

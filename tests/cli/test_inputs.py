@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli.inputs import loaded
 from blindcal.errors import InputError
-from blindcal.folders.strangers import NAME
+from blindcal.project.outsiders import NAME
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge

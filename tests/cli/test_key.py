@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.decisions.coins import read_key
+from blindcal.deciding.coins import read_key
 from small_conferences import SmallConference, arguments, decided, files_of
 
 pytestmark = pytest.mark.edge

@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.decisions.coins import make_key
-from blindcal.folders import making, read_folder
+from blindcal.deciding.coins import make_key
+from blindcal.project import create, read_folder
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
 from exports import Export, every_export
@@ -352,7 +352,7 @@ def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(making.os, "rename", interrupt)
+        broken.setattr(create.os, "rename", interrupt)
         assert call("new", "icx", *options(exports, "reviews"))[0] == 130
     assert sorted(path.name for path in Path().iterdir()) == ["downloads", "icx.key"]
     before = Path("icx.key").read_bytes()

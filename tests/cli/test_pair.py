@@ -87,7 +87,7 @@ def test_a_reviewer_may_have_its_own_noise_and_its_own_kind(capsys) -> None:
 def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     found = json.loads(printed(capsys, *BASE, "--epsilon", str(epsilon), "--json"))["policy"]
     assert found["epsilon"] <= epsilon + 1e-12
-    expected = bc.policies.epsilon_policy(belief(), epsilon)
+    expected = bc.policy.epsilon_policy(belief(), epsilon)
     assert found["accept"] == pytest.approx(expected.accept.tolist(), abs=1e-12)
     general = bc.private_policy(belief(), bc.Guarantee("none", epsilon=epsilon)).conference_error(belief())
     assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)

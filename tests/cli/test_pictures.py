@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
-import blindcal.fitting.estimates as estimates
+import blindcal.fitting.estimate as estimate
 from blindcal.cli import pictures
 from blindcal.errors import InputError
 from commands import call
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.edge
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_MOST", "_LEAST"):
-        monkeypatch.setattr(estimates, name, 60)
+        monkeypatch.setattr(estimate, name, 60)
     monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     tiny_reviews().write("past.csv")

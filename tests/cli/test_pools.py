@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.assignments.pools import read_pools
+from blindcal.assignment.candidates import read_pools
 from commands import call
 
 pytestmark = pytest.mark.edge

@@ -68,7 +68,7 @@ def test_it_serves_until_it_is_ended_and_leaves_no_upload(tmp_path: Path, end: s
 def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    servers = pytest.importorskip("blindcal.app.servers")
+    servers = pytest.importorskip("blindcal.app.server")
     opened: list[str] = []
 
     def ended(self: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("opendp")
 
-import blindcal.fitting.estimates as estimates
+import blindcal.fitting.estimate as estimate
 from commands import call
 
 pytestmark = pytest.mark.edge
@@ -24,7 +24,7 @@ SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_MOST", "_LEAST"):
-        monkeypatch.setattr(estimates, name, 60)
+        monkeypatch.setattr(estimate, name, 60)
     monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     Path("past.csv").write_text(PAST)

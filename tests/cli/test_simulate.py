@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.simulations.drawing import paper_population
-from blindcal.simulations.sweeps import Setting, sweep
+from blindcal.simulation.parameter_sweep import Setting, sweep
+from blindcal.simulation.population import paper_population
 
 pytestmark = pytest.mark.edge
 

@@ -80,15 +80,15 @@ def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
 import signal
 import blindcal
 try:
-    blindcal.simulations.sweeps
+    blindcal.simulation.parameter_sweep
 except KeyboardInterrupt:
-    blindcal.simulations.sweeps
+    blindcal.simulation.parameter_sweep
     print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
-        "TARGET": "blindcal.simulations.sweeps",
+        "TARGET": "blindcal.simulation.parameter_sweep",
         "PYTHONPATH": os.pathsep.join(paths),
     }
     with subprocess_code(program, env=environment) as child:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.decisions import seals
+from blindcal.deciding import ledger
 from small_conferences import SmallConference, decided, files_of, small_conference, with_key
 
 pytestmark = pytest.mark.edge
@@ -39,8 +39,8 @@ def test_verify_reads_the_ledger_once(
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     listed: list[Path] = []
-    sealed_files = seals.sealed_files
-    monkeypatch.setattr(seals, "sealed_files", lambda path: listed.append(path) or sealed_files(path))
+    sealed_files = ledger.sealed_files
+    monkeypatch.setattr(ledger, "sealed_files", lambda path: listed.append(path) or sealed_files(path))
     assert run(["verify", *files_of(folder), "--key", str(key)]) == 0
     assert len(listed) == 1
 

@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 
 from blindcal import __version__
 from blindcal.cli import versions
-from blindcal.decisions.coins import COIN_FORMAT
+from blindcal.deciding.coins import COIN_FORMAT
 from commands import call
 
 pytestmark = pytest.mark.edge

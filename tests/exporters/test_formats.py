@@ -12,7 +12,7 @@ import pytest
 from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, Decided, export
-from blindcal.importers.opening import open_export
+from blindcal.importers.open import open_export
 
 PAPERS = (
     Decided("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),

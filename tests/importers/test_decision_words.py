@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from blindcal.folders.founding import Given, Wishes, found_folder
-from blindcal.folders.settings import read_folder
 from blindcal.importers import import_reviews
+from blindcal.project.create import Given, Wishes, found_folder
+from blindcal.project.settings import read_folder
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 

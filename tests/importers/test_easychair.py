@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from blindcal.folders.founding import Given, read_contents
 from blindcal.importers import Choices, import_reviews, read_people
+from blindcal.project.create import Given, read_contents
 from exports import BY_NAME, packed, refused, rows
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.files.tables import format_table
 from blindcal.importers import import_reviews
+from blindcal.io.tables import format_table
 from blindcal.reviews import Reviews
 from exports import BY_NAME, EXPORTS, Export, every_export, refused, rows_of
 

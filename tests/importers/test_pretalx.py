@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from blindcal.importers import Choices, pretalx
-from blindcal.importers.findings import Row
-from blindcal.importers.sheets import Opened
+from blindcal.importers.export import Row
+from blindcal.importers.sheet import Opened
 from exports import refused
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from blindcal.folders.founding import Given, read_contents
 from blindcal.importers import Choices, import_reviews, read_map, read_people
+from blindcal.project.create import Given, read_contents
 from exports import refused, rows
 
 SYSTEMS = Path(__file__).parents[1] / "systems"

@@ -20,7 +20,7 @@ from blindcal.importers import (
     read_map,
     read_people,
 )
-from blindcal.importers.findings import WITHDRAWN
+from blindcal.importers.export import WITHDRAWN
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 T = TypeVar("T")

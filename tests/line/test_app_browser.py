@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from app_clients import served
-from blindcal.app.servers import Listening
+from blindcal.app.server import Listening
 from report_page import MISSING, browser, chromium
 from small_conferences import small_conference
 

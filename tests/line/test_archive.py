@@ -11,9 +11,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.decisions.coins import COIN_FORMAT, read_key
-from blindcal.decisions.records import read_ledger, sealed_folder
-from blindcal.decisions.seals import SEALED_FORMAT, sealed_name
+from blindcal.deciding.coins import COIN_FORMAT, read_key
+from blindcal.deciding.ledger import SEALED_FORMAT, read_ledger, sealed_folder, sealed_name
 from make_archive import ARCHIVE
 
 pytestmark = pytest.mark.edge

@@ -14,21 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.audits.comparisons import Check, checks_of, refuse_failed
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.conferences import Conference, Truth, assemble
-from blindcal.decisions.coins import Key, make_key
-from blindcal.decisions.histories import Past
-from blindcal.decisions.records import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
-from blindcal.decisions.releases import Outcome, release
-from blindcal.decisions.statements import probability_of
+from blindcal.certify.claims import keeps
+from blindcal.certify.exact import FINE, UNIT, ExactPolicy
+from blindcal.deciding.certificate_file import probability_of
+from blindcal.deciding.coins import Key, make_key
+from blindcal.deciding.ledger import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
+from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.plans.certificates import keeps
-from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.papers import PaperPlan, plan_conference
-from blindcal.plans.requests import Request
-from blindcal.plans.rounding import FINE
-from blindcal.policies.guarantees import Guarantee
+from blindcal.planning.conference_plan import PaperPlan, plan_conference
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.verification import Check, checks_of, refuse_failed
 from sealed_releases import forge
 from small_conferences import (
     arguments,

@@ -16,8 +16,8 @@ pytest.importorskip("jsonschema")
 
 from jsonschema import Draft202012Validator
 
-from blindcal.decisions import statements
-from blindcal.reports import reading
+from blindcal.deciding import certificate_file
+from blindcal.report import explain
 from commands import call
 from make_archive import ARCHIVE, with_outsider
 from small_conferences import SmallConference, arguments, decided, small_conference
@@ -57,7 +57,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, dic
 def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, Path, dict[str, Any]]) -> None:
     name, folder, certificate = case
     VALIDATOR.validate(certificate)
-    assert certificate["format"] == statements.CERTIFICATE_FORMAT
+    assert certificate["format"] == certificate_file.CERTIFICATE_FORMAT
     with (folder / "reviews.csv").open() as file:
         reviews = list(csv.DictReader(file))
     with (folder / "pools.csv").open() as file:
@@ -138,8 +138,8 @@ def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_what_is_read_and_the_schema_speak_of_the_same_fields() -> None:
-    inside = {**reading._INSIDE, **reading._FIGURES_INSIDE, **reading._SOMETIMES}
-    assert SCHEMA["properties"].keys() == {*reading._ALWAYS, *reading._FIGURES, *inside}
+    inside = {**explain._INSIDE, **explain._FIGURES_INSIDE, **explain._SOMETIMES}
+    assert SCHEMA["properties"].keys() == {*explain._ALWAYS, *explain._FIGURES, *inside}
     for name, fields in inside.items():
         assert SCHEMA["properties"][name]["properties"].keys() == fields.keys()
     described = [*SCHEMA["properties"].values()]

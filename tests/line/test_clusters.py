@@ -20,15 +20,16 @@ from pathlib import Path
 import pytest
 
 import dask_clusters
-from blindcal import clusters, workers
-from blindcal.beliefs import bars
-from blindcal.clusters import environment, payload
-from blindcal.decisions.coins import make_key
-from blindcal.decisions.deciding import decide
-from blindcal.plans.plans import plan
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
-from blindcal.workers import THREADS, Running
+from blindcal.compute import dask_cluster as dask_cluster_module
+from blindcal.compute import parallel
+from blindcal.compute.dask_cluster import environment, payload
+from blindcal.compute.parallel import THREADS, Running
+from blindcal.deciding.coins import make_key
+from blindcal.deciding.release import decide
+from blindcal.planning.conference_plan import plan
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior import acceptance_bar
 from dask_clusters import DaskCluster, dask_cluster
 from small_conferences import (
     SmallConference,
@@ -58,7 +59,7 @@ class Recorder:
         for place, item in few:
             self.sent.append(payload(function, item))
             future: Future[object] = Future()
-            future.set_result(clusters.run(self.sent[-1], environment()))
+            future.set_result(dask_cluster_module.run(self.sent[-1], environment()))
             running[future] = place
 
     def finished(self, running: Running) -> list[Future[object]]:
@@ -71,9 +72,9 @@ class Recorder:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few items that are soon done are sent, and a slow machine has time to start its workers."""
-    monkeypatch.setattr(workers, "_PATIENCE", 0.0)
-    monkeypatch.setattr(bars, "_TOGETHER", 1)
-    monkeypatch.setattr(clusters, "_ANSWER", 300.0)
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.0)
+    monkeypatch.setattr(acceptance_bar, "_TOGETHER", 1)
+    monkeypatch.setattr(dask_cluster_module, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")
 
@@ -253,7 +254,7 @@ def test_a_worker_that_is_killed_half_way_changes_no_byte(cluster: DaskCluster, 
     folder = small_conference(papers=12).write(tmp_path / "in")
     alone = decided(folder, tmp_path / "alone", "--workers", "1")
     lost = cluster.add()
-    with clusters.connected(cluster.address) as both:
+    with dask_cluster_module.connected(cluster.address) as both:
         both.client.wait_for_workers(2)
 
     over = threading.Event()
@@ -296,8 +297,8 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     cluster.go_on()
     assert (process.returncode, out, err) == (130, "", "blindcal: interrupted\n")
     assert everything(tmp_path) == before
-    with clusters.connected(cluster.address) as again:
-        assert workers.each(abs, range(-60, 0), workers=again)[0] == 60
+    with dask_cluster_module.connected(cluster.address) as again:
+        assert parallel.each(abs, range(-60, 0), workers=again)[0] == 60
 
 
 @pytest.mark.edge
@@ -327,7 +328,7 @@ def test_a_bad_address_is_one_line_and_nothing_is_written(
     from blindcal.cli import run
 
     pytest.importorskip("distributed")
-    monkeypatch.setattr(clusters, "_ANSWER", 0.5)
+    monkeypatch.setattr(dask_cluster_module, "_ANSWER", 0.5)
     folder, key = small_conference().write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     before = everything(tmp_path)
     simulated = ["simulate", "--trials", "1", "--methods", "raw"]

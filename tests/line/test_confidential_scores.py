@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("jinja2")
 
-from blindcal.folders.settings import FILE
+from blindcal.project.settings import FILE
 from chair_exports import options, write_exports
 from commands import call
 

@@ -1,4 +1,4 @@
-"""What a floor names is explained where a caller reads it: every argument and field, and an example."""
+"""What a layer names is explained where a caller reads it: every argument and field, and an example."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import blindcal
 
 # Functions without an example, and why.
 WITHOUT_EXAMPLE = {
-    "audits.open_release": "needs a decided conference, which takes a dozen lines, as in `verify`",
-    "mechanisms.results_frame": "needs pandas, which no floor needs otherwise",
-    "reports.page": "needs Jinja2, and a report, which takes a dozen lines",
+    "adversaries.open_release": "needs a decided conference, which takes a dozen lines, as in `verify`",
+    "benchmark.results_frame": "needs pandas, which no layer needs otherwise",
+    "report.page": "needs Jinja2, and a report, which takes a dozen lines",
     "sharing.share": "needs OpenDP, an extra that takes seconds to load",
 }
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -29,7 +29,7 @@ def is_function(found: object) -> bool:
 
 
 def named_by(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions and classes that a floor names; of a module that it names, or that is a floor by itself,
+    """The functions and classes that a layer names; of a module that it names, or that is a layer by itself,
     those that are made there."""
     place = module.__name__.removeprefix("blindcal.")
     if not hasattr(module, "__all__"):
@@ -45,12 +45,13 @@ def named_by(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
 def made_in(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
     place = module.__name__.removeprefix("blindcal.")
     for name, found in vars(module).items():
-        own = getattr(found, "__module__", "") == module.__name__ and not name.startswith("_")
+        listed = name in getattr(module, "__all__", [name])
+        own = getattr(found, "__module__", "") == module.__name__ and not name.startswith("_") and listed
         if own and (inspect.isclass(found) or is_function(found)):
             yield f"{place}.{name}", found
 
 
-NAMED = dict(pair for floor in blindcal._FLOORS for pair in named_by(import_module(f"blindcal.{floor}")))
+NAMED = dict(pair for layer in blindcal._PACKAGES for pair in named_by(import_module(f"blindcal.{layer}")))
 
 
 def unexplained(found: Callable[..., Any]) -> list[str]:

@@ -17,8 +17,9 @@ pytest.importorskip("pandas")
 
 from joblib.externals.loky import get_reusable_executor
 
-from blindcal import clusters, workers
-from blindcal.workers import THREADS, each
+from blindcal.compute import dask_cluster as dask_cluster_module
+from blindcal.compute import parallel
+from blindcal.compute.parallel import THREADS, each
 from dask_clusters import dask_cluster
 from documents import ROOT, blocks
 
@@ -35,8 +36,8 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module
     (tmp_path / "extending_examples.py").write_text("\n".join(parts), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(workers, "_PATIENCE", 0.0)
-    monkeypatch.setattr(clusters, "_ANSWER", 300.0)
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.0)
+    monkeypatch.setattr(dask_cluster_module, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")
     # Processes that were started before do not know the folder, and those started now are no use later.
@@ -52,7 +53,7 @@ def test_every_example_gives_the_same_on_any_workers(examples: ModuleType, tmp_p
     calibrated = examples.own_calibrator()
     assert each(called, functions, workers=2) == alone
     assert examples.own_calibrator(workers=2) == calibrated
-    with dask_cluster(tmp_path / "dask") as cluster, clusters.connected(cluster.address) as hired:
+    with dask_cluster(tmp_path / "dask") as cluster, dask_cluster_module.connected(cluster.address) as hired:
         assert each(called, functions, workers=hired) == alone
         assert examples.own_calibrator(workers=hired) == calibrated
 

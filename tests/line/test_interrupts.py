@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from blindcal import workers
-from blindcal.workers import each
+from blindcal.compute import parallel
+from blindcal.compute.parallel import each
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge
@@ -41,7 +41,7 @@ class Hook:
     def find_spec(self, name, path=None, target=None):
         if here == where and name == module and not function:
             interrupt()
-        if name not in (module, "blindcal.workers"):
+        if name not in (module, "blindcal.compute.parallel"):
             return None
         sys.meta_path.remove(self)
         from importlib.util import find_spec
@@ -52,7 +52,7 @@ class Hook:
             run(made)
             if here == where and name == module:
                 setattr(made, function, interrupt)
-            if name == "blindcal.workers":
+            if name == "blindcal.compute.parallel":
                 made._PATIENCE = 0.0
         spec.loader.exec_module = changed
         return spec
@@ -65,10 +65,10 @@ MOMENTS = {
     "while the command loads": "first:scipy.sparse:",
     "as a process starts": "worker:site:",
     "while a process loads": "worker:numpy:",
-    "while papers are weighed": "worker:blindcal.beliefs.bars:_histogram",
-    "while raw decisions are made, which does not listen": "first:blindcal.beliefs.conferences:_raw",
-    "while tables are solved": "worker:blindcal.plans.papers:_planned",
-    "while tables are certified": "worker:blindcal.plans.papers:_certified",
+    "while papers are weighed": "worker:blindcal.posterior.acceptance_bar:_histogram",
+    "while raw decisions are made, which does not listen": "first:blindcal.posterior.conference:_raw",
+    "while tables are solved": "worker:blindcal.planning.conference_plan:_planned",
+    "while tables are certified": "worker:blindcal.planning.conference_plan:_certified",
 }
 
 
@@ -108,7 +108,7 @@ def _run(command: list[str], site: Path, folder: Path, moment: str) -> subproces
 
 def test_a_script_without_a_guard_may_use_several_processes(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text(
-        "from blindcal.workers import each\nprint(sum(each(abs, range(-60, 60), workers=2)))\n",
+        "from blindcal.compute.parallel import each\nprint(sum(each(abs, range(-60, 60), workers=2)))\n",
         encoding="utf-8",
     )
     done = _run([sys.executable, str(tmp_path / "plain.py")], tmp_path, tmp_path, "::")
@@ -116,7 +116,7 @@ def test_a_script_without_a_guard_may_use_several_processes(tmp_path: Path) -> N
 
 
 def test_without_joblib_everything_runs_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "find_spec", lambda _: None)
+    monkeypatch.setattr(parallel, "find_spec", lambda _: None)
     assert set(each(_process, range(60), workers=2)) == {os.getpid()}
 
 

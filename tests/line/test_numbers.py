@@ -187,8 +187,8 @@ def test_the_caption_of_the_score_plane() -> None:
 def test_the_tables_of_appendix_a_that_are_quick() -> None:
     """Every cell of the methods that need no sampling, as the text has it (in both readings if long)."""
     import appendix_a
-    from blindcal.simulations.drawing import paper_population
-    from blindcal.simulations.sweeps import Setting, sweep
+    from blindcal.simulation.parameter_sweep import Setting, sweep
+    from blindcal.simulation.population import paper_population
 
     tables = kept("appendix_a")["tables"]["docs/appendix_a.md"]
     for reading in ("text", "script")[: count(1, 2)]:
@@ -206,7 +206,7 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
 def test_what_was_played_for_the_menu() -> None:
     """Raw decisions and full calibration with true qualities: four million papers in the long tests."""
     import menu
-    from blindcal.simulations.drawing import prototype_population
+    from blindcal.simulation.population import prototype_population
 
     papers = count(400_000, 4_000_000)
     rows = kept("menu")["tables"]["docs/menu.md"]["headline"]
@@ -220,8 +220,8 @@ def test_what_was_played_for_the_menu() -> None:
 
 def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
     import nothing_known
-    from blindcal.simulations.drawing import Population, simulate
-    from blindcal.simulations.rankings import kendall_tau_distance
+    from blindcal.simulation.metrics import kendall_tau_distance
+    from blindcal.simulation.population import Population, simulate
 
     row = next(
         r for r in kept("nothing_known")["tables"]["docs/calibration.md"]["nothing known"] if "`raw`" in r

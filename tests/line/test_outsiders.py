@@ -10,22 +10,22 @@ from math import perm, prod
 import numpy as np
 import pytest
 
-from blindcal.assignments.priors import inclusion, log_prior, tuples_of
-from blindcal.audits.adversaries import audit, guess, play, top_k_success
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.beliefs.conferences import Conference
-from blindcal.decisions.coins import Key
-from blindcal.decisions.drafts import true_secret
-from blindcal.plans.certificates import Claim
-from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.menus import menu
-from blindcal.plans.papers import plan_conference
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
-from blindcal.policies.losses import least_loss
-from blindcal.policies.policy import Policy
-from blindcal.policies.solvers import private_policy, solve
+from blindcal.adversaries.single_paper import audit, guess, play, top_k_success
+from blindcal.assignment.prior import inclusion, log_prior, tuples_of
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import ExactPolicy
+from blindcal.deciding.coins import Key
+from blindcal.deciding.draft import true_secret
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.guarantee_menu import menu
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import private_policy, solve
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.paper import PaperCase, secret_of
 from oracles import NamingAdversary
 from sizes import count
 

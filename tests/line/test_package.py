@@ -18,7 +18,7 @@ from types import ModuleType
 import pytest
 
 import blindcal
-from floors import FLOORS
+from layers import LAYERS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "blindcal"
@@ -41,7 +41,12 @@ OPTIONAL = {
     "uvicorn",
 }
 TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
-OUTSIDE_THE_CORE = ("blindcal.app", "blindcal.cli", "blindcal.simulations.sweeps", "blindcal.reports.pages")
+OUTSIDE_THE_CORE = (
+    "blindcal.app",
+    "blindcal.cli",
+    "blindcal.simulation.parameter_sweep",
+    "blindcal.report.html_page",
+)
 
 
 def names_of(path: Path) -> str:
@@ -95,9 +100,9 @@ def test_the_public_face_is_small_and_every_name_is_typed() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert typed == blindcal._ROOMS
+    assert typed == blindcal._EXPORTS
     assert len(typed) < 40
-    assert set(blindcal.__all__) == {"__version__", *typed, *blindcal._FLOORS}
+    assert set(blindcal.__all__) == {"__version__", *typed, *blindcal._PACKAGES}
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         attrgetter("nothing")(blindcal)
 
@@ -111,7 +116,7 @@ def test_importing_the_package_loads_nothing_that_takes_long() -> None:
 def test_deciding_loads_no_large_part_of_scipy_that_it_does_not_use() -> None:
     """Every process that helps loads the core anew: SciPy's statistics alone take as long as all the rest."""
     slow = {"scipy.stats", "scipy.optimize", "scipy.interpolate", "scipy.differentiate"}
-    loaded = "import sys, blindcal.audits, blindcal.decisions.deciding"
+    loaded = "import sys, blindcal.adversaries, blindcal.deciding.release"
     program = f"{loaded}; print(sorted({slow!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["[]"], done.stderr
@@ -137,7 +142,7 @@ def test_the_source_archive_has_all_that_is_tracked_but_what_serves_the_reposito
 
 def test_the_guide_for_contributors_names_files_and_verbs_that_exist() -> None:
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    paths = set(re.findall(r"`((?:src|docs|studies|bench|requirements|[A-Z]+\.)[\w./-]*)`", guide))
+    paths = set(re.findall(r"`((?:(?:src|docs|studies|bench|requirements)\b|[A-Z]+\.)[\w./-]*)`", guide))
     assert len(paths) > 40
     assert not [path for path in paths if not (ROOT / path).exists()]
     source = "".join(path.read_text(encoding="utf-8") for path in MODULES)
@@ -147,10 +152,10 @@ def test_the_guide_for_contributors_names_files_and_verbs_that_exist() -> None:
     assert {*re.findall(r"^\| `make ([\w-]+)` \|", guide, re.M)} == {*verbs[1].split()}
 
 
-def test_every_floor_is_in_the_guide_for_contributors() -> None:
+def test_every_layer_is_in_the_guide_for_contributors() -> None:
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", guide, re.M)
-    assert [floor for cell in cells for floor in re.findall(r"[a-z]+", cell)] == FLOORS
+    assert [layer for cell in cells for layer in re.findall(r"[a-z]+", cell)] == LAYERS
 
 
 def test_the_core_needs_numpy_scipy_and_highspy_only() -> None:
@@ -182,7 +187,7 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 
 
-def floor_of(module: str) -> str:
+def layer_of(module: str) -> str:
     return module.split(".")[1]
 
 
@@ -192,17 +197,17 @@ def inner_imports(path: Path) -> set[str]:
     return {name for name in imports(path) if name in known and "." in name} - {names_of(path)}
 
 
-def test_every_module_is_on_a_floor() -> None:
+def test_every_module_is_in_a_layer() -> None:
     inner = {names_of(path) for path in MODULES} - {"blindcal", "blindcal.__main__"}
-    assert {floor_of(name) for name in inner} == set(FLOORS)
+    assert {layer_of(name) for name in inner} == set(LAYERS)
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.parent != SOURCE or p.stem in FLOORS], ids=names_of)
+@pytest.mark.parametrize("path", [p for p in MODULES if p.parent != SOURCE or p.stem in LAYERS], ids=names_of)
 def test_imports_point_backward_along_the_line_only(path: Path) -> None:
-    """A floor may import itself and the floors before it; the edges, at the end, import the core and never
+    """A layer may import itself and the layers before it; the edges, at the end, import the core and never
     the reverse."""
-    own = FLOORS.index(floor_of(names_of(path)))
-    ahead = {name for name in inner_imports(path) if FLOORS.index(floor_of(name)) > own}
+    own = LAYERS.index(layer_of(names_of(path)))
+    ahead = {name for name in inner_imports(path) if LAYERS.index(layer_of(name)) > own}
     assert not ahead, f"{names_of(path)} imports {sorted(ahead)}"
 
 
@@ -218,35 +223,35 @@ def test_imports_have_no_cycle() -> None:
         done |= ready
 
 
-def test_every_floor_says_what_comes_in_what_goes_out_and_what_it_imports() -> None:
-    floors = sorted(SOURCE.glob("*/__init__.py"))
-    assert {"files", "cli"} < {path.parent.name for path in floors} < set(FLOORS)
-    for path in floors:
+def test_every_layer_says_what_comes_in_what_goes_out_and_what_it_imports() -> None:
+    layers = sorted(SOURCE.glob("*/__init__.py"))
+    assert {"io", "cli"} < {path.parent.name for path in layers} < set(LAYERS)
+    for path in layers:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         assert all(word in text for word in ("In:", "Out:", "Imports:")), path.parent.name
 
 
-def test_tests_stand_on_the_floor_of_what_they_test() -> None:
-    """`tests/<floor>/test_<module>.py`; tests of the whole line, of live conference systems, and of one
+def test_tests_mirror_the_source_tree() -> None:
+    """`tests/<layer>/test_<module>.py`; tests of the whole line, of live conference systems, and of one
     top-level module, apart."""
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
-    assert {Path("files"), Path("cli"), Path("line")} < folders
+    assert {Path("io"), Path("cli"), Path("line")} < folders
+    top = {path.stem for path in SOURCE.glob("*.py")}
     for folder in folders - {Path("line"), Path("live")}:
         assert (SOURCE / folder / "__init__.py").exists(), folder
     for path in (ROOT / "tests").glob("test_*.py"):
-        assert (SOURCE / path.name.removeprefix("test_")).exists(), path.name
+        assert any(path.stem.startswith(f"test_{name}") for name in top), path.name
 
 
 # Modules without a test file of their own, and why.
 TESTED_WITH_OTHERS = {
     "__main__": "one call, which the tests of how the command line starts make",
-    "calibrators/crossed": "one chain with one setting, tested where the chain is and against other packages",
-    "calibrators/hierarchies": "the same chain with other settings, compared with all other methods",
+    "calibrators/hierarchical_model": "one chain with two settings, tested where the chain is",
 }
 
 
 def test_every_module_has_a_test_file_of_its_own() -> None:
-    """Whoever changes a module finds its tests under its name; faces of floors only name what is in them."""
+    """Whoever changes a module finds its tests under its name; faces of layers only name what is in them."""
     modules = {path.relative_to(SOURCE) for path in MODULES if path.name != "__init__.py"}
     tests = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
     missing = {path for path in modules if path.with_name(f"test_{path.name}") not in tests}
@@ -264,9 +269,10 @@ def test_every_module_says_what_it_is_and_never_asserts(path: Path) -> None:
 
 
 def test_decisions_are_never_drawn_by_a_seeded_generator() -> None:
-    rooms = [path for path in MODULES if floor_of(names_of(path) + ".") in ("plans", "decisions")]
-    assert len(rooms) > 15
-    for path in rooms:
+    layers = ("certify", "planning", "deciding")
+    modules = [path for path in MODULES if layer_of(names_of(path) + ".") in layers]
+    assert len(modules) > 15
+    for path in modules:
         assert not [n for n in imports(path) if n == "random" or n.startswith(("random.", "numpy.random"))]
         assert "np.random" not in path.read_text(encoding="utf-8")
 
@@ -275,7 +281,7 @@ def test_nothing_reaches_for_the_network() -> None:
     banned = {"socket", "urllib", "http", "requests", "ftplib", "smtplib", "ssl"}
     for path in MODULES:
         # The app listens on this machine alone, which its own tests check.
-        allowed = {"socket"} if names_of(path) == "blindcal.app.servers" else set()
+        allowed = {"socket"} if names_of(path) == "blindcal.app.server" else set()
         assert not {name.split(".")[0] for name in imports(path)} & (banned - allowed), path.name
 
 

@@ -22,18 +22,20 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.beliefs import inputs
+from blindcal.certify import claims, exact
+from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
-from blindcal.decisions import coins, drafts, records, releases, selections, statements
-from blindcal.decisions.coins import Key, toss
-from blindcal.decisions.histories import Past
-from blindcal.decisions.seals import unpack
-from blindcal.plans import certificates, exact
-from blindcal.plans import papers as plans
-from blindcal.plans.exact import UNIT, ExactPolicy
-from blindcal.plans.listings import Rank, rank
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
+from blindcal.deciding import certificate_file, coins, draft
+from blindcal.deciding import ledger as ledger_module
+from blindcal.deciding import release as release_module
+from blindcal.deciding.coins import Key, toss
+from blindcal.deciding.ledger import unpack
+from blindcal.deciding.prior_decisions import Past
+from blindcal.planning import conference_plan as plans
+from blindcal.planning.ranking import Rank, rank
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior import inputs
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
 from small_conferences import SmallConference, arguments, sealed_tables, small_conference, swapped
@@ -181,7 +183,7 @@ def coins_of_different_facts_differ(folder: Path) -> None:
         (2, "p", ("a",)),
     ]
     stamps = {
-        KEY.stamp("coin", drafts.coin_facts(request, release, paper, public, reviewers, None))
+        KEY.stamp("coin", draft.coin_facts(request, release, paper, public, reviewers, None))
         for release, paper, reviewers in parts
     }
     assert len(stamps) == len(parts)
@@ -192,7 +194,7 @@ def claims_agree_with_fractions(folder: Path) -> None:
     for guarantee in (Guarantee(), Guarantee("average", epsilon=None), Guarantee("steady", epsilon=None)):
         for _ in range(4):
             belief = random_paper(rng, 5, 2)
-            policy, stated = certificates.certify(belief, solved(belief, guarantee), guarantee)
+            policy, stated = claims.certify(belief, solved(belief, guarantee), guarantee)
             keeps(guarantee, belief, policy)
             agree(stated, Oracle(belief, policy))
 
@@ -203,7 +205,7 @@ def the_whole_epsilon_is_used(folder: Path) -> None:
     largest = Fraction(0)
     for _ in range(6):
         belief = random_paper(rng, 5, 2)
-        policy, _ = certificates.certify(belief, (belief.favor > 0.5).astype(float), guarantee)
+        policy, _ = claims.certify(belief, (belief.favor > 0.5).astype(float), guarantee)
         largest = max(largest, Oracle(belief, policy).ratio or Fraction(0))
     assert math.exp(2) * 0.999 < largest <= Fraction(math.exp(2)) * (1 + Fraction(1, 10**12))
 
@@ -216,7 +218,7 @@ def no_message_names_a_reviewer(folder: Path) -> None:
         def broken(case: object, reviewers: Sequence[str], chance: object, layout: object) -> int:
             raise RuntimeError(f"no tuple {reviewers}")
 
-        breaking.setattr(drafts, "secret_of", broken)
+        breaking.setattr(draft, "secret_of", broken)
         code, said = said_by(arguments(small.write(folder / "in"), a_chair(folder), folder / "out"))
     assert code == 1
     assert not [canary for canary in small.canaries if canary in said]
@@ -235,11 +237,11 @@ def a_crash_does_not_toss_again(folder: Path) -> None:
         key = a_chair(folder, f"chair{attempt}")
         with pytest.MonkeyPatch.context() as crash:
 
-            def dies(ledger: object, record: records.Record, *rest: object) -> None:
+            def dies(ledger: object, record: ledger_module.Record, *rest: object) -> None:
                 seen.append(record.decisions)
                 raise KeyboardInterrupt
 
-            crash.setattr(releases, "commit", dies)
+            crash.setattr(release_module, "commit", dies)
             assert said_by(arguments(small.write(folder / "in"), key, folder / f"out{attempt}"))[0] == 130
         seen.append(public_files(small, folder, key, name=f"out{attempt}")["decisions.csv"].decode())
     assert len(set(seen)) == 1
@@ -312,8 +314,8 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     plans_, _ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}
     for number, who in product(range(20), (truth, {paper: one[::-1] for paper, one in truth.items()})):
-        past = Past(records.Ledger(folder, Key(bytes([number]) * 32), ()))
-        made = drafts.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
+        past = Past(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
+        made = draft.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
         assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3
     assert {len(texts) for texts in lists.values()} == {1}
@@ -324,13 +326,13 @@ def another_number_tosses_no_coin(folder: Path) -> None:
     small, tossed = small_conference(seed=4), []
     first = replace(small, reviews=tuple(row for row in small.reviews if row[0] != "p05"))
     with pytest.MonkeyPatch.context() as watch:
-        real = drafts.toss
+        real = draft.toss
 
         def watched(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
             tossed.append(dict(facts))
             return real(key, facts, accept)
 
-        watch.setattr(drafts, "toss", watched)
+        watch.setattr(draft, "toss", watched)
         later = []
         for number in ("3", "4"):
             key = a_chair(folder, f"chair{number}")
@@ -355,17 +357,17 @@ def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(public_decisions_follow_the_evidence)
 def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(drafts, "toss", lambda key, facts, accept: not toss(key, facts, accept))
+    patch.setattr(draft, "toss", lambda key, facts, accept: not toss(key, facts, accept))
 
 
 def without(part: str) -> Plant:
-    real = drafts.coin_facts
+    real = draft.coin_facts
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         def facts(*arguments_: Any) -> dict[str, Any]:
             return {name: value for name, value in real(*arguments_).items() if name != part}
 
-        patch.setattr(drafts, "coin_facts", facts)
+        patch.setattr(draft, "coin_facts", facts)
 
     return plant
 
@@ -401,18 +403,18 @@ def prior_ignored(patch: pytest.MonkeyPatch) -> None:
     def uniform(belief: Any) -> exact.Case:
         return replace(real(belief), weight=np.ones(belief.weight.size, dtype=object))
 
-    patch.setattr(certificates, "exact_case", uniform)
+    patch.setattr(claims, "exact_case", uniform)
 
 
 @caught_by(the_whole_epsilon_is_used)
 def epsilon_in_base_2(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(certificates, "exponential_below", lambda epsilon: Fraction(2**epsilon))
+    patch.setattr(claims, "exponential_below", lambda epsilon: Fraction(2**epsilon))
 
 
 @caught_by(claims_agree_with_fractions)
 def epsilon_stated_in_base_2(patch: pytest.MonkeyPatch) -> None:
-    real = certificates.logarithm_above
-    patch.setattr(certificates, "logarithm_above", lambda top, bottom: real(top, bottom) / math.log(2))
+    real = claims.logarithm_above
+    patch.setattr(claims, "logarithm_above", lambda top, bottom: real(top, bottom) / math.log(2))
 
 
 @caught_by(no_message_names_a_reviewer)
@@ -422,43 +424,43 @@ def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(public_rows_are_sorted_and_row_order_does_not_matter)
 def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
-    real = drafts.decisions_text
+    real = draft.decisions_text
 
-    def unsorted(papers: Sequence[records.PaperRecord], *more: Any) -> str:
+    def unsorted(papers: Sequence[ledger_module.PaperRecord], *more: Any) -> str:
         head, *rows = real(papers, *more).splitlines()
         by_truth = dict(
             zip([paper.paper for paper in papers], [paper.secret for paper in papers], strict=True)
         )
         return "\n".join([head, *sorted(rows, key=lambda row: by_truth[row.split(",")[0]])]) + "\n"
 
-    patch.setattr(drafts, "decisions_text", unsorted)
+    patch.setattr(draft, "decisions_text", unsorted)
 
 
 @caught_by(a_crash_does_not_toss_again)
 def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
     fresh = count(1)
     patch.setattr(
-        drafts, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
+        draft, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
     )
 
 
 @caught_by(a_new_folder_does_not_toss_again)
 def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(records.Ledger, "of", lambda ledger, conference: ())
+    patch.setattr(ledger_module.Ledger, "of", lambda ledger, conference: ())
     patch.setattr(Past, "of", lambda past, conference: [])
 
 
 @caught_by(certificates_do_not_depend_on_the_truth)
 def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
-    real = drafts.decide_paper
+    real = draft.decide_paper
 
-    def under_the_truth(*arguments_: Any, **more: Any) -> records.PaperRecord:
+    def under_the_truth(*arguments_: Any, **more: Any) -> ledger_module.PaperRecord:
         paper = real(*arguments_, **more)
         figures = dict(paper.figures)
-        figures["numbers"] = {**figures["numbers"], "wrong": float(statements.probability_of(paper))}
+        figures["numbers"] = {**figures["numbers"], "wrong": float(certificate_file.probability_of(paper))}
         return replace(paper, figures=figures)
 
-    patch.setattr(drafts, "decide_paper", under_the_truth)
+    patch.setattr(draft, "decide_paper", under_the_truth)
 
 
 @caught_by(tables_do_not_depend_on_the_truth)
@@ -490,22 +492,22 @@ def float_table_sampled(patch: pytest.MonkeyPatch) -> None:
 
     def unrepaired(belief: Any, accept: Any, guarantee: Any, **more: Any) -> Any:
         policy = ExactPolicy(np.rint(np.clip(accept, 0, 1) * UNIT).astype(np.int64))
-        return policy, certificates.claim(belief, policy)
+        return policy, claims.claim(belief, policy)
 
-    patch.setattr(certificates, "certify", unrepaired)
+    patch.setattr(claims, "certify", unrepaired)
 
 
 @caught_by(claims_agree_with_fractions)
 def claims_rounded_inwards(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(certificates, "ceiling", lambda top, bottom: top * certificates.FINE // bottom)
-    patch.setattr(certificates, "upward", lambda value: math.nextafter(float(value), 0))
+    patch.setattr(claims, "ceiling", lambda top, bottom: top * claims.FINE // bottom)
+    patch.setattr(claims, "upward", lambda value: math.nextafter(float(value), 0))
 
 
 @caught_by(a_second_decision_reveals_nothing)
 def second_decision_with_a_coin(patch: pytest.MonkeyPatch) -> None:
     """The second table solved and certified as if the first decision had not been seen."""
-    patch.setattr(drafts.Changes, "settled", frozenset())
-    patch.setattr(drafts.Changes, "decided", property(lambda self: frozenset((*self.new, *self.scores))))
+    patch.setattr(draft.Changes, "settled", frozenset())
+    patch.setattr(draft.Changes, "decided", property(lambda self: frozenset((*self.new, *self.scores))))
 
 
 @caught_by(formatting_does_not_toss_again)
@@ -531,31 +533,33 @@ class _WithText(float):
 
 @caught_by(public_table_holds_decisions_only)
 def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
-    real = drafts.decisions_text
+    real = draft.decisions_text
 
-    def telling(papers: Sequence[records.PaperRecord], *more: Any) -> str:
-        return real(papers, *more).replace("accept", str(float(statements.probability_of(papers[0]))), 1)
+    def telling(papers: Sequence[ledger_module.PaperRecord], *more: Any) -> str:
+        return real(papers, *more).replace(
+            "accept", str(float(certificate_file.probability_of(papers[0]))), 1
+        )
 
-    patch.setattr(drafts, "decisions_text", telling)
+    patch.setattr(draft, "decisions_text", telling)
 
 
 @caught_by(lists_follow_from_the_private_decisions_alone)
 def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
     """Full calibration for the last places."""
 
-    def true_rank(paper: records.PaperRecord) -> Rank:
-        return rank(paper.paper, [0.0], float(statements.probability_of(paper)))
+    def true_rank(paper: ledger_module.PaperRecord) -> Rank:
+        return rank(paper.paper, [0.0], float(certificate_file.probability_of(paper)))
 
-    patch.setattr(selections, "own_rank", true_rank)
+    patch.setattr(draft, "own_rank", true_rank)
 
 
 @caught_by(lists_follow_from_the_private_decisions_alone)
 def private_decisions_published(patch: pytest.MonkeyPatch) -> None:
-    real = drafts.decisions_text
-    patch.setattr(drafts, "decisions_text", lambda papers, *_: real(papers))
+    real = draft.decisions_text
+    patch.setattr(draft, "decisions_text", lambda papers, *_: real(papers))
 
 
 @caught_by(another_number_tosses_no_coin)
 def number_accepted_in_the_coins(patch: pytest.MonkeyPatch) -> None:
     """The number of today, which `select` may have changed, instead of the first one."""
-    patch.setattr(drafts, "first_accept", lambda past, request: request.accept)
+    patch.setattr(draft, "first_accept", lambda past, request: request.accept)

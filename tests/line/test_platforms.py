@@ -82,7 +82,7 @@ print(len(reviews.score), bc.calibrators.raw(reviews).quality.tolist())
 def test_a_folder_or_a_file_that_cannot_be_locked_is_refused_and_none_is_left(tmp_path: Path) -> None:
     program = """
 import blindcal as bc
-from blindcal.files import disk
+from blindcal.io import disk
 def held(path):
     with disk.lock(path):
         pass
@@ -105,7 +105,7 @@ def test_a_key_whose_readers_cannot_be_known_is_refused(tmp_path: Path) -> None:
     program = """
 import blindcal as bc
 try:
-    bc.decisions.read_key(sys.argv[1])
+    bc.deciding.read_key(sys.argv[1])
 except bc.InputError as error:
     print(error)
 """
@@ -120,7 +120,7 @@ def test_processes_share_the_work_where_interrupts_cannot_be_held_back() -> None
     program = """
 import os, signal
 del signal.pthread_sigmask
-from blindcal.workers import cores, each
+from blindcal.compute.parallel import cores, each
 del os.sched_getaffinity
 print(each(abs, [-n for n in range(60)], workers=2) == list(range(60)), cores() == os.cpu_count())
 """

@@ -10,15 +10,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.cases import PaperCase
-from blindcal.beliefs.conferences import Conference
-from blindcal.beliefs.weighing import WEIGHT_ERROR
+from blindcal.certify.claims import certify, keeps
+from blindcal.certify.exact import ExactPolicy
 from blindcal.errors import InputError
-from blindcal.plans.certificates import certify, keeps
-from blindcal.plans.exact import ExactPolicy
-from blindcal.plans.papers import plan_conference
-from blindcal.policies.guarantees import Guarantee
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.tuple_weights import WEIGHT_ERROR
 from sizes import count
 
 DIGITS = Context(prec=60, Emin=-(10**9))

@@ -14,16 +14,16 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import blindcal as bc
-from blindcal.assignments.assigning import assign
-from blindcal.assignments.pools import SampledPool
-from blindcal.assignments.priors import inclusion
-from blindcal.beliefs.bars import medians
-from blindcal.beliefs.cases import PaperCase, secret_of
-from blindcal.beliefs.conferences import Conference, prepare, true_reviewers
-from blindcal.decisions.facts import public_facts
+from blindcal.assignment.candidates import SampledPool
+from blindcal.assignment.prior import inclusion
+from blindcal.assignment.sampling import assign
+from blindcal.deciding.coins import public_facts
 from blindcal.errors import InputError
-from blindcal.plans.papers import PaperPlan, plan_conference
-from blindcal.policies.guarantees import Guarantee
+from blindcal.planning.conference_plan import PaperPlan, plan_conference
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.acceptance_bar import medians
+from blindcal.posterior.conference import Conference, prepare, true_reviewers
+from blindcal.posterior.paper import PaperCase, secret_of
 from blindcal.reviews import Reviews
 from drawn_bids import random_similarity, seed_of
 from sizes import count

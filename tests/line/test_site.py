@@ -30,6 +30,6 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
         assert loaded
         assert not [one for one in loaded if re.match(r"[a-z]+:|//", one)], page.name
     reference = (site / "python.html").read_text(encoding="utf-8")
-    assert not [name for name in blindcal._FLOORS if f"blindcal.{name}" not in reference]
-    assert not [name for name in blindcal._ROOMS if f'<span class="pre">{name}</span>' not in reference]
+    assert not [name for name in blindcal._PACKAGES if f"blindcal.{name}" not in reference]
+    assert not [name for name in blindcal._EXPORTS if f'<span class="pre">{name}</span>' not in reference]
     assert '"quickstart"' in (site / "searchindex.js").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from studies import audit, coupled_guarantee, load_sweep, misfits, no_history, no_history_sizes
 
 from blindcal.checks import Array, Integers
-from blindcal.policies.guarantees import Guarantee
+from blindcal.policy.guarantee import Guarantee
 from sizes import count
 
 

@@ -13,7 +13,7 @@ from studies.coupled_draws import Paper, feasible, named
 from studies.from_history import PER_PAPER, POOL, Year, cases, drawn_people, drawn_year
 from studies.learned_calibration import learned, right, sheet
 
-from blindcal.simulations.drawing import prototype_population
+from blindcal.simulation.population import prototype_population
 from sizes import count
 
 pytestmark = pytest.mark.edge

@@ -20,8 +20,8 @@ from studies.from_history import (
 )
 from studies.shared_sums import bound_table, one_conference, seeded, shared_by
 
-from blindcal.sharing.limits import Limit
-from blindcal.simulations.drawing import prototype_population
+from blindcal.sharing.privacy_loss import Limit
+from blindcal.simulation.population import prototype_population
 from chances import within
 from sizes import count
 

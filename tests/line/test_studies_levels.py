@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from studies import levels
 
-from blindcal.beliefs.bars import bar_of
-from blindcal.beliefs.conferences import assemble
-from blindcal.plans.papers import plan_conference
-from blindcal.policies.losses import least_loss
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.posterior.acceptance_bar import bar_of
+from blindcal.posterior.conference import assemble
 
 
 @pytest.mark.parametrize("name", levels.GUARANTEES)

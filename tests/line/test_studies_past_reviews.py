@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from studies.past_reviews import drawn_pasts, regressions, shrunken_offsets
 
-from blindcal.fitting.pasts import History, history_of, pasts_of
+from blindcal.fitting.history import History, history_of, pasts_of
 
 
 @pytest.fixture(scope="module")

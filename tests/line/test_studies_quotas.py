@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from studies import quotas
 
-from blindcal.plans.papers import plan_conference
+from blindcal.planning.conference_plan import plan_conference
 
 
 @pytest.mark.parametrize("name", quotas.GUARANTEES)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.assignments.pools import SampledPool
-from blindcal.assignments.similarities import Similarity
+from blindcal.assignment.candidates import SampledPool
+from blindcal.assignment.similarity import Similarity
 from sizes import count
 
 pytest.importorskip("matplotlib").use("Agg")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from blindcal import Affine, Belief, Policy, audit, frontier, pair_belief
-from blindcal.audits import posterior
+from blindcal.adversaries import posterior
 from blindcal.checks import Array
-from blindcal.policies import epsilon_policy, evidence_policy, least_loss, public_policy
-from blindcal.policies.policy import missed
+from blindcal.policy import epsilon_policy, evidence_policy, least_loss, public_policy
+from blindcal.policy.policy import missed
 from sizes import count
 from strategies import limits, random_beliefs
 

@@ -132,7 +132,7 @@ def test_codes_of_the_api_are_the_same_people(live: Live, made: Conference, tmp_
     assert b'"count": 90' in pages[0]
     (tmp_path / "codes.json").write_bytes(pages[0])
     (tmp_path / "teams.json").write_bytes(live.get("organisers/org/teams/?expand=members"))
-    from blindcal.folders.founding import Given, read_contents
+    from blindcal.project.create import Given, read_contents
 
     codes, _ = read_contents(Given(tmp_path / "codes.json", tmp_path / "teams.json"))
     assert codes.imported.reviews.columns() == export.reviews.columns()

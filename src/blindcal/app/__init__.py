@@ -7,3 +7,5 @@ by `uploads`, long work is in `jobs`, and `views` words it all. `guards` decides
 answers, `servers` listens. Nothing here makes a number or a key of its own.
 Imports: folders and below; FastAPI, uvicorn and Jinja2.
 """
+
+__all__ = []

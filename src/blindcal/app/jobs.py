@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
-from blindcal.workers import Progress
+from blindcal.compute.parallel import Progress
 
 Work = Callable[[Progress], Any]
 

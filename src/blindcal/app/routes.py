@@ -14,24 +14,23 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from blindcal import __version__
-from blindcal.app.desks import Desk
-from blindcal.app.guards import policy
-from blindcal.app.sliders import SLIDERS, drawn, picture, read_settings
+from blindcal.app.guard import policy
+from blindcal.app.pages import conference_view, job_view
+from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
+from blindcal.app.session import Desk, TooLargeError
 from blindcal.app.steps import PUBLISHED
-from blindcal.app.uploads import TooLargeError
-from blindcal.app.views import conference_view, job_view
 from blindcal.errors import BlindcalError, InputError, unexpected
-from blindcal.files.disk import jsonable, read_bytes
-from blindcal.folders.founding import Wishes
-from blindcal.folders.templates import Value
 from blindcal.importers import MAX_EXPORT, Choices
-from blindcal.importers.panels import columns_of
-from blindcal.reports.charts import WIDTH
+from blindcal.importers.plain_table import columns_of
+from blindcal.io.atomic_files import jsonable, read_bytes
+from blindcal.project.create import Wishes
+from blindcal.project.template import Value
+from blindcal.report.charts import WIDTH
 
 Form = Mapping[str, str]
 Fields = Annotated[dict[str, str], Body()]
 _STATIC: Mapping[str, tuple[str, str]] = {
-    "report.css": ("blindcal.reports/templates", "text/css"),
+    "report.css": ("blindcal.report/templates", "text/css"),
     "app.css": ("blindcal.app/static", "text/css"),
     "app.js": ("blindcal.app/static", "text/javascript"),
     "pair.js": ("blindcal.app/static", "text/javascript"),
@@ -187,7 +186,7 @@ def _files(desk: Desk, limit: int) -> APIRouter:
 
 def _environment() -> Environment:
     return Environment(
-        loader=ChoiceLoader([PackageLoader("blindcal.app"), PackageLoader("blindcal.reports")]),
+        loader=ChoiceLoader([PackageLoader("blindcal.app"), PackageLoader("blindcal.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -12,27 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.app.jobs import Work
-from blindcal.beliefs.conferences import read_reviewers
-from blindcal.calibrators.assessments import Assessment
-from blindcal.decisions.deciding import decide, first_of_key
-from blindcal.decisions.records import latest_release, sealed_record
+from blindcal.calibrators.assessment import Assessment
+from blindcal.compute.parallel import Progress
+from blindcal.deciding.ledger import latest_release, sealed_record
+from blindcal.deciding.release import decide, first_of_key
 from blindcal.errors import InputError
-from blindcal.exporters.decided import Decided, decided_of, read_decided, read_titles
-from blindcal.files.disk import read_json
-from blindcal.fitting.footprints import beside
-from blindcal.folders.asking import Asked, asked
-from blindcal.folders.founding import Founded
-from blindcal.folders.settings import FILE, Folder, read_folder
-from blindcal.folders.strangers import strangers_listed
-from blindcal.folders.templates import Value
-from blindcal.plans.agreements import Agreement, agreement
-from blindcal.plans.remarks import input_remarks, plan_remarks
-from blindcal.policies.guarantees import Guarantee
-from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import certificate_of, has_figures, read_certificate
-from blindcal.reports.surveys import Survey, survey, survey_release
+from blindcal.exporters.decisions import Decided, decided_of, read_decided, read_titles
+from blindcal.fitting.reuse_guard import beside
+from blindcal.io.atomic_files import read_json
+from blindcal.planning.calibration_check import Agreement, agreement
+from blindcal.planning.conference_plan import input_remarks, plan_remarks
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import read_reviewers
+from blindcal.project.create import Founded
+from blindcal.project.outsiders import strangers_listed
+from blindcal.project.settings import FILE, Asked, Folder, asked, read_folder
+from blindcal.project.template import Value
+from blindcal.report.explanation import certificate_of, has_figures, read_certificate
+from blindcal.report.guarantee_survey import Survey, survey, survey_release
+from blindcal.report.html_page import Report, page
 from blindcal.reviews import Reviews, twin_remarks
-from blindcal.workers import Progress
 
 PUBLISHED = ("decisions.csv", "certificate.json")
 

@@ -29,13 +29,17 @@ In: reviews, where known the reviewers too. Out: one quality for each paper, not
 calibrating helps (`assessments`), scores held out (`predictions`). Imports: audits and below.
 """
 
-from blindcal.calibrators.assessments import Assessment, assess
-from blindcal.calibrators.batches import Batch
-from blindcal.calibrators.crossed import offsets, offsets_quality
-from blindcal.calibrators.fits import Fit, Spreads
-from blindcal.calibrators.hierarchies import hierarchical, hierarchical_quality
-from blindcal.calibrators.isotones import isotonic, isotonic_quality
-from blindcal.calibrators.known import (
+from blindcal.calibrators.assessment import Assessment, assess
+from blindcal.calibrators.batch import Batch
+from blindcal.calibrators.gibbs import Fit, Spreads
+from blindcal.calibrators.hierarchical_model import (
+    hierarchical,
+    hierarchical_quality,
+    offsets,
+    offsets_quality,
+)
+from blindcal.calibrators.isotonic_regression import isotonic, isotonic_quality
+from blindcal.calibrators.known_reviewers import (
     maximum_likelihood,
     maximum_likelihood_quality,
     posterior,
@@ -44,7 +48,6 @@ from blindcal.calibrators.known import (
 from blindcal.calibrators.means import raw, raw_quality, standardized, standardized_quality
 from blindcal.calibrators.results import Calibration
 
-# Those that need nothing but the reviews, by name.
 METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.calibrators.batches import Batch
+from blindcal.calibrators.batch import Batch
 from blindcal.calibrators.results import Calibration, batch_of
 from blindcal.checks import Array
 from blindcal.reviews import Reviews

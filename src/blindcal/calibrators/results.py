@@ -12,11 +12,11 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from blindcal.calibrators.batches import Batch
-from blindcal.calibrators.fits import Fit
+from blindcal.calibrators.batch import Batch
+from blindcal.calibrators.gibbs import Fit
 from blindcal.checks import Array, Integers, of_type, roundoff, strictly_within
 from blindcal.errors import InputError
-from blindcal.frames import frame
+from blindcal.io.tables import frame
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 

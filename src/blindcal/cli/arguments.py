@@ -11,13 +11,13 @@ import typer
 
 from blindcal.cells import Column, cell_problem, count
 from blindcal.checks import between
-from blindcal.clusters import connected
+from blindcal.compute.dask_cluster import connected
+from blindcal.compute.parallel import Workers, cores
 from blindcal.errors import InputError
-from blindcal.folders.asking import meant
+from blindcal.project.settings import meant
 from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.curves import Logistic, Power
-from blindcal.reviewers.protocol import Reviewer
-from blindcal.workers import Workers, cores
 
 
 def decimal(text: str | float) -> float:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from blindcal.calibrators.assessments import WORTH, Assessment, Estimate
-from blindcal.calibrators.assessments import assess as assess_reviews
+from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
+from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.cli.arguments import probability, share
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
-from blindcal.reports.sentences import VERDICTS
+from blindcal.report.wording import VERDICTS
 from blindcal.reviews import Reviews, twin_remarks
 
 _METHODS = {

@@ -9,17 +9,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from blindcal.assignments.assigning import ASSIGNMENT, ASSIGNMENTS, POOLS, Assigned
-from blindcal.assignments.assigning import assign as assign_papers
-from blindcal.assignments.keystreams import SEED_BYTES
-from blindcal.assignments.marginals import marginals
-from blindcal.assignments.similarities import Similarity, read_papers, read_similarity
+from blindcal.assignment.marginal_probabilities import marginals
+from blindcal.assignment.sampling import ASSIGNMENT, ASSIGNMENTS, POOLS, SEED_BYTES, Assigned
+from blindcal.assignment.sampling import assign as assign_papers
+from blindcal.assignment.similarity import Similarity, read_papers, read_similarity
 from blindcal.cells import count, number_text
 from blindcal.cli.arguments import decimal, probability, whole
 from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.decisions.coins import read_key
+from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError
-from blindcal.fitting.rosters import read_committee
+from blindcal.fitting.committee import read_committee
 
 Bids = Annotated[
     Path | None,

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.assignments.similarities import Similarity, read_similarity
-from blindcal.audits.auditing import open_release
-from blindcal.audits.couplings import read_loads, true_loads
-from blindcal.audits.findings import Finding, Findings, findings_of
-from blindcal.audits.knowing import (
+from blindcal.adversaries.coupled_exact import read_loads, true_loads
+from blindcal.adversaries.coupled_mcmc import coupled_findings
+from blindcal.adversaries.findings import Finding, Findings, findings_of
+from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.paper_view import CONSTANT
+from blindcal.adversaries.release_audit import open_release
+from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
     co_reviewer_findings,
@@ -21,18 +23,14 @@ from blindcal.audits.knowing import (
     evidence_findings,
     prior_findings,
 )
-from blindcal.audits.learning import learning_findings
-from blindcal.audits.looking import coupled_findings
-from blindcal.audits.questions import ONE_BY_ONE
-from blindcal.audits.views import CONSTANT
+from blindcal.adversaries.single_paper import ONE_BY_ONE
+from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.errors import InputError
-from blindcal.files.disk import write_json
-from blindcal.files.published import refuse_published
-from blindcal.files.targets import check_targets
+from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}

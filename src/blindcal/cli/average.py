@@ -10,7 +10,7 @@ import typer
 from blindcal.cli.arguments import Noise, Prior, Reviewers, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.plots import plot
-from blindcal.policies.average_case.averages import AverageFrontier, AverageRule, average_frontier
+from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
 
 _POINTS = 13
 

@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
+from blindcal.benchmark import INSTANCES, MECHANISMS, Score, instance, load, measure
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
-from blindcal.mechanisms.baselines import MECHANISMS, load
-from blindcal.mechanisms.instances import INSTANCES, instance
-from blindcal.mechanisms.measures import Score, measure
 
 _HEADINGS = ("mechanism", "wrong", "wasted", "added", "hinted", "coupled", "rise", "epsilon")
 

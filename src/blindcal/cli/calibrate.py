@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from blindcal.beliefs.conferences import read_reviewers
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
 from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
@@ -18,10 +17,10 @@ from blindcal.cli.arguments import share
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.inputs import Better
 from blindcal.errors import InputError
-from blindcal.files.disk import write_table
-from blindcal.orientations import upright_reviewers, upright_reviews
+from blindcal.io.atomic_files import write_table
+from blindcal.posterior.conference import read_reviewers
 from blindcal.reviewers.affine import Affine
-from blindcal.reviews import Reviews, twin_remarks
+from blindcal.reviews import Reviews, twin_remarks, upright_reviewers, upright_reviews
 
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
 _ANYONE = "*"

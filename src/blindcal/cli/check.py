@@ -8,12 +8,11 @@ from blindcal.cells import number_text
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.folders import calibrated, current_folder
 from blindcal.cli.inputs import Better, Grid, ReviewsFile, Withdrawn
-from blindcal.fitting.rosters import read_committee
-from blindcal.folders.asking import levels
-from blindcal.folders.filling import INPUTS
-from blindcal.folders.strangers import refused_in, unlisted_remarks
-from blindcal.orientations import known_end
-from blindcal.reviews import Reviews, absent_remarks, twin_remarks
+from blindcal.fitting.committee import read_committee
+from blindcal.project.create import INPUTS
+from blindcal.project.outsiders import refused_in, unlisted_remarks
+from blindcal.project.settings import levels
+from blindcal.reviews import Reviews, absent_remarks, known_end, twin_remarks
 
 _LABELS = {"reviews_a_paper": "reviews per paper"}
 _BETTER = {

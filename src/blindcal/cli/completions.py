@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from blindcal.folders.settings import FILE
+from blindcal.project.settings import FILE
 
 
 def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:

@@ -26,7 +26,7 @@ from typer.core import TyperCommand, TyperOption
 from blindcal.cells import count
 from blindcal.cli.startup import INTERRUPTED, tell_interrupted
 from blindcal.errors import BlindcalError, InputError, unexpected
-from blindcal.files.disk import jsonable
+from blindcal.io.atomic_files import jsonable
 
 UNEXPECTED = 1
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."

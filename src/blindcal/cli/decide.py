@@ -35,14 +35,12 @@ from blindcal.cli.inputs import (
     Withdrawn,
     loaded,
 )
-from blindcal.decisions.deciding import decide as decide_conference
-from blindcal.decisions.deciding import first_of_key
-from blindcal.decisions.drafts import Changes
-from blindcal.decisions.public_texts import CONFIDENTIAL
-from blindcal.decisions.records import release_folder, sealed_folder
-from blindcal.decisions.releases import Outcome
-from blindcal.folders.asking import guarantee_of, levels, papers
-from blindcal.plans.requests import Request
+from blindcal.deciding.draft import Changes
+from blindcal.deciding.ledger import CONFIDENTIAL, release_folder, sealed_folder
+from blindcal.deciding.release import Outcome, first_of_key
+from blindcal.deciding.release import decide as decide_conference
+from blindcal.planning.request import Request
+from blindcal.project.settings import guarantee_of, levels, papers
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20

@@ -9,22 +9,29 @@ from typing import Annotated
 
 import typer
 
-from blindcal.beliefs.conferences import level_of
-from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.decisions.deciding import decide
+from blindcal.compute.parallel import cores
+from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
-from blindcal.exporters.decided import read_decided
-from blindcal.files.disk import write_bytes
-from blindcal.folders.keys import new_key
-from blindcal.plans.requests import Request
-from blindcal.policies.guarantees import Guarantee
-from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import read_certificate
-from blindcal.reports.surveys import survey_release
-from blindcal.simulations.drawing import PooledConference
-from blindcal.simulations.examples import PAPERS, POOL, RATE, REVIEWS, example, example_files
-from blindcal.workers import cores
+from blindcal.exporters.decisions import read_decided
+from blindcal.io.atomic_files import write_bytes
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import level_of
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.project.create import new_key
+from blindcal.report.explanation import read_certificate
+from blindcal.report.guarantee_survey import survey_release
+from blindcal.report.html_page import Report, page
+from blindcal.simulation.population import (
+    PAPERS,
+    POOL,
+    RATE,
+    REVIEWS,
+    PooledConference,
+    example,
+    example_files,
+)
 
 
 def demo(

@@ -10,8 +10,7 @@ import typer
 
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.reports.explanations import explained
-from blindcal.reports.reading import read_certificate
+from blindcal.report.explanation import explained, read_certificate
 
 _WIDTH = 96
 

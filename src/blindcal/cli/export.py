@@ -10,12 +10,12 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.decisions.records import sealed_record
+from blindcal.deciding.ledger import sealed_record
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
 from blindcal.exporters import export as exported
-from blindcal.exporters.decided import WAITING, decided_of
-from blindcal.files.disk import write_bytes
+from blindcal.exporters.decisions import WAITING, decided_of
+from blindcal.io.atomic_files import write_bytes
 
 # How the decisions get into each system.
 _NEXT = {

@@ -15,23 +15,19 @@ from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, 
 from blindcal.cli.folders import current_folder, fits_again
 from blindcal.cli.inputs import Grid
 from blindcal.cli.pictures import check_picture, draw_fit
+from blindcal.compute.parallel import cores
 from blindcal.errors import InputError
-from blindcal.files.disk import write_table
-from blindcal.files.published import refuse_published
-from blindcal.fitting.diagnoses import Checks, Forecast
-from blindcal.fitting.estimates import Fitted, check_fit
-from blindcal.fitting.estimates import fit as fit_reviews
-from blindcal.fitting.footprints import beside, footprint, read_scale, reuse_remarks
-from blindcal.fitting.pasts import pasts_of
-from blindcal.fitting.prospects import Prospects
-from blindcal.fitting.rosters import FIELDS, read_committee, read_same, similar_names
-from blindcal.fitting.scales import Scale
-from blindcal.fitting.shared import Shared, is_shared, read_shared
-from blindcal.folders.asking import levels
-from blindcal.orientations import BETTER
-from blindcal.reports.sentences import SOURCES
-from blindcal.reviews import Reviews
-from blindcal.workers import cores
+from blindcal.fitting.committee import FIELDS, read_committee, read_same, similar_names
+from blindcal.fitting.diagnostics import Checks, Forecast
+from blindcal.fitting.estimate import Fitted, Prospects, check_fit
+from blindcal.fitting.estimate import fit as fit_reviews
+from blindcal.fitting.history import Scale, pasts_of
+from blindcal.fitting.reuse_guard import beside, footprint, read_scale, reuse_remarks
+from blindcal.fitting.shared_sums import Shared, is_shared, read_shared
+from blindcal.io.atomic_files import refuse_published, write_table
+from blindcal.project.settings import levels
+from blindcal.report.wording import SOURCES
+from blindcal.reviews import BETTER, Reviews
 
 
 def fit(

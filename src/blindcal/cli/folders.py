@@ -14,12 +14,11 @@ import typer
 from typer.core import TyperArgument, TyperOption
 
 from blindcal.cli.console import Once, note, say
-from blindcal.decisions.records import interrupted_release, latest_release, published_in, sealed_folder
+from blindcal.deciding.ledger import interrupted_release, latest_release, published_in, sealed_folder
 from blindcal.errors import InputError, RefusedError
-from blindcal.files.disk import read_bytes
-from blindcal.folders.asking import readers_of
-from blindcal.folders.settings import FILE, Folder, Setting, read_folder
-from blindcal.folders.strangers import refused_in
+from blindcal.io.atomic_files import read_bytes
+from blindcal.project.outsiders import refused_in
+from blindcal.project.settings import FILE, Folder, Setting, read_folder, readers_of
 
 # Of these only one can be meant: whichever is on the command line.
 _ACCEPT = ("accept-rate", "bar", "accept")

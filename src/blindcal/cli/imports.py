@@ -12,8 +12,6 @@ import typer
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, say
 from blindcal.errors import InputError
-from blindcal.files.disk import read_bytes, write_table
-from blindcal.files.targets import check_targets
 from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,
@@ -25,8 +23,9 @@ from blindcal.importers import (
     read_maps,
     withdrawn_lines,
 )
-from blindcal.importers.findings import Unit, counted
-from blindcal.importers.panels import columns_of
+from blindcal.importers.export import Unit, counted
+from blindcal.importers.plain_table import columns_of
+from blindcal.io.atomic_files import check_targets, read_bytes, write_table
 
 WARNING = "CONFIDENTIAL: the table says who reviewed what; only you can read it."
 CODES_WARNING = (

@@ -9,15 +9,15 @@ from typing import Annotated
 
 import typer
 
-from blindcal.beliefs.inputs import Inputs, read_inputs
 from blindcal.cli.arguments import decimal, evidence, probability, share
 from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.folders import current_folder
-from blindcal.folders.settings import Folder
-from blindcal.folders.strangers import strangers_listed
-from blindcal.orientations import BETTER
-from blindcal.plans.requests import SCORES
-from blindcal.policies.guarantees import NAMES
+from blindcal.planning.request import SCORES
+from blindcal.policy.guarantee import NAMES
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.project.outsiders import strangers_listed
+from blindcal.project.settings import Folder
+from blindcal.reviews import BETTER
 
 ReviewsFile = Annotated[
     Path,

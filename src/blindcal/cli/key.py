@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.decisions.records import sealed_folder
-from blindcal.folders.keys import new_key
-from blindcal.sharing.accounts import shared_folder
+from blindcal.deciding.ledger import sealed_folder
+from blindcal.project.create import new_key
+from blindcal.sharing.noisy_sums import shared_folder
 
 _ADVICE = (
     "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",

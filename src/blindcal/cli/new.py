@@ -26,17 +26,24 @@ from blindcal.cli.imports import (
 )
 from blindcal.cli.inputs import Accept, Grid, Rate
 from blindcal.cli.key import say_advice
-from blindcal.decisions.records import sealed_folder
-from blindcal.folders.filling import INPUTS, Contents
-from blindcal.folders.founding import Founded, Given, Wishes, found_folder, same_people
-from blindcal.folders.keys import key_beside
-from blindcal.folders.settings import FILE, read_folder
+from blindcal.compute.parallel import cores
+from blindcal.deciding.ledger import sealed_folder
 from blindcal.importers import Choices, withdrawn_lines
-from blindcal.importers.findings import METAREVIEWS
-from blindcal.importers.panels import columns_of
-from blindcal.orientations import BETTER
-from blindcal.plans.requests import SCORES
-from blindcal.workers import cores
+from blindcal.importers.export import METAREVIEWS
+from blindcal.importers.plain_table import columns_of
+from blindcal.planning.request import SCORES
+from blindcal.project.create import (
+    INPUTS,
+    Contents,
+    Founded,
+    Given,
+    Wishes,
+    found_folder,
+    key_beside,
+    same_people,
+)
+from blindcal.project.settings import FILE, read_folder
+from blindcal.reviews import BETTER
 
 
 def new(

@@ -7,15 +7,15 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from blindcal.audits.adversaries import audit
-from blindcal.beliefs.belief import Belief
-from blindcal.beliefs.pairs import pair_belief
+from blindcal.adversaries.single_paper import audit
 from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, decimals, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.plots import plot
 from blindcal.errors import InputError
-from blindcal.policies.frontiers import Frontier, frontier
-from blindcal.policies.policy import Policy, epsilon_policy
+from blindcal.policy.pareto_frontier import Frontier, frontier
+from blindcal.policy.policy import Policy, epsilon_policy
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.pair import pair_belief
 
 
 def pair(

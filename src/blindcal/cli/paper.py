@@ -12,7 +12,7 @@ import typer
 from blindcal.cli.arguments import by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.errors import InputError
-from blindcal.files.disk import write_bytes
+from blindcal.io.atomic_files import write_bytes
 from blindcal.paper.figures import FIGURES, Figure, figure
 
 _WHAT = ("figure", "table", "all")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from blindcal.errors import InputError
-from blindcal.files.disk import write_bytes
-from blindcal.fitting.estimates import Fitted
-from blindcal.fitting.rosters import ANYONE
+from blindcal.fitting.committee import ANYONE
+from blindcal.fitting.estimate import Fitted
+from blindcal.io.atomic_files import write_bytes
 
 _FORMATS = (".svg", ".png", ".pdf")
 _INTERVAL = 1.6448536269514722  # 90 %

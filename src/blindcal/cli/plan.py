@@ -10,12 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.audits.auditing import planned_views
-from blindcal.audits.couplings import read_loads
-from blindcal.audits.findings import Findings, findings_of
-from blindcal.audits.holding import CONFIDENCE, Held, hold
-from blindcal.audits.learning import learning_findings
-from blindcal.beliefs.conferences import Level
+from blindcal.adversaries.coupled_epsilon import CONFIDENCE, Held, hold
+from blindcal.adversaries.coupled_exact import read_loads
+from blindcal.adversaries.findings import Findings, findings_of
+from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.release_audit import planned_views
 from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired, probability
 from blindcal.cli.audit import Learns, facts_of, say_findings
@@ -54,23 +53,22 @@ from blindcal.cli.inputs import (
     Withdrawn,
     loaded,
 )
-from blindcal.decisions.coins import read_key
-from blindcal.decisions.facts import commit_to
-from blindcal.decisions.public_texts import CONFIDENTIAL
-from blindcal.decisions.statements import stated
+from blindcal.compute.parallel import Workers
+from blindcal.deciding.certificate_file import stated
+from blindcal.deciding.coins import commit_to, read_key
+from blindcal.deciding.ledger import CONFIDENTIAL
 from blindcal.errors import InputError
-from blindcal.files.disk import refuse_existing, write_bytes
-from blindcal.files.published import refuse_published
-from blindcal.folders.asking import guarantee_of, levels, papers
-from blindcal.plans.agreements import Agreement
-from blindcal.plans.menus import KNOWN, Menu
-from blindcal.plans.plans import Plan, plan_prepared
-from blindcal.plans.promises import ASSUMPTIONS, SELECTED
-from blindcal.plans.requests import Request
-from blindcal.reports.pages import Report, page
-from blindcal.reports.sentences import percent, quota_line, shown
-from blindcal.reports.surveys import survey
-from blindcal.workers import Workers
+from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
+from blindcal.planning.calibration_check import Agreement
+from blindcal.planning.conference_plan import Plan, plan_prepared
+from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
+from blindcal.planning.guarantee_menu import KNOWN, Menu
+from blindcal.planning.request import Request
+from blindcal.posterior.conference import Level
+from blindcal.project.settings import guarantee_of, levels, papers
+from blindcal.report.guarantee_survey import survey
+from blindcal.report.html_page import Report, page
+from blindcal.report.wording import percent, quota_line, shown
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0

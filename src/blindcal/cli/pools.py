@@ -8,15 +8,15 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from blindcal.assignments.assumptions import ASSUMPTIONS, assumed_pools
-from blindcal.assignments.similarities import Similarity, nothing_known, read_conflicts, read_papers
+from blindcal.assignment.candidates import ASSUMPTIONS, assumed_pools
+from blindcal.assignment.similarity import Similarity, nothing_known, read_conflicts, read_papers
 from blindcal.cells import count, number_text
 from blindcal.cli.assign import Bids, Committee, Conflicts, Papers, PerPaper, SimilarityFile, similarities
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, say
 from blindcal.errors import InputError
-from blindcal.files.disk import write_table
-from blindcal.fitting.rosters import read_committee
+from blindcal.fitting.committee import read_committee
+from blindcal.io.atomic_files import write_table
 
 
 def pools(

@@ -12,16 +12,15 @@ from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.inputs import Grid, Withdrawn, loaded
-from blindcal.decisions.records import sealed_record
+from blindcal.deciding.ledger import sealed_record
 from blindcal.errors import InputError
-from blindcal.exporters.decided import Decided, decided_of, read_decided, read_titles
-from blindcal.files.disk import refuse_existing, write_bytes
-from blindcal.files.published import refuse_published
-from blindcal.folders.asking import levels
-from blindcal.plans.remarks import plan_remarks
-from blindcal.reports.pages import Report, page
-from blindcal.reports.reading import certificate_of, has_figures, read_certificate
-from blindcal.reports.surveys import survey_release
+from blindcal.exporters.decisions import Decided, decided_of, read_decided, read_titles
+from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
+from blindcal.planning.conference_plan import plan_remarks
+from blindcal.project.settings import levels
+from blindcal.report.explanation import certificate_of, has_figures, read_certificate
+from blindcal.report.guarantee_survey import survey_release
+from blindcal.report.html_page import Report, page
 
 
 def report(

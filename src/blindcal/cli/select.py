@@ -13,12 +13,12 @@ from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile, Out, waiting
 from blindcal.cli.inputs import Numbered, WaitList
-from blindcal.decisions.records import release_folder
-from blindcal.decisions.selecting import select as select_papers
+from blindcal.deciding.ledger import release_folder
+from blindcal.deciding.selection import select as select_papers
 from blindcal.errors import InputError
-from blindcal.folders.asking import papers
-from blindcal.plans.quotas import Quota
-from blindcal.reports.sentences import quota_line
+from blindcal.planning.request import Quota
+from blindcal.project.settings import papers
+from blindcal.report.wording import quota_line
 
 
 def select(

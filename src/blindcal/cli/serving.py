@@ -42,8 +42,8 @@ def serve(
     Example: blindcal app icx2027
     """
     try:
-        from blindcal.app.desks import Desk
-        from blindcal.app.servers import listen, write_redirect
+        from blindcal.app.server import listen, write_redirect
+        from blindcal.app.session import Desk
     except ImportError as error:
         raise InputError(f"the app needs {error.name}: pip install 'blindcal[app]'") from None
     if port < 0:

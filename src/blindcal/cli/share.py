@@ -13,14 +13,13 @@ from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import KeyFile
 from blindcal.cli.inputs import Grid
-from blindcal.fitting.rosters import read_committee
-from blindcal.fitting.shared import statement_path
-from blindcal.folders.asking import levels
-from blindcal.orientations import BETTER
-from blindcal.reviews import Reviews
-from blindcal.sharing.accounts import shared_folder
-from blindcal.sharing.limits import Limit
-from blindcal.sharing.shares import share as share_sums
+from blindcal.fitting.committee import read_committee
+from blindcal.fitting.shared_sums import statement_path
+from blindcal.project.settings import levels
+from blindcal.reviews import BETTER, Reviews
+from blindcal.sharing.noisy_sums import share as share_sums
+from blindcal.sharing.noisy_sums import shared_folder
+from blindcal.sharing.privacy_loss import Limit
 
 
 def share(

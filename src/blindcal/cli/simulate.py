@@ -13,8 +13,8 @@ from blindcal.checks import Array
 from blindcal.cli.arguments import ClusterAddress, Processes, by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.errors import InputError
-from blindcal.simulations.drawing import paper_population
-from blindcal.simulations.sweeps import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
+from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
+from blindcal.simulation.population import paper_population
 
 _METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
 _OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods")

@@ -23,7 +23,7 @@ from time import sleep
 from types import FrameType
 from typing import NoReturn
 
-from blindcal.workers import THREADS
+from blindcal.compute.parallel import THREADS
 
 INTERRUPTED = 130
 # Seconds that an interrupted command has for tidying up.

@@ -8,21 +8,19 @@ from typing import Annotated
 
 import typer
 
-from blindcal.audits.couplings import read_loads
-from blindcal.audits.findings import findings_of
-from blindcal.audits.knowing import author_findings, evidence_findings, prior_findings
-from blindcal.audits.learning import learning_findings
-from blindcal.audits.looking import coupled_findings
-from blindcal.audits.venues import posterior_table, read_venue
+from blindcal.adversaries.coupled_exact import read_loads
+from blindcal.adversaries.coupled_mcmc import coupled_findings
+from blindcal.adversaries.findings import findings_of
+from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.release_audit import posterior_table, read_venue
+from blindcal.adversaries.side_knowledge import author_findings, evidence_findings, prior_findings
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, hired
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, prior_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
 from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
-from blindcal.files.disk import write_json, write_table
-from blindcal.files.published import refuse_published
-from blindcal.files.targets import check_targets
-from blindcal.folders.asking import levels
+from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
+from blindcal.project.settings import levels
 
 _FULL = ("full",)
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from blindcal.audits.verifying import latest, verify_latest
 from blindcal.cells import number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, progress, say, table
@@ -21,9 +20,10 @@ from blindcal.cli.inputs import (
     Withdrawn,
     loaded,
 )
-from blindcal.decisions.records import release_folder
+from blindcal.deciding.ledger import release_folder
 from blindcal.errors import InputError
-from blindcal.reports.sentences import quota_line
+from blindcal.report.wording import quota_line
+from blindcal.verification import latest, verify_latest
 
 
 def verify(

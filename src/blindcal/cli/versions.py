@@ -17,9 +17,9 @@ def version_text() -> str:
     >>> version_text().splitlines()[0] == f"blindcal {__version__}"
     True
     """
-    from blindcal.decisions.coins import COIN_FORMAT
-    from blindcal.decisions.seals import SEALED_FORMAT
-    from blindcal.decisions.statements import CERTIFICATE_FORMAT
+    from blindcal.deciding.certificate_file import CERTIFICATE_FORMAT
+    from blindcal.deciding.coins import COIN_FORMAT
+    from blindcal.deciding.ledger import SEALED_FORMAT
 
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     return "\n".join(

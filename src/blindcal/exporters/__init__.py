@@ -5,7 +5,7 @@ OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table
 written in `workbooks`. Imports: files and below.
 """
 
-from blindcal.exporters.decided import Decided, overrides_of, read_decided
+from blindcal.exporters.decisions import Decided, overrides_of, read_decided
 from blindcal.exporters.formats import FORMATS, WHAT, export
 
 __all__ = ["FORMATS", "WHAT", "Decided", "export", "overrides_of", "read_decided"]

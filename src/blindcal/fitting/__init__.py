@@ -1,18 +1,16 @@
-"""Reviews of past conferences -> reviewers of this one: slope, offset and noise with their uncertainty.
+"""Reviews of past conferences to the calibration of this year's reviewers.
 
-    fit(reviews, committee=..., this_year=...)    -> Fitted: .roster, .population, .checks, .to_frame()
-
-In: past reviews, who is on the committee, and of this year nothing but the mean and spread of all scores.
-Out: a calibration for `plan` and `decide`, model checks, and digests of what was used, by which a calibration
-that was fitted on the reviews being decided is refused (`footprints`). Imports: reviewers and below.
+In: past reviews, the committee, sums that other conferences shared. Out: `Fitted`, with a posterior
+mean and standard error of each slope, offset and noise, diagnostics, and a digest that recognizes
+reused reviews. Open `estimate` first; `gibbs` samples, `drift` links years. Imports: reviews,
+reviewers and earlier.
 """
 
-from blindcal.fitting.diagnoses import Checks, Forecast
-from blindcal.fitting.estimates import Fitted, fit
-from blindcal.fitting.prospects import Prospects
-from blindcal.fitting.rosters import read_committee, read_same, similar_names
-from blindcal.fitting.scales import Scale
-from blindcal.fitting.shared import Shared, read_shared
+from blindcal.fitting.committee import read_committee, read_same, similar_names
+from blindcal.fitting.diagnostics import Checks, Forecast
+from blindcal.fitting.estimate import Fitted, Prospects, fit
+from blindcal.fitting.history import Scale
+from blindcal.fitting.shared_sums import Shared, read_shared
 
 __all__ = [
     "Checks",

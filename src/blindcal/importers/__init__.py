@@ -8,12 +8,12 @@ new system is a module of its own here with `NAME`, `recognize` and `read`, list
 Imports: the core, never the reverse.
 """
 
-from blindcal.importers.findings import Choices, Dropped
-from blindcal.importers.gathering import Imported, coded, withdrawn_lines
-from blindcal.importers.identities import read_codes, read_map, read_maps, team_codes
+from blindcal.importers.detect import FORMATS, import_reviews
+from blindcal.importers.export import Choices, Dropped
 from blindcal.importers.lists import read_conflicts, read_people
-from blindcal.importers.opening import MAX_EXPORT
-from blindcal.importers.recognizing import FORMATS, import_reviews
+from blindcal.importers.normalize import Imported, coded, withdrawn_lines
+from blindcal.importers.open import MAX_EXPORT
+from blindcal.importers.people import read_codes, read_map, read_maps, team_codes
 from blindcal.importers.scores import ScoreScale
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from blindcal.importers.findings import (
+from blindcal.importers.export import (
     Choices,
     Dropped,
     Found,
@@ -19,7 +19,7 @@ from blindcal.importers.findings import (
     refusal,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, headed
+from blindcal.importers.sheet import Headed, Opened, headed
 
 NAME = "cmt"
 _QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)
@@ -37,7 +37,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
     >>> recognize(opened, Choices())
     'CMT reviews'
@@ -53,7 +53,7 @@ def read(opened: Opened, choices: Choices) -> Found:
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
     >>> found = read(opened, Choices())
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]

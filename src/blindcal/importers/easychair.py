@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from blindcal.errors import Problem
-from blindcal.importers.findings import (
+from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
@@ -21,7 +21,7 @@ from blindcal.importers.findings import (
     what_became,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
+from blindcal.importers.sheet import Headed, Opened, Sheet, one_table
 
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
@@ -39,7 +39,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
     >>> recognize(opened, Choices())
     'EasyChair reviews'
@@ -55,7 +55,7 @@ def read(opened: Opened, choices: Choices) -> Found:
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
     >>> found = read(opened, Choices())
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
@@ -241,7 +241,7 @@ def _submission_table(opened: Opened) -> Headed | None:
 def committee_table(opened: Opened) -> Headed | None:
     """The table of the committee: in the zip of all tables, in the workbook, or alone; None if there is none.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> committee = b"#,first name,last name,email,role\\n3,Ada,Byron,ada@x.org,chair\\n"
     >>> committee_table(open_export(committee, "committee.csv")).column("email")
     ['ada@x.org']

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from blindcal.errors import Problem
-from blindcal.importers.findings import (
+from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
@@ -23,8 +23,7 @@ from blindcal.importers.findings import (
     what_became,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, one_table
-from blindcal.importers.values import Item, cell_of, objects, pages
+from blindcal.importers.sheet import Headed, Item, Opened, cell_of, objects, one_table, pages
 
 NAME = "hotcrp"
 _IDENTITIES = (
@@ -77,7 +76,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
     >>> recognize(opened, Choices())
     'HotCRP scores'
@@ -97,7 +96,7 @@ def read(opened: Opened, choices: Choices) -> Found:
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
-    >>> from blindcal.importers.opening import open_export
+    >>> from blindcal.importers.open import open_export
     >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
     >>> found = read(opened, Choices())
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]

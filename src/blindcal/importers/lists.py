@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from blindcal.cells import id_problem, same_id, unescape
 from blindcal.errors import Problem
-from blindcal.files.tables import Problems
 from blindcal.importers.easychair import committee_table
-from blindcal.importers.findings import counted, refusal
+from blindcal.importers.export import counted, refusal
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
-from blindcal.importers.opening import open_export
+from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheets import Headed, Opened, one_table
-from blindcal.importers.values import MixedListError
+from blindcal.importers.sheet import Headed, MixedListError, Opened, one_table
+from blindcal.io.tables import Problems
 
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
 _IDS = ("reviewer", *_MAILS)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from blindcal.errors import Problem
-from blindcal.importers.findings import (
+from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
@@ -21,10 +21,9 @@ from blindcal.importers.findings import (
     refusal,
     what_became,
 )
-from blindcal.importers.identities import NEVER_REPEATED
+from blindcal.importers.people import NEVER_REPEATED
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Opened
-from blindcal.importers.values import Item, cell_of, objects, pages, whole
+from blindcal.importers.sheet import Item, Opened, cell_of, objects, pages, whole
 
 NAME = "openreview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.

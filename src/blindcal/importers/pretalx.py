@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from blindcal.cells import unescape
-from blindcal.importers.findings import Choices, Found, Row, chosen_score, dropped_columns, refusal
+from blindcal.importers.export import Choices, Found, Row, chosen_score, dropped_columns, refusal
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheets import Headed, Opened, Sheet, one_table
-from blindcal.importers.values import Item, cell_of, flat_sheet, objects, pages, whole
+from blindcal.importers.sheet import (
+    Headed,
+    Item,
+    Opened,
+    Sheet,
+    cell_of,
+    flat_sheet,
+    objects,
+    one_table,
+    pages,
+    whole,
+)
 
 NAME = "pretalx"
 _TOTAL = "score"

@@ -7,8 +7,7 @@ below.
 
 from blindcal.paper import figures
 from blindcal.paper.figures import figure
-from blindcal.paper.letters import Letters, from_letters, setting, to_letters
-from blindcal.paper.responses import (
+from blindcal.paper.local_dp import (
     definition_b_1,
     definition_b_2,
     proposition_b_3,
@@ -21,16 +20,20 @@ from blindcal.paper.theorems import (
     PAPER_2,
     SATURATED,
     Calibrated,
+    Letters,
     Segment,
     algorithm_1,
     algorithm_2,
     algorithm_3,
+    from_letters,
     proposition_4_1,
+    setting,
     theorem_4_2,
     theorem_4_3,
     theorem_4_4,
     theorem_4_5,
     theorem_4_6,
+    to_letters,
 )
 
 __all__ = [

@@ -15,16 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blindcal.beliefs.belief import Belief
 from blindcal.checks import Array
+from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError
-from blindcal.frames import frame
-from blindcal.paper.letters import from_letters, setting, to_letters
-from blindcal.paper.theorems import Segment, algorithm_3, theorem_4_2, theorem_4_5
-from blindcal.policies.frontiers import frontier
-from blindcal.simulations.drawing import paper_population
-from blindcal.simulations.sweeps import Setting, sweep
-from blindcal.workers import Workers
+from blindcal.io.tables import frame
+from blindcal.paper.theorems import (
+    Segment,
+    algorithm_3,
+    from_letters,
+    setting,
+    theorem_4_2,
+    theorem_4_5,
+    to_letters,
+)
+from blindcal.policy.pareto_frontier import frontier
+from blindcal.posterior.belief import Belief
+from blindcal.simulation.parameter_sweep import Setting, sweep
+from blindcal.simulation.population import paper_population
 
 CONFERENCE, ADVERSARY = "conference error", "adversary error"
 # u, v, Phi_1, Phi_2 of the examples; the noisy one is the case that the paper works out.

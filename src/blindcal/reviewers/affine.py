@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
-from blindcal.reviewers.protocol import Booleans, Reviewer
+from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import Rows, log_evidence
 
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)

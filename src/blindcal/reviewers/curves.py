@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
-from blindcal.reviewers.protocol import QUALITIES, Reviewer
+from blindcal.reviewers.base import QUALITIES, Reviewer
 
 _LEVEL, _SHAKE = 1e-9, 8.0 * np.finfo(np.float64).eps
 _KINKS, _JUMP = 16, 0.5

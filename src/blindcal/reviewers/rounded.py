@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 from blindcal.checks import Array, numbers, where
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
-from blindcal.reviewers.protocol import Booleans, Reviewer
+from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import Rows, log_evidence
 
 

@@ -1,0 +1,390 @@
+"""The adversary who knows how many reviews everybody wrote: papers share reviewers, so all decisions together
+say something about each of them.
+
+Assignments of reviewers to reviews, with everybody's load exactly met, have a weight: the product over papers
+of what the tuple weighs there (its prior, its scores and, where it is known, its decision). `Network` has
+these weights. Where the loads are small their sums over all assignments are found paper by paper, by how much
+of every load is used up (`exact_authors`); else `walking` draws assignments.
+
+`*`, anyone not listed for a paper, has the reviews that nobody listed wrote: their number is known where all
+loads are. It may have written several reviews of a paper, and is never a correct guess.
+
+What tables promise, paper by paper, against somebody who knows how papers share reviewers: sound for any
+prior over whole assignments, and stated before anything is measured.
+
+Papers whose pools have nobody in common are independent. Within one *component* of papers that share people,
+directly or through others, all decisions d together have likelihood `L(A) = prod_j P(d_j | A_j)` under
+assignment A, each factor a number of paper j's table. So for any two assignments `L(A)/L(A')` is at most
+e to the sum of the epsilons of the papers on which they differ: two for a swap, the length for a cycle. An
+author's likelihood is an average of such L, over the assignments in which they wrote the review. Hence
+
+    odds between two authors move by at most e^(sum_j epsilon_j)
+    success(all decisions) <= success(scores) * prod_j multiplier_j        (sum_d max_A L <= prod_j of it)
+    added success <= sqrt(sum_j capacity_j / 2)                            (Pinsker, in nats)
+
+over the papers of the component; papers decided whoever reviewed them count nothing. The last follows from
+`E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
+A promise against the coupled adversary is therefore paid for in epsilon per paper: `budget` parts it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import inf, prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, maximum_flow
+from scipy.special import rel_entr
+
+from blindcal.adversaries.findings import Finding
+from blindcal.adversaries.paper_view import View
+from blindcal.adversaries.single_paper import AUTHOR
+from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.prior import NOBODY
+from blindcal.cells import Column, count
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_table
+from blindcal.io.tables import refuse
+from blindcal.policy.policy import Policy
+
+LOADS = "knows everybody's load"
+# Sums over all states of all loads are taken up to so many terms, and over so many outcomes of all papers.
+MOST_TERMS, MOST_OUTCOMES = 20_000_000, 4096
+# Weights of all tuples of all papers that are held at once.
+_MOST_CELLS = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Who may have written what, with everybody's load. CONFIDENTIAL where it has decisions.
+
+    Reviews are numbered paper by paper: `paper` is that of each one, `first` the first one of each paper.
+    `members[paper]` are people (numbers of `people`), `load` is how many reviews each of them wrote.
+    `tuples[paper]` are rows of members, `weights[paper]` what they weigh. `named[paper]` says which members
+    are people, who can be guessed: all but `*`.
+    """
+
+    people: tuple[str, ...]
+    load: Integers
+    members: tuple[Integers, ...]
+    tuples: tuple[Integers, ...] = field(repr=False)
+    weights: tuple[Array, ...] = field(repr=False)
+    named: tuple[NDArray[np.bool_], ...] = field(repr=False)
+
+    @property
+    def reviews(self) -> int:
+        return int(self.load.sum())
+
+    @property
+    def slots(self) -> Integers:
+        """How many reviews each paper has."""
+        return np.array([rows.shape[1] for rows in self.tuples])
+
+
+def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Array]) -> Network:
+    """The network of these papers with one mass for each tuple; people without a load wrote nothing."""
+    loads = all_loads(views, loads)
+    check_loads(views, loads)
+    people = tuple(sorted({name for view in views for name in view.names}))
+    place = {name: number for number, name in enumerate(people)}
+    cells = sum(float(len(view.names)) ** len(view.scores) for view in views)
+    if cells > _MOST_CELLS:
+        raise InputError(
+            f"`coupled` needs pools whose tuples can be held in memory: {cells:,.0f} weights, where "
+            f"{_MOST_CELLS:,} are allowed"
+        )
+    return Network(
+        people=people,
+        load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
+        members=tuple(np.array([place[name] for name in view.names]) for view in views),
+        tuples=tuple(member_rows(view) for view in views),
+        weights=tuple(mass / mass.max() for mass in masses),
+        named=tuple(np.array([name != OUTSIDER for name in view.names]) for view in views),
+    )
+
+
+def member_rows(view: View) -> Integers:
+    """The tuples of a paper with `*` as a member like any other."""
+    if OUTSIDER not in view.names:
+        return view.rows
+    return np.where(view.rows == NOBODY, view.names.index(OUTSIDER), view.rows)
+
+
+def all_loads(views: Sequence[View], loads: Mapping[str, int]) -> dict[str, int]:
+    """The loads with that of `*`, where pools have it and it is not given: the reviews that are left.
+
+    >>> rows, weight = np.array([[0], [-1]]), np.array([0.5, 0.5])
+    >>> view = View("p", ("a", "*"), (1.0,), rows, weight, np.zeros(2), {})
+    >>> all_loads([view, view, view], {"a": 1})
+    {'a': 1, '*': 2}
+    """
+    known = dict(loads)
+    if any(OUTSIDER in view.names for view in views):
+        left = sum(len(view.scores) for view in views) - sum(known.values())
+        known.setdefault(OUTSIDER, max(left, 0))
+    return known
+
+
+def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
+    """Refuse loads that no assignment meets, and papers for which an adversary cannot count."""
+    if not all(view.exact for view in views):
+        raise InputError("`coupled` needs pools whose tuples can be listed")
+    wanted, given = sum(len(view.scores) for view in views), sum(loads.values())
+    if min(loads.values(), default=0) < 0 or wanted != given:
+        raise InputError(f"`loads` must be numbers of reviews that sum to {wanted:,}, found {given:,}")
+    names = {name for view in views for name in view.names}
+    strange = sum(load > 0 for name, load in loads.items() if name not in names)
+    if strange:
+        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {strange} who are not")
+    if first_assignment(views, loads, np.random.default_rng(0)) is None:
+        raise InputError("`loads` cannot be met by any assignment from these pools")
+
+
+def first_assignment(
+    views: Sequence[View], loads: Mapping[str, int], rng: np.random.Generator
+) -> list[list[str]] | None:
+    """Some assignment that meets all loads, slot by slot, whatever it weighs; None if there is none."""
+    names = sorted({name for view in views for name in view.names})
+    person = {name: 1 + number for number, name in enumerate(rng.permutation(names).tolist())}
+    paper = 1 + len(names) + rng.permutation(len(views))
+    end = 1 + len(names) + len(views)
+    edges = [(0, int(paper[i]), len(view.scores)) for i, view in enumerate(views)]
+    edges += [
+        (int(paper[i]), person[name], len(view.scores) if name == OUTSIDER else 1)
+        for i, view in enumerate(views)
+        for name in view.names
+    ]
+    edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
+    start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
+    flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
+    if flow.flow_value < sum(len(view.scores) for view in views):
+        return None
+    rows = flow.flow.tocsr()
+    name_of = {number: name for name, number in person.items()}
+    found = []
+    for node in paper:
+        at = slice(rows.indptr[node], rows.indptr[node + 1])
+        given = zip(rows.indices[at], rows.data[at], strict=True)
+        chosen = [name_of[to] for to, times in given for _ in range(times)]
+        found.append(rng.permutation(chosen).tolist())
+    return found
+
+
+def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
+    """The loads in a table with columns reviewer and load."""
+    table = read_table(path, [Column("reviewer", "id", secret=True), Column("load", "integer", low=0.0)])
+    names = table.text("reviewer")
+    if len(set(names)) < len(names):
+        twice = f"{count(len(names) - len(set(names)), 'row')} too many"
+        raise refuse([Problem(os.fspath(path), None, "reviewer", "must name everybody once", twice)])
+    return dict(zip(names, table.number("load").astype(int).tolist(), strict=True))
+
+
+def true_loads(views: Sequence[View]) -> dict[str, int]:
+    """How many reviews everybody wrote, by the true reviewers: CONFIDENTIAL."""
+    counts: dict[str, int] = {}
+    for view in views:
+        if view.truth is None:
+            raise InputError("`loads` must be given where the true reviewers are not known")
+        for who in view.truth:
+            if who >= 0:
+                counts[view.names[who]] = counts.get(view.names[who], 0) + 1
+    return counts
+
+
+def terms(network: Network) -> float:
+    """How many terms the exact sums have."""
+    return prod(float(load + 1) for load in network.load) * sum(float(len(rows)) for rows in network.tuples)
+
+
+def exact_authors(network: Network) -> list[Array]:
+    """For each paper `[slot, member]`: P(this member wrote this review | everything), by sums over all
+    assignments that meet the loads; 0 for `*`, whom nobody can name."""
+    forward, backward, steps, total = _passes(network)
+    found = []
+    for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
+        mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
+        size = len(network.members[number])
+        chance = np.array([np.bincount(slot, mass, size) for slot in rows.T])
+        found.append(np.where(network.named[number], chance, 0.0))
+    return found
+
+
+def exact_weight(network: Network) -> float:
+    """The sum of the weights of all assignments that meet the loads."""
+    return _passes(network)[3]
+
+
+def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
+    """For each paper the weight of all ways to come to each state of the loads, and from it to the end."""
+    radix = network.load + 1
+    steps = np.concatenate([[1], np.cumprod(radix)[:-1]])
+    size = int(radix.prod())
+    forward = [np.zeros(size)]
+    forward[0][0] = 1.0
+    for number in range(len(network.tuples)):
+        into = np.zeros(size)
+        for states, after, weight in _moves(network, number, steps):
+            into[after] += forward[-1][states] * weight
+        forward.append(into)
+    backward = [np.zeros(size)]
+    backward[0][-1] = 1.0
+    for number in reversed(range(len(network.tuples))):
+        back = np.zeros(size)
+        for states, after, weight in _moves(network, number, steps):
+            back[states] += backward[0][after] * weight
+        backward.insert(0, back)
+    return forward, backward, steps, float(forward[-1][-1])
+
+
+def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Integers, Integers, float]]:
+    """For each tuple of a paper: the states of the loads that have room for it, those it leads to, and its
+    weight."""
+    states = np.arange(int((network.load + 1).prod()))
+    for row, weight in zip(network.tuples[number], network.weights[number], strict=True):
+        if weight > 0.0:
+            who = network.members[number][row]
+            free = states
+            for one, times in zip(*np.unique(who, return_counts=True), strict=True):
+                used = (free // steps[one]) % (network.load[one] + 1)
+                free = free[used + times <= network.load[one]]
+            yield free, free + steps[who].sum(), float(weight)
+
+
+def _tuple_mass(
+    network: Network, number: int, forward: Sequence[Array], backward: Sequence[Array], steps: Integers
+) -> Array:
+    """What all assignments with each tuple of a paper weigh, less its own weight."""
+    mass = np.zeros(len(network.tuples[number]))
+    places = np.flatnonzero(network.weights[number] > 0.0)
+    for place, (states, after, _) in zip(places, _moves(network, number, steps), strict=True):
+        mass[place] = forward[number][states] @ backward[number + 1][after]
+    return mass
+
+
+def is_small(views: Sequence[View], loads: Mapping[str, int]) -> bool:
+    """Whether everything can be summed: all states of the loads and, before the toss, all outcomes."""
+    made = network(views, loads, [view.weight for view in views])
+    tossed = all(view.outcome is not None for view in views)
+    outcomes = 1 if tossed else 2 ** len(views)
+    return terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
+
+
+def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
+    """Naming an author by going through everything: all assignments and, before the toss, all outcomes of
+    all papers."""
+    alone = network(views, loads, [view.weight for view in views])
+    reviews, before = alone.reviews, exact_authors(alone)
+    scale = exact_weight(alone)
+    tops = [found.max(axis=1) for found in before]
+    baseline = float(sum(top.sum() for top in tops) / reviews)
+    success, rise = 0.0, -np.inf
+    options = [view.mass(policy) / view.weight.max() for view in views]
+    for outcome in product(*(range(len(masses)) for masses in options)):
+        chosen = [masses[one] for masses, one in zip(options, outcome, strict=True)]
+        if not all(mass.any() for mass in chosen):
+            continue
+        peaks = prod(float(mass.max()) for mass in chosen)
+        after = network(views, loads, chosen)
+        weight = exact_weight(after)
+        if weight > 0.0:
+            best = [found.max(axis=1) for found in exact_authors(after)]
+            chance = 1.0 if len(options[0]) == 1 else weight * peaks / scale
+            success += chance * float(sum(top.sum() for top in best)) / reviews
+            rise = max(rise, *(float((new - old).max()) for new, old in zip(best, tops, strict=True)))
+    return Finding(LOADS, AUTHOR, policy, baseline, success, 0.0, rise)
+
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What no coupled adversary exceeds about one paper's reviews: `epsilon` for odds between two authors,
+    `factor` for success, `added` for added success; from this many `papers` that share people with it."""
+
+    papers: int
+    epsilon: float
+    factor: float
+    added: float
+
+
+def ceilings(views: Sequence[View], policy: str = "chosen") -> list[Ceiling]:
+    """For each paper what holds against everybody who knows how papers are coupled, whatever their prior.
+
+    >>> def one(paper: str, names: str, accept: list[float]) -> View:
+    ...     rows, weight = np.array([[0], [1]]), np.array([0.5, 0.5])
+    ...     return View(paper, tuple(names), (1.0,), rows, weight, np.zeros(2), {"chosen": np.array(accept)})
+    >>> found = ceilings([one("p", "ab", [0.6, 0.4]), one("q", "bc", [0.4, 0.6]), one("r", "de", [0.0, 1.0])])
+    >>> [(each.papers, round(each.epsilon, 3), round(each.factor, 3)) for each in found]
+    [(2, 0.811, 1.44), (2, 0.811, 1.44), (1, inf, 2.0)]
+    """
+    group = components(views)
+    policies = [Policy(view.accept[policy]) for view in views]
+    epsilon = np.array([float(one.epsilon) for one in policies])
+    factor = np.array([float(one.multiplier) for one in policies])
+    nats = np.array([capacity(one.accept) for one in policies])
+    found = []
+    for mine in group:
+        inside = group == mine
+        found.append(
+            Ceiling(
+                papers=int(inside.sum()),
+                epsilon=float(epsilon[inside].sum()),
+                factor=float(factor[inside].prod()),
+                added=float(np.sqrt(0.5 * nats[inside].sum())),
+            )
+        )
+    return found
+
+
+def components(views: Sequence[View]) -> Integers:
+    """The same number for papers that share people, directly or through others."""
+    people = {name: len(views) + place for place, name in enumerate({n for v in views for n in v.names})}
+    row = [number for number, view in enumerate(views) for _ in view.names]
+    column = [people[name] for view in views for name in view.names]
+    size = len(views) + len(people)
+    graph = csr_array((np.ones(len(row)), (row, column)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][: len(views)], dtype=np.int64)
+
+
+def capacity(accept: Array) -> float:
+    """The most information, in nats, that a toss with one of these chances gives about which it was: no
+    prior makes it more. Rounded up, as any `middle` gives a number that is not too small.
+
+    >>> round(float(capacity(np.array([0.0, 1.0])) / np.log(2.0)), 6), capacity(np.array([0.3, 0.3]))
+    (1.0, 0.0)
+    """
+    low, high = float(accept.min()), float(accept.max())
+    if low == high:
+        return 0.0
+    left, right = low, high
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        if _divergence(low, middle) < _divergence(high, middle):
+            left = middle
+        else:
+            right = middle
+    return min(max(_divergence(end, middle) for end in (low, high)) for middle in (left, right))
+
+
+def _divergence(one: float, other: float) -> float:
+    """Of a coin from another one."""
+    if not 0.0 < other < 1.0:
+        return 0.0 if one == other else inf
+    return float(rel_entr(one, other) + rel_entr(1.0 - one, 1.0 - other))
+
+
+def budget(epsilon: float, papers: int) -> float:
+    """The epsilon per paper under which no odds move by more than e^epsilon through all of them together.
+
+    >>> budget(2.0, 5)
+    0.4
+    """
+    return epsilon / papers

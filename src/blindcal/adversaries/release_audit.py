@@ -1,0 +1,228 @@
+"""A published folder and the key -> the views of its papers; a plan -> the same before the toss.
+
+The sealed record has everything: public data, tables, decisions and the true reviewers. So what is found is
+for whoever holds the key.
+
+Decisions, scores and calibrations that a venue published -> views of its papers: who wrote what?
+
+Such a venue decided by calibrated scores and thought of nothing else: a paper was accepted where its
+reviewers, calibrated, say that it is more likely above the bar than below. There is no policy, no key and no
+truth here: what is found is what anybody finds who has these tables.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blindcal.adversaries.paper_view import View, planned_view, published_views, released_view
+from blindcal.adversaries.single_paper import authors
+from blindcal.assignment.candidates import pools_of
+from blindcal.cells import Column, in_natural_order
+from blindcal.checks import numbers
+from blindcal.deciding.coins import read_key
+from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
+from blindcal.deciding.path_checks import check_paths
+from blindcal.deciding.prior_decisions import Past
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_table
+from blindcal.io.tables import refuse
+from blindcal.planning.conference_plan import Plan
+from blindcal.posterior.conference import (
+    Sources,
+    assemble,
+    pool_problems,
+    public_case,
+    read_reviewers,
+    unknown_candidates,
+)
+from blindcal.reviews import as_given, recognize_grid, upright_reviewers, upright_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """A release as it was published, and its papers with their true reviewers: CONFIDENTIAL."""
+
+    record: Record
+    views: list[View] = field(repr=False)
+
+
+def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Decided:
+    """The release in a folder that `decide` wrote, opened with the key it was made with. CONFIDENTIAL.
+
+    `published` is the folder, `key` the file of the key. Returns the sealed `record` and the `views` of its
+    papers, which know the true reviewers; `findings_of` says what they reveal.
+    """
+    check_paths(published=published, key=key)
+    seen = read_published(published)
+    if seen is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    past = Past(read_ledger(key, read_key(key)))
+    check_published(past.ledger, [seen])
+    record = past.record(seen.counter - 1)
+    return Decided(record, published_views(past, record))
+
+
+def planned_views(plan: Plan) -> list[View]:
+    """The papers of a plan before any coin is tossed: nothing here knows who reviewed them.
+
+    `plan` is what `plans.plan` returns; the views are in the order of its papers.
+
+    >>> from blindcal.posterior.conference import Conference, PaperCase
+    >>> from blindcal.planning import Request, agreement, plan_conference
+    >>> from blindcal.policy.guarantee import UNLIMITED
+    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+    >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
+    >>> papers, price = plan_conference(conference, UNLIMITED)
+    >>> found = Plan(conference, request, tuple(papers), price, agreement([case]), ())
+    >>> planned_views(found)[0].mass("chosen")
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    return [
+        planned_view(case, paper, raw, plan.request.guarantee)
+        for case, paper, raw in zip(
+            plan.conference.cases, plan.papers, plan.conference.raw_accept, strict=True
+        )
+    ]
+
+
+ACCEPT, REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True, eq=False)
+class Venue:
+    """The papers of a venue with their decisions, and the bar that it is taken to have had.
+
+    `unexplained` are papers whose decision no candidates lead to: it says nothing of who reviewed them, and
+    where there are many, bar, calibration or pools are not the venue's.
+    """
+
+    views: list[View] = field(repr=False)
+    bar: float
+    accepted: int
+    unexplained: tuple[str, ...]
+
+
+def read_venue(
+    decisions: str | os.PathLike[str],
+    scores: str | os.PathLike[str],
+    reviewers: str | os.PathLike[str],
+    pools: str | os.PathLike[str],
+    *,
+    bar: float | None = None,
+    grid: Sequence[float] | None = None,
+    better: str = "high",
+) -> Venue:
+    """A venue's tables: decisions (paper, decision), scores (paper, score; one row per review, in any order),
+    calibration and pools as everywhere. Without `bar` it is the one at which full calibration accepts as many
+    papers as were accepted, on average over the public belief. Papers without a decision are left out.
+
+    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
+    `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
+    """
+    decided = read_decisions(decisions)
+    given = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
+    parameters = upright_reviewers(read_reviewers(reviewers), better)
+    candidates = pools_of(pools, given, parameters)
+    files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
+    problems = [
+        Problem(files.pools, None, None, rule, f"{found} for paper {paper!r}")
+        for paper, one in given.items()
+        for rule, found in pool_problems(len(one), candidates.get(paper))
+    ]
+    problems += unknown_candidates(given, parameters, candidates, files)
+    if problems:
+        raise refuse(problems[:100], more=max(0, len(problems) - 100))
+    scores_given = np.concatenate([np.array(one) for one in given.values()])
+    declared = recognize_grid(scores_given) if grid is None else numbers("grid", grid)
+    levels = None
+    if declared is not None and declared.size:
+        levels = upright_scores(declared.tolist(), better)
+    cases = [
+        public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
+        for paper, one in given.items()
+    ]
+    accepted = sum(decided[paper] for paper in given)
+    if bar is None and not 0 < accepted < len(cases):
+        raise InputError("`bar` must be given where a venue accepted all papers or none")
+    conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
+    views = [released_view(case, decided[case.paper]) for case in conference.cases]
+    return Venue(
+        views,
+        conference.cases[0].bar,
+        accepted,
+        tuple(view.paper for view in views if not _explained(view)),
+    )
+
+
+def _explained(view: View) -> bool:
+    return view.outcome is not None and float(view.weight @ view.outcome["full"]) > 0.0
+
+
+def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
+    """Whether each paper of a table `paper,decision` was accepted; what else it holds is not read."""
+    columns = [Column("paper", "id"), Column("decision", choices=(ACCEPT, REJECT))]
+    table = read_table(path, columns, extra=True)
+    found, problems = dict[str, bool](), list[Problem]()
+    for row, paper, decision in zip(table.rows, table.text("paper"), table.text("decision"), strict=True):
+        if paper in found:
+            problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
+        found[paper] = decision == ACCEPT
+    if problems:
+        raise refuse(problems)
+    return found
+
+
+def read_scores(
+    path: str | os.PathLike[str], grid: Sequence[float] | None = None
+) -> dict[str, tuple[float, ...]]:
+    """The scores of each paper in a table `paper,score`, lowest first; what else it holds is not read."""
+    columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
+    table = read_table(path, columns, extra=True)
+    score = table.number("score")
+    if grid is not None and len(grid):
+        known = set(numbers("grid", grid).tolist())
+        rule = "must be a score of the grid"
+        off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
+        if off:
+            raise refuse([Problem(table.file, row, "score", rule) for row in off])
+    found: dict[str, list[float]] = {}
+    for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
+        found.setdefault(paper, []).append(one)
+    return {paper: tuple(sorted(found[paper])) for paper in in_natural_order(found)}
+
+
+def _scores_of(
+    decided: Mapping[str, bool], scores: Mapping[str, tuple[float, ...]], decisions: str, file: str
+) -> dict[str, tuple[float, ...]]:
+    """The scores of all papers that were decided."""
+    without = [paper for paper in decided if paper not in scores]
+    if without:
+        rule = f"must have scores in {file} for a paper with a decision"
+        raise refuse([Problem(decisions, None, "paper", rule, f"none for {paper!r}") for paper in without])
+    return {paper: one for paper, one in scores.items() if paper in decided}
+
+
+def posterior_table(
+    views: Sequence[View], policy: str = "full", *, better: str = "high"
+) -> dict[str, list[object]]:
+    """For each review, the `review`-th worst score of its paper, and each candidate: how likely they wrote it
+    by the scores alone, and with the decision. Scores as they were given, `better` being their better end.
+    CONFIDENTIAL: it names people."""
+    columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
+    rows = []
+    for view in views:
+        before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
+        for slot, upright in enumerate(view.scores):
+            (score,) = as_given([upright], better)
+            rows += [
+                (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
+                for who, name in enumerate(view.names)
+                if name != "*"
+            ]
+    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))

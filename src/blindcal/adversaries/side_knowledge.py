@@ -1,0 +1,523 @@
+"""Adversaries who know more than a certificate assumes, each against its own baseline without decisions.
+
+A prior of its own: nothing but other weights for the tuples. Evidence of its own, such as writing style: for
+each review and candidate a number from N(0,1), shifted by `strength` for the author, so that the author
+stands out by this many standard deviations (d'). Colluding reviewers: they know which reviews are theirs, and
+that they wrote no other. A co-reviewer: it knows its own review and who else reviewed the paper, and not who
+wrote which review. The author of a paper looks at that paper alone, and it may be the worst one.
+
+Success is each adversary's own expectation: right for its belief, whether or not that is the stated one.
+
+Tables planned under one model of reviewers, in a world with another: what was claimed, and what is true.
+
+A certificate is exact for the adversary that believes the stated model. Here the adversary knows better: the
+scores arose in a `World`, it weighs tuples by that world's likelihoods, and decisions follow the tables that
+were planned without knowing it. What it gains is compared with what was claimed.
+
+Releases made again and again for other true reviewers, by whatever system: does anything but the decisions
+depend on them, and is every decision a toss of its own?
+
+What is public must be a function of public data and decisions, and tables of public data alone. So the same
+public data are released for many assignments and keys (`Trial`), and three things are looked for: tables that
+move with the truth (parameters fitted on the reviews being decided move them too), public texts that differ
+where the decisions do not (rows in the order of processing), and decisions that go together (a coin that is
+used twice) or that come more or less often than the tables say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
+
+from blindcal.adversaries.findings import Finding, named, paper_findings
+from blindcal.adversaries.paper_view import POLICIES, View
+from blindcal.adversaries.single_paper import AUTHOR, authors, rises
+from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.similarity import Similarity
+from blindcal.checks import Array, Integers
+from blindcal.compute.parallel import Workers, each
+from blindcal.errors import InputError
+from blindcal.posterior.paper import PaperCase
+
+PRIORS = ("given", "uniform", "sharpened")
+SHARPER = 1.0
+"""What a sharpened prior adds to the log odds of each true reviewer."""
+
+# This many draws of evidence for each paper, and of colluders for the conference.
+_DRAWS, _COLLUSIONS = 64, 32
+_SEED = 17
+
+
+def with_prior(view: View, prior: str) -> View:
+    """The paper for somebody with another prior: the stated one, all tuples alike that it allows, or one that
+    leans towards the true reviewers."""
+    if prior not in PRIORS:
+        raise InputError(f"`prior` must be one of {', '.join(PRIORS)}, found {prior!r}")
+    if prior == "given":
+        return view
+    if prior == "uniform":
+        return view.believing(_likelihood(view))
+    if view.truth is None:
+        raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
+    right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
+    return view.believing(view.weight * np.exp(SHARPER * right))
+
+
+def with_similarity(view: View, similarity: Similarity) -> View:
+    """The paper for somebody who takes reviewers to be as likely as the product of their similarities to it;
+    whoever the similarities do not mention has none, and cannot have reviewed."""
+    place = {name: index for index, name in enumerate(similarity.reviewers)}
+    known = view.paper in similarity.papers
+    row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
+    near = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
+    # Nobody (-1) is the last one: strangers are as near as `*` is.
+    stranger = near[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
+    product = np.append(near, stranger)[view.rows].prod(axis=1)
+    likelihood = _likelihood(view)
+    if not (likelihood @ product) > 0.0:
+        raise InputError(
+            f"`prior`: by its similarities nobody of the pool can have reviewed paper {view.paper!r}"
+        )
+    return view.believing(likelihood * product)
+
+
+def _likelihood(view: View) -> Array:
+    """What the scores alone say of each tuple, without the stated prior and up to a factor; 0 for tuples that
+    it rules out, such as those without a candidate who is certain."""
+    possible = np.isfinite(view.log_prior)
+    least = view.log_prior[possible].min()
+    return np.asarray(view.weight * possible * np.exp(least - np.where(possible, view.log_prior, least)))
+
+
+def prior_findings(
+    views: Sequence[View], prior: str | Similarity, policies: Sequence[str] = POLICIES
+) -> list[Finding]:
+    """What decisions add for somebody with another prior, by its name or by similarities, and the most that
+    one of them does."""
+    if isinstance(prior, str):
+        name, other = prior, [with_prior(view, prior) for view in views]
+    else:
+        name, other = "similarity", [with_similarity(view, prior) for view in views]
+    found = []
+    for policy in policies:
+        rise = max(float(rises(view, view.mass(policy)).max()) for view in other)
+        found += [replace(one, rise=rise) for one in paper_findings(f"prior: {name}", other, policy)]
+    return found
+
+
+def evidence_findings(
+    views: Sequence[View],
+    strength: float,
+    policies: Sequence[str] = POLICIES,
+    *,
+    draws: int = _DRAWS,
+    workers: Workers = 1,
+) -> list[Finding]:
+    """Naming an author with evidence of one's own; its numbers are drawn, the same for every policy."""
+    if not 0.0 <= strength < np.inf:
+        raise InputError(f"`evidence` must be a number at least 0, found {strength}")
+    one = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
+    # [paper, draw, 1 + policy]: mean over reviews of the chance that the best guess is right.
+    right = np.array(each(one, list(enumerate(views)), workers=workers))
+    share = _shares(views)
+    mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
+    found = []
+    for place, policy in enumerate(policies, start=1):
+        added = right[:, :, place] - right[:, :, 0]
+        error = float(np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws))
+        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[place]), error))
+    return found
+
+
+def _shares(views: Sequence[View]) -> Array:
+    slots = np.array([len(view.scores) for view in views], dtype=np.float64)
+    return np.asarray(slots / slots.sum())
+
+
+def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, ...], draws: int) -> Array:
+    """`[draw, 1 + policy]`, by importance: what was drawn has the belief from the scores as its truth."""
+    number, view = job
+    rng = np.random.default_rng([_SEED, number])
+    (tuples, slots), people = view.rows.shape, len(view.names)
+    truth = view.rows[rng.choice(tuples, draws, p=view.weight)]
+    signal = rng.standard_normal((draws, slots, people + 1))
+    # Nobody (-1) has a column too: a review by a stranger looks like one by any other.
+    np.put_along_axis(
+        signal, truth[:, :, None] % (people + 1), strength + _at(signal, truth)[:, :, None], axis=2
+    )
+    likelihood = np.zeros((draws, tuples))
+    for slot in range(slots):
+        likelihood += strength * signal[:, slot, view.rows[:, slot] % (people + 1)]
+    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    scale = likelihood @ view.weight
+    by_label = _by_label(view)
+    found = []
+    for mass in (view.alone, *(view.mass(policy) for policy in policies)):
+        best = sum(
+            (((likelihood * row) @ by_label).reshape(draws, slots, people).max(axis=2) for row in mass),
+            start=np.zeros((draws, slots)),
+        )
+        found.append(best.mean(axis=1) / scale)
+    return np.stack(found, axis=1)
+
+
+def _at(signal: Array, truth: Integers) -> Array:
+    return np.take_along_axis(signal, truth[:, :, None] % signal.shape[2], axis=2)[:, :, 0]
+
+
+def _by_label(view: View) -> csr_array:
+    """`[tuple, slot * candidate]`: 1 where this candidate has this slot of the tuple."""
+    tuples, slots = view.rows.shape
+    row, slot = np.nonzero(view.rows >= 0)
+    column = slot * len(view.names) + view.rows[row, slot]
+    return csr_array((np.ones(row.size), (row, column)), shape=(tuples, slots * len(view.names)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Informed:
+    """A paper for colluders, and which of its reviews are not theirs."""
+
+    view: View
+    open: NDArray[np.bool_]
+
+
+def collusion_findings(
+    views: Sequence[View],
+    colluders: int,
+    policies: Sequence[str] = POLICIES,
+    *,
+    draws: int = _COLLUSIONS,
+) -> list[Finding]:
+    """Naming the author of a review that no colluder wrote, for this many reviewers who share what they know.
+
+    Colluders are drawn from all candidates; where the true reviewers are not known they are drawn from the
+    belief. What is found is the certificate, recomputed with the facts that colluders know.
+    """
+    people = sorted({name for view in views for name in view.names if name != "*"})
+    if not 1 <= colluders < len(people):
+        raise InputError(f"`colluders` must be at least 1 and below {len(people)}, found {colluders}")
+    right, rise = np.zeros((draws, 1 + len(policies))), np.full(len(policies), -np.inf)
+    for draw in range(draws):
+        rng = np.random.default_rng([_SEED, colluders, draw])
+        chosen = {people[i] for i in rng.choice(len(people), colluders, replace=False)}
+        informed = [one for view in views if (one := _informed(view, chosen, rng)).open.any()]
+        reviews = sum(float(one.open.sum()) for one in informed)
+        for one in informed:
+            masses = [one.view.alone, *(one.view.mass(policy) for policy in policies)]
+            best = [authors(one.view, mass).max(axis=2).sum(axis=0)[one.open].sum() for mass in masses]
+            right[draw] += np.array(best) / reviews
+            for place, mass in enumerate(masses[1:]):
+                rise[place] = max(rise[place], float(rises(one.view, mass)[:, one.open].max()))
+    name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
+    mean = right.mean(axis=0)
+    return [
+        Finding(
+            name,
+            AUTHOR,
+            policy,
+            float(mean[0]),
+            float(mean[place]),
+            float((right[:, place] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
+            float(rise[place - 1]),
+        )
+        for place, policy in enumerate(policies, start=1)
+    ]
+
+
+def _informed(view: View, colluders: set[str], rng: np.random.Generator) -> _Informed:
+    """The paper with the facts that colluders know: theirs are their own reviews, and no others."""
+    inside = np.array([name in colluders for name in view.names])
+    truth = np.array(
+        view.truth if view.truth is not None else view.rows[rng.choice(len(view.rows), p=view.weight)]
+    )
+    theirs = (truth >= 0) & inside[truth]
+    mine = (view.rows >= 0) & inside[view.rows]
+    possible = np.where(theirs, view.rows == truth, ~mine).all(axis=1)
+    return _Informed(view.believing(view.weight * possible), ~theirs)
+
+
+def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
+    """Who wrote which of the other reviews, for a reviewer of the paper who knows its reviewers' names."""
+    several = [view for view in views if len(view.scores) > 1]
+    if not several:
+        return []
+    share = _shares(several)
+    groups = [_companies(view) for view in several]
+    found = []
+    for policy in policies:
+        alone, decided = (
+            float(
+                share
+                @ [
+                    _sorted_out(view, mass, group)
+                    for view, mass, group in zip(several, masses, groups, strict=True)
+                ]
+            )
+            for masses in ([view.alone for view in several], [view.mass(policy) for view in several])
+        )
+        found.append(Finding("co-reviewer who knows the names", AUTHOR, policy, alone, decided))
+    return found
+
+
+def _companies(view: View) -> list[Integers]:
+    """For each slot: tuples that look alike to whoever wrote it and knows the names have the same number."""
+    base = len(view.names) + 1
+    ordered = np.sort(view.rows + 1, axis=1)
+    key = np.zeros(len(ordered), dtype=np.int64)
+    for column in ordered.T:
+        key = key * base + column
+    return [np.unique(key * base + own + 1, return_inverse=True)[1].ravel() for own in view.rows.T]
+
+
+def _sorted_out(view: View, mass: Array, groups: Sequence[Integers]) -> float:
+    """Mean over who is the co-reviewer, and over the other reviews, of the chance of a right guess."""
+    base, found = len(view.names) + 1, []
+    for own, group in enumerate(groups):
+        for slot in range(len(view.scores)):
+            if slot != own:
+                label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
+                first = np.flatnonzero(np.diff(label // base, prepend=-1))
+                found.append(sum(_best(row, which.ravel(), label % base > 0, first) for row in mass))
+    return float(np.mean(found))
+
+
+def _best(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
+    sums = np.bincount(which, row, named.size) * named
+    return float(np.maximum.reduceat(sums, first).sum())
+
+
+def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
+    """The author of the paper on which decisions add most (the chosen ones, before those of full
+    calibration), who sees that paper's scores and decision."""
+    papers = [_paper_findings(view, policies) for view in views]
+    return max(papers, key=lambda found: [round(one.added, 9) for one in found])
+
+
+def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
+    alone = float(authors(view, view.alone).max(axis=2).sum(axis=0).mean())
+    found = []
+    for policy in policies:
+        mass = view.mass(policy)
+        success = float(authors(view, mass).max(axis=2).sum(axis=0).mean())
+        rise = float(rises(view, mass).max())
+        found.append(
+            Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, rise)
+        )
+    return found
+
+
+# Qualities further out than this are neglected; this many of them are summed over.
+_REACH, _NODES = 8.0, 1601
+QUALITIES = np.linspace(-_REACH, _REACH, _NODES)
+
+Likelihood = Callable[[Array, Array, Array], Array]
+"""`(score[slot], parameters[candidate, field], quality[node]) -> log density [slot, candidate, node]`."""
+
+
+@dataclass(frozen=True)
+class World:
+    """How scores really arise: log density of a score given reviewer and quality, and of quality."""
+
+    name: str
+    log_score: Likelihood
+    log_quality: Callable[[Array], Array]
+
+    def weight(self, case: PaperCase, parameters: Array | None = None) -> Array:
+        """What each tuple of a paper weighs in this world, by sums over quality; `parameters` are the true
+        ones, where they are not those stated."""
+        if not case.listed:
+            raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
+        known = np.array(case.parameters) if parameters is None else parameters
+        log_score = self.log_score(np.array(case.scores), known, QUALITIES)
+        total = case.log_prior(case.tuples)[:, None] + self.log_quality(QUALITIES)
+        for slot, who in enumerate(case.tuples.T):
+            total = total + log_score[slot, who]
+        log_weight = logsumexp(total, axis=1)
+        return np.asarray(np.exp(log_weight - logsumexp(log_weight)))
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Naming an author, mean over reviews, as claimed and as it is: from the scores and with decisions; and
+    the most that a decision makes the best guess likelier."""
+
+    world: str
+    claimed_alone: float
+    claimed: float
+    alone: float
+    success: float
+    claimed_rise: float
+    rise: float
+
+    @property
+    def claimed_added(self) -> float:
+        return self.claimed - self.claimed_alone
+
+    @property
+    def added(self) -> float:
+        return self.success - self.alone
+
+
+def misfit(world: str, views: Sequence[View], weights: Sequence[Array], policy: str = "chosen") -> Misfit:
+    """Views as they were planned, and what their tuples weigh in truth."""
+    true = [view.believing(weight) for view, weight in zip(views, weights, strict=True)]
+    claimed_alone, claimed, claimed_rise = _named(views, policy)
+    alone, success, rise = _named(true, policy)
+    return Misfit(world, claimed_alone, claimed, alone, success, claimed_rise, rise)
+
+
+def _named(views: Sequence[View], policy: str) -> tuple[float, float, float]:
+    """An author named from the scores and with decisions, mean over reviews, and the largest rise."""
+    one = named(paper_findings("", views, policy), policy)
+    return one.baseline, one.success, max(float(rises(view, view.mass(policy)).max()) for view in views)
+
+
+def worst(found: Sequence[Misfit]) -> Misfit:
+    """The world in which decisions add most beyond what was claimed."""
+    return max(found, key=lambda one: one.added - one.claimed_added)
+
+
+def affine(score: Array, parameters: Array, quality: Array) -> Array:
+    """The stated model: N(slope q + offset, noise^2)."""
+    slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
+    gap = (score[:, None, None] - slope * quality - offset) / noise
+    return np.asarray(-0.5 * gap**2 - np.log(noise))
+
+
+def heavy_tailed(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
+    """Student's t around the same line, with the same standard deviation."""
+    slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
+    scale = noise * np.sqrt((freedom - 2.0) / freedom)
+    gap = (score[:, None, None] - slope * quality - offset) / scale
+    constant = gammaln((freedom + 1.0) / 2.0) - gammaln(freedom / 2.0) - 0.5 * np.log(freedom * np.pi)
+    return np.asarray(constant - np.log(scale) - 0.5 * (freedom + 1.0) * np.log1p(gap**2 / freedom))
+
+
+def curved(score: Array, parameters: Array, quality: Array) -> Array:
+    """Reviewers who flatten out at both ends: slope where quality is 0, and half of it at about 1.8."""
+    return affine(score, parameters, bent(quality))
+
+
+def bent(quality: Array) -> Array:
+    """
+    >>> bent(np.array([0.0, 1.0, -2.0])).round(3)
+    array([ 0.   ,  0.924, -1.523])
+    """
+    return np.asarray(2.0 * np.tanh(quality / 2.0))
+
+
+def rounded_to(step: float) -> Likelihood:
+    """Scores on a grid of this step, the nearest one, where the model takes them as exact."""
+
+    def log_score(score: Array, parameters: Array, quality: Array) -> Array:
+        slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
+        middle = slope * quality + offset
+        low, high = ((score[:, None, None] + side * step / 2 - middle) / noise for side in (-1, 1))
+        # The difference of two normal chances, in the tail where both are small.
+        upper, lower = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_ndtr(upper) + np.log(-np.expm1(log_ndtr(lower) - log_ndtr(upper))))
+
+    return log_score
+
+
+def normal(quality: Array) -> Array:
+    return np.asarray(-0.5 * quality**2)
+
+
+def two_humped(quality: Array, apart: float = 0.9) -> Array:
+    """Half of the papers good and half of them bad, with mean 0 and variance 1."""
+    spread = np.sqrt(1.0 - apart**2)
+    humps = [-0.5 * ((quality - side * apart) / spread) ** 2 for side in (-1.0, 1.0)]
+    return np.asarray(np.logaddexp(humps[0], humps[1]))
+
+
+WORLDS = (
+    World("as stated", affine, normal),
+    World("heavy tails (t with 4 degrees of freedom)", heavy_tailed, normal),
+    World("curved reviewers", curved, normal),
+    World("rounded scores, rounding ignored", rounded_to(1.0), normal),
+    World("two kinds of papers", affine, two_humped),
+)
+"""Worlds with the stated parameters. In another one the parameters differ: `World.weight` takes true ones."""
+
+
+FALSE_ALARM = 1e-6
+"""How often a sound system is suspected for its coins, over all papers and pairs of papers together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One release of the same public data: its tables, one for each paper; the chance of accepting each paper
+    under the true reviewers of this trial; the decisions; and everything that was made public."""
+
+    tables: tuple[Array, ...] = field(repr=False)
+    chance: tuple[float, ...] = field(repr=False)
+    accepted: tuple[bool, ...]
+    public: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """What depends on the truth: papers (by number) whose table does, how many pairs of trials with equal
+    decisions had other texts, papers decided too often one way, and pairs of papers decided together."""
+
+    tables: tuple[int, ...]
+    texts: int
+    biased: tuple[int, ...]
+    together: tuple[tuple[int, int], ...]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.tables or self.texts or self.biased or self.together)
+
+
+def leaks(trials: Sequence[Trial]) -> Leaks:
+    """What the trials show.
+
+    >>> one = Trial((np.array([0.5, 0.5]),), (0.5,), (True,), b"accept")
+    >>> other = Trial((np.array([0.5, 0.6]),), (0.6,), (True,), b"accept ")
+    >>> found = leaks([one, other])
+    >>> found.tables, found.texts
+    ((0,), 1)
+    """
+    if len(trials) < 2:
+        raise InputError("`trials` must be at least 2 releases of the same public data")
+    papers = range(len(trials[0].tables))
+    moved = [
+        paper
+        for paper in papers
+        if any(not np.array_equal(one.tables[paper], trials[0].tables[paper]) for one in trials[1:])
+    ]
+    texts: dict[tuple[bool, ...], bytes] = {}
+    differ = sum(texts.setdefault(one.accepted, one.public) != one.public for one in trials)
+    chance = np.array([one.chance for one in trials])
+    rest = np.array([one.accepted for one in trials], dtype=np.float64) - chance
+    spread = chance * (1.0 - chance)
+    pairs = [(one, other) for one in papers for other in papers if one < other]
+    limit = -float(ndtri(FALSE_ALARM / 2 / (len(pairs) + len(papers))))
+    return Leaks(
+        tables=tuple(moved),
+        texts=differ,
+        biased=tuple(paper for paper in papers if _beyond(rest[:, paper], spread[:, paper], limit)),
+        together=tuple(
+            (one, other)
+            for one, other in pairs
+            if _beyond(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
+        ),
+    )
+
+
+def _beyond(rest: Array, variance: Array, limit: float) -> bool:
+    """Whether a sum of independent numbers of mean 0 is further out than chance allows. What was certain
+    must come out so; where few tosses were open nothing can be said."""
+    total = float(variance.sum())
+    if total < 10.0 / 16.0:
+        return bool(np.abs(rest[variance == 0.0]).max(initial=0.0) > 0.0)
+    return abs(float(rest.sum())) > limit * float(np.sqrt(total))

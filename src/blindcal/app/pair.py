@@ -1,0 +1,226 @@
+"""Where the sliders stand -> all that the room *Pair* draws: score plane, frontier, policy, what an adversary
+thinks; and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from blindcal.adversaries.single_paper import audit, guess, outcome_mass, posterior
+from blindcal.cells import Column, cell_problem
+from blindcal.checks import Array, Integers, between
+from blindcal.errors import InputError
+from blindcal.policy.pareto_frontier import Frontier, frontier
+from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.pair import pair_belief
+from blindcal.reviewers.affine import Affine
+
+REACH = 3.0
+"""The score plane goes this far from 0, in both directions."""
+CELLS = 61
+"""How many cells of the plane lie side by side."""
+MOST_DRAWS = 1_000_000
+BY = ("error", "epsilon")
+"""What limits the policy: a share of the frontier, or epsilon."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that can be moved: it starts at `start`, goes from `low` to `high` by this `step`, and has a
+    `label` for people."""
+
+    start: float
+    low: float
+    high: float
+    step: float
+    label: str
+
+
+SLIDERS: Mapping[str, Slider] = {
+    "slope_1": Slider(1.2, 0.2, 3.0, 0.05, "slope"),
+    "offset_1": Slider(0.6, -2.0, 2.0, 0.05, "offset"),
+    "slope_2": Slider(0.8, 0.2, 3.0, 0.05, "slope"),
+    "offset_2": Slider(-0.6, -2.0, 2.0, 0.05, "offset"),
+    "noise": Slider(0.5, 0.0, 2.0, 0.05, "noise"),
+    "score_1": Slider(1.2, -REACH, REACH, 0.05, "score of paper 1"),
+    "score_2": Slider(0.2, -REACH, REACH, 0.05, "score of paper 2"),
+    "prior": Slider(0.5, 0.01, 0.99, 0.01, "reviewer 1 on paper 1, before any score"),
+    "protection": Slider(0.5, 0.0, 1.0, 0.01, "protection"),
+    "epsilon": Slider(1.0, 0.0, 5.0, 0.05, "epsilon"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the sliders stand.
+
+    `slope_1`, `offset_1`, `slope_2`, `offset_2`: how the two reviewers score; `noise` is that of both.
+    `score_1`, `score_2`: the scores of the two papers.
+    `prior`: the chance that reviewer 1 has paper 1, before any score is seen.
+    `protection`: how far along the frontier the policy lies: 0 is full calibration, 1 reveals no more than
+    the scores.
+    `epsilon`: what limits the policy in its place, if `by` says `epsilon` and not `error`.
+    """
+
+    slope_1: float = SLIDERS["slope_1"].start
+    offset_1: float = SLIDERS["offset_1"].start
+    slope_2: float = SLIDERS["slope_2"].start
+    offset_2: float = SLIDERS["offset_2"].start
+    noise: float = SLIDERS["noise"].start
+    score_1: float = SLIDERS["score_1"].start
+    score_2: float = SLIDERS["score_2"].start
+    prior: float = SLIDERS["prior"].start
+    protection: float = SLIDERS["protection"].start
+    epsilon: float = SLIDERS["epsilon"].start
+    by: str = BY[0]
+
+    @property
+    def reviewers(self) -> tuple[Affine, Affine]:
+        one = Affine(self.slope_1, self.offset_1, noise=self.noise)
+        return one, Affine(self.slope_2, self.offset_2, noise=self.noise)
+
+    @property
+    def belief(self) -> Belief:
+        return pair_belief(self.reviewers, (self.score_1, self.score_2), self.prior)
+
+
+def read_settings(given: Mapping[str, str]) -> Settings:
+    """Settings from text, each number within its slider; what is not `given` stays where it starts.
+
+    >>> read_settings({"noise": "0.3"}).noise
+    0.3
+    >>> read_settings({"noise": "9"})
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: noise must lie in [0, 2]
+    """
+    if unknown := {*given} - {field.name for field in fields(Settings)}:
+        raise InputError(f"there are {len(unknown)} settings that are not known here")
+    by = given.get("by", BY[0])
+    if by not in BY:
+        raise InputError(f"by must be one of {', '.join(BY)}")
+    return Settings(**{name: _number(name, given[name]) for name in SLIDERS if name in given}, by=by)
+
+
+def _number(name: str, text: str) -> float:
+    slider = SLIDERS[name]
+    if cell_problem(text, Column(name, "number")) is not None:
+        raise InputError(f"{name} must be a number")
+    if not slider.low <= float(text) <= slider.high:
+        raise InputError(f"{name} must lie in [{slider.low:g}, {slider.high:g}]")
+    return float(text)
+
+
+def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy:
+    """The policy within the limit that the `settings` set: on the frontier, or the best one at that epsilon.
+
+    `belief` is that of the settings, and `front` its frontier.
+
+    >>> settings = Settings(protection=0.0)
+    >>> chosen_policy(settings, settings.belief, frontier(settings.belief)).accept
+    array([0., 1.])
+    """
+    if settings.by == "epsilon":
+        return epsilon_policy(belief, settings.epsilon)
+    least, most = front.conference_error[0], front.conference_error[-1]
+    return front.policy(conference_error=least + settings.protection * (most - least))
+
+
+def picture(settings: Settings) -> dict[str, Any]:
+    """Every number that the room shows for these `settings`, by name; arrays are of NumPy.
+
+    >>> found = picture(Settings(protection=1.0))
+    >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)
+    (True, 0.0)
+    """
+    belief = settings.belief
+    front = frontier(belief)
+    across, up = front.relation()
+    chosen, full = chosen_policy(settings, belief, front), evidence_policy(belief)
+    return {
+        "weight": belief.weight,
+        "favor": belief.favor,
+        "conflict": _conflict(belief.favor),
+        "plane": plane(settings),
+        "reach": REACH,
+        "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
+        "relation": {"conference_error": across, "adversary_error": up},
+        "scores_only": 1.0 - float(belief.weight.max()),
+        "policy": _policy_facts(belief, chosen),
+        "full": _policy_facts(belief, full),
+    }
+
+
+def plane(settings: Settings) -> list[str]:
+    """What the two reviewers of the `settings` make of each cell of the score plane.
+
+    Rows go up from the lowest score of paper 2: `1` or `2` where both assignments favor that paper, `x` where
+    they favor different ones, `-` where one of them favors neither.
+
+    >>> alike = Settings(slope_1=1.0, offset_1=0.0, slope_2=1.0, offset_2=0.0)
+    >>> plane(alike)[0][:3], plane(alike)[1][:3]
+    ('-11', '2-1')
+    """
+    steps = np.linspace(-REACH, REACH, CELLS)
+    scores = np.stack(np.meshgrid(steps, steps, indexing="xy"), axis=-1)
+    favor = pair_belief(settings.reviewers, scores, settings.prior).favor
+    first, second = (favor > 0.5), (favor < 0.5)
+    code = np.full(favor.shape[:-1], "-")
+    code[first.all(axis=-1)] = "1"
+    code[second.all(axis=-1)] = "2"
+    code[first.any(axis=-1) & second.any(axis=-1)] = "x"
+    return ["".join(row) for row in code]
+
+
+def _conflict(favor: Array) -> bool:
+    """Whether the two assignments favor different papers."""
+    return bool((favor > 0.5).any() and (favor < 0.5).any())
+
+
+def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
+    found = audit(belief, policy)
+    return {
+        "accept": policy.accept,
+        "conference_error": policy.conference_error(belief),
+        "adversary_error": float(1 - found.success),
+        "epsilon": found.epsilon,
+        "multiplier": found.multiplier,
+        "largest_posterior": found.largest_posterior,
+        "posterior": posterior(belief, policy),
+        "outcome": outcome_mass(belief, policy).sum(axis=-1),
+    }
+
+
+def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str, Any]:
+    """A `number` of draws of who reviewed what and of the decision, under the policy of the `settings`.
+
+    Returns `counts[assignment, accepted paper]`, how often the adversary's best guess was `right`, and how
+    many decisions were `wrong`; `rng` draws them.
+
+    >>> found = drawn(Settings(), 100, np.random.default_rng(1))
+    >>> int(found["counts"].sum()), found["drawn"]
+    (100, 100)
+    """
+    if not 1 <= number <= MOST_DRAWS:
+        raise InputError(f"the number of draws {between(0, MOST_DRAWS + 1)}")
+    belief = settings.belief
+    policy = chosen_policy(settings, belief, frontier(belief))
+    mass = outcome_mass(belief, policy)
+    counts: Integers = np.reshape(rng.multinomial(number, mass.ravel() / mass.sum()), mass.shape)
+    best = guess(belief, policy)[:, 0]
+    return {
+        "counts": counts.T,
+        "drawn": number,
+        "right": int(counts[np.arange(2), best].sum()),
+        "wrong": _wrong(counts, belief.favor, rng),
+    }
+
+
+def _wrong(counts: Integers, favor: Array, rng: np.random.Generator) -> int:
+    """How many of these decisions accepted the worse paper: which one that is, is drawn too."""
+    missed = np.stack([1.0 - favor, favor])
+    return int(rng.binomial(counts, missed).sum())

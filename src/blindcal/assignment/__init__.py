@@ -1,0 +1,27 @@
+"""Who may have reviewed each paper, and how likely.
+
+In: bids, similarities, conflicts, files of candidates. Out: `Pools` of candidates with
+probabilities, the prior over tuples of reviewers, a randomized assignment with known marginal
+probabilities. Open `candidates` first, then `prior`; `sampling` draws assignments. Imports: fitting
+and earlier.
+"""
+
+from blindcal.assignment.candidates import SampledPool, assumed_pools, everyone, pools_of, read_pools
+from blindcal.assignment.prior import inclusion, log_odds, log_prior
+from blindcal.assignment.sampling import Assigned, assign
+from blindcal.assignment.similarity import Similarity, read_similarity
+
+__all__ = [
+    "Assigned",
+    "SampledPool",
+    "Similarity",
+    "assign",
+    "assumed_pools",
+    "everyone",
+    "inclusion",
+    "log_odds",
+    "log_prior",
+    "pools_of",
+    "read_pools",
+    "read_similarity",
+]

@@ -1,0 +1,359 @@
+"""Bids, similarities and conflicts -> one matrix: how well each reviewer fits each paper.
+
+Papers and reviewers are sorted by id, so that nothing depends on the order of a file. A pair that is not
+listed has similarity 0 and may be assigned; only a conflict bars it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from blindcal.cells import Column, cell_problem, id_problem, same_id
+from blindcal.checks import Array, Integers, nonnegative
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_bytes, read_part, read_table
+from blindcal.io.tables import MAX_LINES, Table, refuse
+
+MAX_MATRIX = 2**30
+"""Bytes of a matrix file, packed or unpacked, and of an array in it once each entry takes 8 of them."""
+WORDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
+"""What a bid that is a word counts; `conflict` bars the pair."""
+_CONFLICT = "conflict"
+_ZIP = b"PK\x03\x04"
+_NO_OBJECTS = "must be a NumPy .npz file without objects"
+_TWICE = "must not be listed twice for one paper"
+_FORM = (
+    "must hold arrays papers, reviewers and similarity: a matrix [papers, reviewers], or its entries with "
+    "arrays paper and reviewer, their places from 0"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """How well each reviewer fits each paper, and who may not review what. Made by `dense` or from a file.
+
+    `papers`, `reviewers`: their ids in ascending order.
+    `value`: `[paper, reviewer]`, sparse, at least 0; a pair that is not listed has 0 and may be assigned.
+    `barred`: `[paper, reviewer]`, sparse, true at conflicts.
+    """
+
+    papers: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    value: Any
+    barred: Any
+
+    @classmethod
+    def dense(
+        cls,
+        papers: Sequence[str],
+        reviewers: Sequence[str],
+        value: ArrayLike,
+        barred: ArrayLike | None = None,
+    ) -> Similarity:
+        """From a matrix `value[papers, reviewers]`, in any order of the ids; `barred` is one of conflicts, by
+        default without any.
+
+        >>> Similarity.dense(["q", "p"], ["a"], [[1.0], [2.0]]).value.toarray().tolist()
+        [[2.0], [1.0]]
+        """
+        matrix = nonnegative("similarity", value)
+        no = np.zeros(matrix.shape, dtype=bool) if barred is None else np.asarray(barred, dtype=bool)
+        return _sorted(papers, reviewers, sparse.csr_array(matrix), sparse.csr_array(no))
+
+    def of(self, paper: Integers, reviewer: Integers) -> Array:
+        """The similarity of some pairs."""
+        return np.asarray(self.value[paper, reviewer], dtype=np.float64).ravel()
+
+    @property
+    def digest(self) -> str:
+        """What identifies papers, people, similarities and conflicts, in whatever order they were listed."""
+        content = hashlib.sha256(repr((self.papers, self.reviewers)).encode())
+        for matrix in (self.value, self.barred):
+            for part in (matrix.indptr, matrix.indices, matrix.data):
+                content.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        return content.hexdigest()
+
+    def barring(self, conflicts: Iterable[tuple[str, str]]) -> Similarity:
+        """The same with more conflicts `(paper, reviewer)`."""
+        paper, reviewer = _places(self.papers), _places(self.reviewers)
+        pairs = np.array([(paper[p], reviewer[r]) for p, r in conflicts], dtype=np.int64).reshape(-1, 2)
+        more = sparse.csr_array(
+            (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), self.barred.shape
+        )
+        return Similarity(self.papers, self.reviewers, self.value, _canonical(self.barred + more))
+
+
+def read_similarity(
+    path: str | os.PathLike[str],
+    *,
+    bids: bool = False,
+    conflicts: str | os.PathLike[str] | None = None,
+    papers: Iterable[str] = (),
+    reviewers: Iterable[str] = (),
+) -> Similarity:
+    """Similarities, or bids in their place, from a file.
+
+    `path`: a table `paper,reviewer,similarity`, or a NumPy `.npz` file with arrays `papers`, `reviewers` and
+    the matrix `similarity`.
+    `bids`: whether it is a table `paper,reviewer,bid` instead. A bid is a number, or one of the words yes,
+    which counts 1, maybe 0.5, no 0, and conflict.
+    `conflicts`: a table `paper,conflict` of pairs that may not be assigned; None: no more than the bids say.
+    `papers`, `reviewers`: further ones that the file may not mention.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bids.csv"
+    ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
+    ...     found = read_similarity(path, bids=True)
+    >>> found.value.toarray().tolist(), found.barred.toarray().tolist()
+    ([[1.0, 0.5], [0.0, 0.0]], [[False, False], [False, True]])
+    """
+    if not bids and read_part(path, 0, len(_ZIP)) == _ZIP:
+        found = _with(_read_matrix(path), papers, reviewers)
+    else:
+        found = _read_pairs(path, "bid" if bids else "similarity", papers, reviewers)
+    return found if conflicts is None else found.barring(read_conflicts(conflicts, found))
+
+
+def nothing_known(papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+    """Papers and people of whom nothing is known but their names."""
+    rows, people = sorted(set(papers)), sorted(set(reviewers))
+    return Similarity.dense(rows, people, np.zeros((len(rows), len(people))))
+
+
+def read_papers(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The ids in the column `paper` of a table; what else it holds is not read."""
+    return tuple(dict.fromkeys(read_table(path, [Column("paper", "id")], extra=True).text("paper")))
+
+
+def _read_pairs(
+    path: str | os.PathLike[str], name: str, papers: Iterable[str], reviewers: Iterable[str]
+) -> Similarity:
+    kind = Column(name, "text") if name == "bid" else Column(name, "number", low=0.0)
+    columns = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True), kind]
+    table = read_table(path, columns)
+    value, barred, problems = _values(table, name)
+    problems += _repeated(table)
+    if problems:
+        raise refuse(sorted(problems))
+    rows = sorted({*table.text("paper"), *papers})
+    people = sorted({*table.text("reviewer"), *reviewers})
+    at, who = _places(rows), _places(people)
+    place = (
+        np.array([at[one] for one in table.text("paper")]),
+        np.array([who[one] for one in table.text("reviewer")]),
+    )
+    shape = len(rows), len(people)
+    return _sorted(
+        rows,
+        people,
+        sparse.csr_array((value, place), shape),
+        sparse.csr_array((barred, place), shape),
+    )
+
+
+def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Problem]]:
+    """The similarity of each row, whether it is a conflict, and what cannot be read."""
+    if name != "bid":
+        return table.number(name), np.zeros(len(table), dtype=bool), []
+    bids = table.text(name)
+    column = Column(name, "number", low=0.0)
+    known = {bid: WORDS.get(bid.casefold(), 0.0) for bid in set(bids)}
+    broken = {}
+    for bid in [bid for bid in known if bid.casefold() not in {*WORDS, _CONFLICT}]:
+        if (problem := cell_problem(bid, column)) is None:
+            known[bid] = float(bid)
+        else:
+            broken[bid] = f"{problem[0]}, or one of {', '.join((*WORDS, _CONFLICT))}"
+    problems = [
+        Problem(table.file, row, name, broken[bid])
+        for row, bid in zip(table.rows, bids, strict=True)
+        if bid in broken
+    ]
+    barred = np.array([bid.casefold() == _CONFLICT for bid in bids])
+    return np.array([known[bid] for bid in bids]), barred, problems
+
+
+def _repeated(table: Table) -> list[Problem]:
+    seen, problems = set[tuple[str, str]](), []
+    for row, pair in zip(
+        table.rows, zip(table.text("paper"), table.text("reviewer"), strict=True), strict=True
+    ):
+        if pair in seen:
+            problems.append(Problem(table.file, row, "reviewer", _TWICE))
+        seen.add(pair)
+    return problems
+
+
+def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tuple[str, str]]:
+    """The conflicts `(paper, reviewer)` of a table `paper,conflict`, which must name known ones."""
+    columns = [Column("paper", "id", secret=True), Column("conflict", "id", secret=True)]
+    table = read_table(path, columns)
+    papers, people = set(known.papers), set(known.reviewers)
+    pairs = list(zip(table.text("paper"), table.text("conflict"), strict=True))
+    problems = []
+    for row, (paper, reviewer) in zip(table.rows, pairs, strict=True):
+        if paper not in papers:
+            rule = "must be a paper that is to be assigned (those without bids are listed by `papers`)"
+            problems.append(Problem(table.file, row, "paper", rule))
+        if reviewer not in people:
+            rule = "must be a reviewer (those without bids are listed by `committee`)"
+            problems.append(Problem(table.file, row, "conflict", rule))
+    if problems:
+        raise refuse(problems)
+    return pairs
+
+
+def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
+    """A NumPy file; nothing in it is run, and no more is unpacked than its size says."""
+    name = os.fspath(path)
+    parts = _arrays(read_bytes(path, MAX_MATRIX), name)
+    if not {"papers", "reviewers", "similarity"} <= parts.keys():
+        raise refuse([Problem(name, None, None, _FORM, ", ".join(sorted(parts)) or "nothing")])
+    papers, reviewers = (_ids(parts[key], name, key) for key in ("papers", "reviewers"))
+    value, shape = _numbers(parts["similarity"], name), (len(papers), len(reviewers))
+    if value.ndim == 2 and value.shape == shape:
+        matrix = sparse.csr_array(value)
+    elif value.ndim == 1 and {"paper", "reviewer"} <= parts.keys():
+        place = [
+            _indices(parts[key], name, key, value.size, size)
+            for key, size in zip(("paper", "reviewer"), shape, strict=True)
+        ]
+        matrix = sparse.csr_array((value, (place[0], place[1])), shape)
+        if np.unique(place[0] * shape[1] + place[1]).size < value.size:
+            raise refuse([Problem(name, None, "reviewer", _TWICE)])
+    else:
+        raise refuse([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
+    return _sorted(papers, reviewers, matrix, sparse.csr_array(shape, dtype=bool))
+
+
+def _numbers(values: Any, name: str) -> Array:
+    good = values.dtype.kind in "fiu"
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = values.astype(np.float64) if good else np.empty(0)
+    if not good or not np.isfinite(found).all() or (found < 0).any():
+        rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
+        raise refuse([Problem(name, None, "similarity", rule)])
+    return np.asarray(found, dtype=np.float64)
+
+
+def _arrays(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            infos = packed.infolist()
+            if sum(info.file_size for info in infos) > MAX_MATRIX:
+                raise InputError(f"must unpack to at most {MAX_MATRIX:,} bytes")
+            return {info.filename.removesuffix(".npy"): _array(packed, info) for info in infos}
+    except InputError as error:
+        raise refuse([Problem(name, None, None, str(error))]) from None
+    # Headers and packed bytes that were damaged raise whatever the libraries that read them come across.
+    except Exception:
+        raise refuse([Problem(name, None, None, _NO_OBJECTS)]) from None
+
+
+def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    """One array, of which as much is unpacked as its header and its size in the file both say."""
+    with packed.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        header = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        with catch_warnings():
+            # NumPy warns of headers that only its most lenient parser can read, and goes on.
+            simplefilter("error")
+            shape, fortran, kind = header(member)
+        size = prod(shape) * kind.itemsize
+        if kind.hasobject or size > info.file_size:
+            raise InputError(_NO_OBJECTS)
+        if 8 * prod(shape) > MAX_MATRIX:
+            raise InputError(f"must have at most {MAX_MATRIX // 8:,} entries in an array")
+        flat = np.frombuffer(member.read(size), dtype=kind)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _ids(values: Any, name: str, key: str) -> list[str]:
+    if values.size > MAX_LINES:
+        raise refuse([Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")])
+    found = [same_id(_text(one)) for one in values.ravel().tolist()] if _written(values) else []
+    problems = [
+        Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None
+    ]
+    if len(set(found)) < len(found) or not found:
+        problems.append(Problem(name, None, key, "must be ids, each once"))
+    if problems:
+        raise refuse(problems)
+    return found
+
+
+def _written(values: Any) -> bool:
+    """Whether an array holds text or whole numbers, text of characters that exist."""
+    if values.dtype.kind != "U":
+        return values.dtype.kind in "Siu"
+    codes = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+    return not codes.size or int(codes.max()) <= sys.maxunicode
+
+
+def _text(one: object) -> str:
+    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
+
+
+def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integers:
+    good = values.dtype.kind in "iu" and values.shape == (count,)
+    if not good or (count and not 0 <= int(values.min()) <= int(values.max()) < size):
+        rule = f"must be {count:,} whole numbers from 0 to {size - 1:,}"
+        raise refuse([Problem(name, None, key, rule)])
+    return np.asarray(values, dtype=np.int64)
+
+
+def _with(found: Similarity, papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+    """The same with further papers and people, of whom nothing else is known."""
+    rows = [*found.papers, *sorted(set(papers) - set(found.papers))]
+    people = [*found.reviewers, *sorted(set(reviewers) - set(found.reviewers))]
+    shape = len(rows), len(people)
+    value, barred = found.value.copy(), found.barred.copy()
+    value.resize(shape)
+    barred.resize(shape)
+    return _sorted(rows, people, value, barred)
+
+
+def _sorted(papers: Sequence[str], reviewers: Sequence[str], value: Any, barred: Any) -> Similarity:
+    rows, people = list(papers), list(reviewers)
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    columns = sorted(range(len(people)), key=people.__getitem__)
+    if value.shape != (len(rows), len(people)) or barred.shape != value.shape:
+        raise InputError(
+            f"similarity must have {len(rows)} rows and {len(people)} columns, found {value.shape}"
+        )
+    return Similarity(
+        tuple(rows[i] for i in order),
+        tuple(people[i] for i in columns),
+        _canonical(value[order][:, columns]),
+        _canonical(barred[order][:, columns]),
+    )
+
+
+def _canonical(matrix: Any) -> Any:
+    """Each entry once, in order, none of them 0."""
+    found = sparse.csr_array(matrix)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}

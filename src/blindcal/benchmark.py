@@ -1,0 +1,377 @@
+"""What a mechanism costs and reveals on an instance: to the adversary of the certificates, to one who has a
+hint of its own, and to one who knows that a matching couples the papers.
+
+Mechanisms: functions from one paper's belief to its policy. Ours, and simple ones to be measured against.
+
+A mechanism may be random in its decisions only: the same belief must give the same policy, or an adversary
+who knows the mechanism knows less than it could.
+
+The instances: pairs, papers with pools, matchings and one conference, the same numbers for everybody.
+
+Each is a tuple of beliefs, one per paper, made from stated reviewers and scores. In a matching everybody
+reviewed one paper: `assignments[matching, paper]` lists who may have reviewed what, and `chance[matching]` is
+the probability of each given the scores, for an adversary who knows that papers are coupled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.adversaries.single_paper import audit
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.io.tables import frame
+from blindcal.paper.theorems import setting
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.pareto_frontier import frontier
+from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
+from blindcal.policy.solver import private_policy
+from blindcal.posterior.belief import Belief, unchecked_belief
+from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.quality_posterior import posterior_tail
+from blindcal.simulation.population import (
+    Population,
+    nips_2014_population,
+    pooled_conference,
+    prototype_population,
+)
+
+__all__ = [
+    "INSTANCES",
+    "MECHANISMS",
+    "Instance",
+    "Mechanism",
+    "Score",
+    "instance",
+    "load",
+    "measure",
+    "results_frame",
+    "run",
+]
+
+Mechanism = Callable[[Belief], Policy]
+
+
+def half_and_half(belief: Belief) -> Policy:
+    """A fair coin between full calibration and the public decision; `belief` is of one paper or pair.
+
+    >>> half_and_half(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([1. , 0.5])
+    """
+    return unchecked_policy(0.5 * evidence_policy(belief).accept + 0.5 * public_policy(belief).accept)
+
+
+def three_in_four(belief: Belief) -> Policy:
+    """Follow the evidence with chance 3/4, whatever it is: randomized response of epsilon log 3.
+
+    `belief` is of one paper or pair.
+
+    >>> three_in_four(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([0.75, 0.25])
+    """
+    return unchecked_policy(0.25 + 0.5 * evidence_policy(belief).accept)
+
+
+def by_evidence(belief: Belief) -> Policy:
+    """Accept with the very chance that accepting is right; `belief` is of one paper or pair.
+
+    >>> by_evidence(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([0.9, 0.2])
+    """
+    return unchecked_policy(belief.favor)
+
+
+def _guaranteed(belief: Belief, guarantee: Guarantee) -> Policy:
+    return private_policy(belief, guarantee)
+
+
+def _ours(name: str, epsilon: float | None) -> Mechanism:
+    return partial(_guaranteed, guarantee=Guarantee(name, epsilon=epsilon))
+
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    "full calibration": evidence_policy,
+    "public": public_policy,
+    "steady, epsilon 2 (default)": _ours("steady", 2.0),
+    "steady": _ours("steady", None),
+    "average, epsilon 2": _ours("average", 2.0),
+    "average": _ours("average", None),
+    "epsilon 1": _ours("none", 1.0),
+    "epsilon 2": _ours("none", 2.0),
+    "half and half": half_and_half,
+    "three in four": three_in_four,
+    "by the evidence": by_evidence,
+}
+
+
+def load(place: str) -> Mechanism:
+    """The mechanism at `place`, written `module:function`.
+
+    The module is looked for in the current folder, then where Python looks; importing it runs its code.
+
+    >>> load("blindcal.benchmark:three_in_four")(Belief([0.6, 0.4], [0.9, 0.2])).accept
+    array([0.75, 0.25])
+    """
+    module, _, name = place.partition(":")
+    if not module or not name:
+        raise InputError(f"a mechanism must be given as module:function, found {place!r}")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"no mechanism at {place!r}: {error}") from None
+    if not callable(found):
+        raise InputError(f"{place!r} must be a function from a belief to a policy")
+    mechanism: Mechanism = found
+    return mechanism
+
+
+# The upper quartile of N(0, 1), as elsewhere.
+_BAR = 0.6745
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Papers that are decided one by one; `assignments` and `chance` are given where a matching couples them.
+
+    `name`: one of `INSTANCES`.
+    `beliefs`: one per paper.
+    `assignments[matching, paper]`: who reviewed each paper in each matching, as the number of a secret.
+    `chance[matching]`: the probability of each matching given the scores.
+    """
+
+    name: str
+    beliefs: tuple[Belief, ...]
+    assignments: Integers | None = None
+    chance: Array | None = None
+
+
+def _pair(name: str, scores: tuple[float, float], sigma: float) -> Instance:
+    belief = setting(scores, a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=sigma)
+    return Instance(name, (belief,))
+
+
+def _pools(name: str, papers: int, pool: int, reviews: int, population: Population, seed: int) -> Instance:
+    """Papers whose pools hardly overlap."""
+    rng = np.random.default_rng(seed)
+    drawn = pooled_conference(rng, papers, pool, reviews, population, reviewers=40 * papers)
+    return Instance(name, tuple(case.belief for case in drawn.cases(_BAR)))
+
+
+def _matching(name: str, papers: int, seed: int) -> Instance:
+    """As many reviewers as papers, one review each, every matching equally likely, bar 0."""
+    rng = np.random.default_rng(seed)
+    population = prototype_population()
+    slope, offset, noise = population.parameters(rng, (papers,))
+    score = population.scores(rng, rng.standard_normal(papers), slope, offset, noise)
+    people = Affine(slope, offset, noise)
+    density = np.exp(people.log_marginal(score[:, None]))
+    favor = posterior_tail([people], score[:, None, None], 0.0)
+    assignments = np.array(list(permutations(range(papers))))
+    chance = density[np.arange(papers), assignments].prod(axis=1)
+    weight = density / density.sum(axis=1, keepdims=True)
+    beliefs = tuple(Belief(weight[i], favor[i]) for i in range(papers))
+    return Instance(name, beliefs, assignments, chance / chance.sum())
+
+
+_MAKERS: dict[str, Callable[[str], Instance]] = {
+    "pair without noise": partial(_pair, scores=(0.9, 0.4), sigma=0.0),
+    "pair with noise": partial(_pair, scores=(0.9, 0.4), sigma=0.5),
+    "pair near a tie": partial(_pair, scores=(1.2, 0.2), sigma=0.5),
+    "papers, pools of 4": partial(
+        _pools, papers=12, pool=4, reviews=2, population=prototype_population(), seed=11
+    ),
+    "papers, pools of 8": partial(
+        _pools, papers=8, pool=8, reviews=2, population=prototype_population(), seed=12
+    ),
+    "matching of 2": partial(_matching, papers=2, seed=21),
+    "matching of 3": partial(_matching, papers=3, seed=22),
+    "matching of 4": partial(_matching, papers=4, seed=23),
+    "conference": partial(_pools, papers=30, pool=5, reviews=3, population=nips_2014_population(), seed=31),
+}
+INSTANCES = tuple(_MAKERS)
+
+
+@cache
+def instance(name: str) -> Instance:
+    """An instance by its `name`, one of `INSTANCES`; it is made once, and always the same.
+
+    >>> found = instance("matching of 3")
+    >>> len(found.beliefs), found.assignments.shape, round(float(found.chance.sum()), 12)
+    (3, (6, 3), 1.0)
+    """
+    if name not in _MAKERS:
+        raise InputError(f"an instance must be one of {'; '.join(INSTANCES)}, found {name!r}")
+    return _MAKERS[name](name)
+
+
+# A hint names the truth with this chance, and else anyone at random.
+HINT = 0.5
+
+
+@dataclass(frozen=True)
+class Score:
+    """One mechanism on one instance; all numbers but `rise` and `epsilon` are means over papers.
+
+    `mechanism`, `instance`: the names of the two.
+    `error`: the chance of a wrong decision; `least`: the least possible at the same success.
+    `scores_only`, `success`: the chance of naming an author, before and after the decision.
+    `rise`: the most that one outcome of any paper makes the best guess likelier.
+    `hinted`: the success that decisions add for an adversary with a hint of its own.
+    `coupled`: the success that they add for one who knows the matching, nan where there is none.
+    `epsilon`: the largest of any paper, which may be infinite.
+    """
+
+    mechanism: str
+    instance: str
+    error: float
+    least: float
+    scores_only: float
+    success: float
+    rise: float
+    hinted: float
+    coupled: float
+    epsilon: float
+
+    @property
+    def added(self) -> float:
+        """How much likelier a correct guess became."""
+        return _plain(self.success - self.scores_only)
+
+    @property
+    def wasted(self) -> float:
+        """Error beyond the frontier: what another mechanism would save while revealing as much."""
+        return _plain(self.error - self.least)
+
+
+def _plain(difference: float) -> float:
+    """A difference of two sums, 0 where it is their rounding."""
+    return 0.0 if abs(difference) < 1e-12 else difference
+
+
+def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
+    """How a mechanism does on an instance.
+
+    `mechanism` takes the belief about one paper and returns its `Policy`; `name` is what its score is called.
+    `known` is the instance, as `instance` returns it.
+
+    >>> from blindcal.policy.policy import evidence_policy
+    >>> found = measure(evidence_policy, "full", instance("pair without noise"))
+    >>> found.error, found.success, round(found.scores_only, 3), round(found.wasted, 12)
+    (0.0, 1.0, 0.723, 0.0)
+    """
+    policies = [_policy(mechanism, belief) for belief in known.beliefs]
+    pairs = list(zip(known.beliefs, policies, strict=True))
+    audits = [audit(belief, policy) for belief, policy in pairs]
+    errors = [float(policy.conference_error(belief)) for belief, policy in pairs]
+    success = [1.0 - float(policy.adversary_error(belief)) for belief, policy in pairs]
+    return Score(
+        mechanism=name,
+        instance=known.name,
+        error=float(np.mean(errors)),
+        least=float(np.mean([_least(*one) for one in zip(known.beliefs, success, strict=True)])),
+        scores_only=float(np.mean([float(one.success_scores_only) / one.reviews for one in audits])),
+        success=float(np.mean(success)),
+        rise=max(_rise(belief, policy) for belief, policy in pairs),
+        hinted=float(np.mean([_hinted(belief, policy) for belief, policy in pairs])),
+        coupled=_coupled(known, policies),
+        epsilon=max(float(one.epsilon) for one in audits),
+    )
+
+
+def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[Score]:
+    """Every mechanism on every instance named: one `Score` each, instance by instance.
+
+    `mechanisms` are functions from a belief to a policy, by name, such as `MECHANISMS`; `names` are of
+    instances, by default all `INSTANCES`.
+
+    >>> from blindcal.policy.policy import evidence_policy, public_policy
+    >>> both = {"full": evidence_policy, "public": public_policy}
+    >>> [(one.mechanism, round(one.error, 3), round(one.added, 3)) for one in run(both, INSTANCES[:1])]
+    [('full', 0.0, 0.277), ('public', 0.277, 0.0)]
+    """
+    return [
+        measure(mechanism, name, instance(one)) for one in names for name, mechanism in mechanisms.items()
+    ]
+
+
+def results_frame(scores: Sequence[Score]) -> Any:
+    """One row per mechanism and instance, as a pandas data frame; needs pandas.
+
+    `scores` are those that `run` returns, at least one; the columns are their fields, `added` and `wasted`.
+    """
+    rows = [asdict(one) | {"added": one.added, "wasted": one.wasted} for one in scores]
+    return frame({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def _policy(mechanism: Mechanism, belief: Belief) -> Policy:
+    found = mechanism(belief)
+    if not isinstance(found, Policy) or found.accept.shape != belief.weight.shape:
+        raise InputError(
+            f"a mechanism must return a Policy with one accept probability for each of {belief.weight.size} "
+            f"secrets, found {type(found).__name__}"
+        )
+    return found
+
+
+def _least(belief: Belief, success: float) -> float:
+    """The least conference error of any policy whose success is no larger."""
+    front = frontier(belief)
+    wanted = min(1.0 - success, float(front.adversary_error[-1]))
+    return float(front.policy(adversary_error=wanted).conference_error(belief))
+
+
+def _rise(belief: Belief, policy: Policy) -> float:
+    """The most that an outcome raises the likeliest label of a slot."""
+    before = label_tops(belief.weight, belief.labels)
+    rises = []
+    for chance in (policy.accept, 1.0 - policy.accept):
+        mass = belief.weight * chance
+        if mass.sum() > 0.0:
+            rises.append(float((label_tops(mass, belief.labels) / mass.sum() - before).max()))
+    return max(0.0, *rises)
+
+
+def _hinted(belief: Belief, policy: Policy) -> float:
+    """Success that the decision adds for an adversary who was given a hint, mean over the slots."""
+    slots = np.arange(belief.weight.size)[None] if belief.labels is None else belief.labels
+    added = []
+    for labels in slots:
+        names = np.unique(labels)
+        for hint in names:
+            hinted = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
+            one = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
+            before = label_tops(one.weight, one.labels)[0]
+            outcomes = (one.weight * policy.accept, one.weight * (1.0 - policy.accept))
+            added.append((sum(label_tops(mass, one.labels)[0] for mass in outcomes) - before) / len(slots))
+    return float(sum(added))
+
+
+def _coupled(known: Instance, policies: Sequence[Policy]) -> float:
+    """Success added by all decisions together, for one who knows the matching; by going through them all."""
+    if known.assignments is None or known.chance is None:
+        return float("nan")
+    papers = np.arange(len(policies))
+    accept = np.stack([policy.accept for policy in policies])[papers, known.assignments]
+    on = (known.assignments[:, :, None] == papers).astype(np.float64)
+    alone = np.einsum("m,mij->ij", known.chance, on).max(axis=1).mean()
+    decided = 0.0
+    for outcome in product((False, True), repeat=len(policies)):
+        likelihood = np.where(outcome, accept, 1.0 - accept).prod(axis=1)
+        decided += _best(known.chance * likelihood, on)
+    return float(decided - alone)
+
+
+def _best(mass: Array, on: Array) -> float:
+    return float(np.einsum("m,mij->ij", mass, on).max(axis=1).mean())

@@ -1,0 +1,315 @@
+"""Is calibration worth it here? Variance shares of the scores, and what calibrating would change.
+
+The reviews are fitted by the model behind `calibrators.hierarchical`. Conferences are then simulated on the
+very same assignment with spreads drawn from the fit, where the truth is known: how many papers does each
+method put on the wrong side of the acceptance line?
+
+Leaving out one score of each paper and predicting it: the check of a calibrator that needs no truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from blindcal.calibrators.batch import Batch
+from blindcal.calibrators.gibbs import (
+    Spreads,
+    copies,
+    fit_batch,
+    from_normal_score,
+    location_and_scale,
+)
+from blindcal.calibrators.hierarchical_model import expected_score, hierarchical, hierarchical_quality
+from blindcal.calibrators.known_reviewers import posterior_quality
+from blindcal.calibrators.means import raw_quality
+from blindcal.calibrators.results import batch_of
+from blindcal.checks import Array, roundoff, strictly_within, within
+from blindcal.errors import InputError
+from blindcal.io.tables import frame
+from blindcal.reviews import Reviews
+
+_PREDICTION_SEED, _PREDICTION_SWEEPS, _PREDICTION_DRAWS = 20250103, 600, 200
+
+
+@dataclass(frozen=True)
+class Change:
+    """Root mean square `error` of predictions, and its `change` against the raw means as a share.
+
+    `low` and `high` are the ends of a 90 % interval of the change, paired over papers.
+    """
+
+    error: float
+    change: float
+    low: float
+    high: float
+
+
+def left_out(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """A random review of each paper that has three, unless its reviewer would keep fewer than two.
+
+    >>> batch = Batch([0, 0, 0, 1, 1, 2, 2, 2], [0, 1, 2, 0, 1, 0, 1, 2], np.zeros(8))
+    >>> out = left_out(batch, np.random.default_rng(1))
+    >>> float(batch.per_paper(out.astype(float)).max()), bool(out[[2, 3, 4, 7]].any())   # 2 has two reviews
+    (1.0, False)
+    """
+    order = rng.permutation(batch.score.size)
+    able = (batch.per_paper() >= 3)[batch.paper] & (batch.per_reviewer() >= 3)[batch.reviewer]
+    order = order[able[order]]
+    _, first = np.unique(batch.paper[order], return_index=True)
+    chosen = order[np.sort(first)]
+    chosen = chosen[np.argsort(batch.reviewer[chosen], kind="stable")]
+    who = batch.reviewer[chosen]
+    place = np.arange(who.size) - np.searchsorted(who, who)
+    out = np.zeros(batch.score.size, dtype=bool)
+    out[chosen[place < batch.per_reviewer()[who] - 2]] = True
+    return out
+
+
+def change(squares: Array, plain: Array, paper: NDArray[np.int64]) -> Change:
+    """The error of predictions with these squared errors, against those of the raw means.
+
+    Several left-out scores of one paper are averaged first; the error of the ratio by the delta method.
+    """
+    _, place, count = np.unique(paper, return_inverse=True, return_counts=True)
+    own, base = (np.bincount(place, value) / count for value in (squares, plain))
+    ratio = float(own.mean() / base.mean())
+    doubt = float((own - ratio * base).std(ddof=1) / np.sqrt(own.size) / base.mean() / (2 * np.sqrt(ratio)))
+    shift, reach = np.sqrt(ratio) - 1, float(ndtri(0.95)) * doubt
+    return Change(float(np.sqrt(own.mean())), float(shift), float(shift - reach), float(shift + reach))
+
+
+def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
+    """How well left-out scores are predicted by the `raw` means, by these `shrunk` to the overall mean (what
+    can be had without knowing anything of reviewers), by `offsets` and by `hierarchical`; {} without any, or
+    if the raw means predict them all."""
+    rng = np.random.default_rng(_PREDICTION_SEED)
+    out = np.stack([left_out(batch, rng) for _ in range(repeats)])
+    repeat, row = np.nonzero(out)
+    if np.unique(batch.paper[row]).size < 2:
+        return {}
+    rest, paper, reviewer = _without(batch, out), batch.paper[row], batch.reviewer[row]
+    i, j = paper + repeat * batch.papers, reviewer + repeat * batch.reviewers
+    plain, _ = raw_quality(rest)
+    predicted = {"raw": plain[i], "shrunk": shrunk_means(rest)[i]}
+    for name, simple in (("offsets", True), ("hierarchical", False)):
+        fit = fit_batch(rest, common_slope=simple, sweeps=_PREDICTION_SWEEPS, keep=_PREDICTION_DRAWS)
+        predicted[name] = expected_score(fit)(i, j)
+    squares = {name: (value - batch.score[row]) ** 2 for name, value in predicted.items()}
+    if squares["raw"].max() <= roundoff(batch.score) ** 2:
+        return {}
+    return {name: change(value, squares["raw"], paper) for name, value in squares.items()}
+
+
+def shrunk_means(batch: Batch) -> Array:
+    """Mean scores drawn to the overall mean by `between / (between + within / k)`, variances by moments."""
+    mean, error = raw_quality(batch)
+    group = batch.paper_group
+    papers = np.bincount(group, minlength=batch.groups)
+    middle = (batch.per_group(batch.score) / batch.per_group())[group]
+    spread = np.bincount(group, (mean - middle) ** 2, batch.groups) / papers
+    between = np.maximum(spread - np.bincount(group, error**2, batch.groups) / papers, 0.0)[group]
+    weight = between / np.maximum(between + error**2, np.finfo(float).tiny)
+    shrunk: Array = middle + weight * (mean - middle)
+    return shrunk
+
+
+def _without(batch: Batch, out: NDArray[np.bool_]) -> Batch:
+    """One copy of the batch for each row of `out`, those reviews left out."""
+    many, stay = copies(batch, batch.score, len(out)), ~out.ravel()
+    rows = (many.paper[stay], many.reviewer[stay], many.score[stay])
+    return Batch(*rows, many.paper_group, many.reviewer_group)
+
+
+Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]
+
+LEVEL = 0.9  # of every interval
+WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
+DOUBT = (
+    "the model expects a gain, but left-out scores are predicted no better with it than without reviewers: "
+    "reviewers here are not as the model has them"
+)
+_SEED = 20250102
+_ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What the reviews say about reviewers, and what calibrating them would change.
+
+    `verdict`: "worth it", "worth it with history", "not worth it" or "unclear".
+    `shares`: of the variance of one score, due to `quality`, reviewers' `offset`, reviewers' `slope`, and
+    the `residual`.
+    `accept_rate`: where the line was drawn.
+    `wrong`: share of papers on the wrong side of the line, by method: `raw`; `hierarchical`, which learns
+    reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were known, the best
+    that any history can give.
+    `gain_now`, `gain_known`: paired differences of these two from `raw`.
+    `least_gain`: a gain below it is not worth it.
+    `conferences`: how many were simulated.
+    `predictions`: one score of each paper left out and predicted (see `predictions.prediction_changes`; {}
+    where no paper has three reviews, or all of each paper are equal).
+    `notes`: what the data could not show, in words.
+
+    The gains hold if reviewers are as the model has them; `predictions` asks the data. A gain that the
+    left-out scores do not bear out is not believed.
+    """
+
+    verdict: Verdict
+    shares: dict[str, Estimate]
+    accept_rate: float
+    wrong: dict[str, Estimate]
+    gain_now: Estimate
+    gain_known: Estimate
+    least_gain: float
+    conferences: int
+    predictions: dict[str, Change]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """One row per number with its interval, as a pandas data frame; needs pandas."""
+        found = {f"share of {name}": one for name, one in self.shares.items()}
+        found |= {f"wrong by {name}": one for name, one in self.wrong.items()}
+        found |= {"gain now": self.gain_now, "gain with known reviewers": self.gain_known}
+        ends = {end: [getattr(one, end) for one in found.values()] for end in ("value", "low", "high")}
+        return frame({"number": list(found), **ends})
+
+
+def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:
+    """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one.
+
+    `reviews` are those of one conference. `accept_rate` is the share of papers above the line, between 0 and
+    1; `least_gain` the share of papers that must be decided rightly instead of wrongly for calibrating to be
+    worth it, by default one in a hundred.
+
+    Strict jurors who score everything change no ranking, so there is nothing to gain:
+
+    >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
+    >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
+    >>> everyone = ["ada", "ben", "cleo"] * 12
+    >>> assess(Reviews.from_table({"paper": papers, "reviewer": everyone, "score": scores})).verdict
+    'not worth it'
+    """
+    strictly_within("accept_rate", accept_rate, 0.0, 1.0)
+    within("least_gain", least_gain, 0.0, 1.0)
+    calibration = hierarchical(reviews)
+    if calibration.fit is None:
+        raise InputError("assess needs the fit of hierarchical")
+    batch, spreads = batch_of(reviews), calibration.fit.spreads
+    wrong = _simulated_errors(batch, spreads, calibration.accepted(accept_rate))
+    now, known = wrong["raw"] - wrong["hierarchical"], wrong["raw"] - wrong["known"]
+    gain_now, gain_known = _mean(now), _mean(known)
+    predictions = prediction_changes(batch, min(_REPEATS, _times(batch)))
+    verdict = _verdict(batch, gain_now, gain_known, least_gain)
+    doubted = verdict.startswith("worth it") and not _borne_out(predictions)
+    return Assessment(
+        verdict="not worth it" if doubted else verdict,
+        shares=variance_shares(spreads),
+        accept_rate=accept_rate,
+        wrong={name: _mean(value) for name, value in wrong.items()},
+        gain_now=gain_now,
+        gain_known=gain_known,
+        least_gain=least_gain,
+        conferences=int(now.size),
+        predictions=predictions,
+        notes=(*calibration.notes, *((DOUBT,) if doubted else ())),
+    )
+
+
+def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
+    """Shares of `Var(score) = mean_slope^2 + Var(offset) + Var(slope) + noise^2` (quality has variance 1).
+
+    >>> one = np.ones((1, 1))
+    >>> shares = variance_shares(Spreads(quality=2 * one, offset=one, slope=one, noise=2 * one))
+    >>> shares["quality"].value, shares["slope"].value
+    (0.4, 0.1)
+    """
+    parts = {
+        "quality": spreads.quality**2,
+        "offset": spreads.offset**2,
+        "slope": spreads.slope**2,
+        "residual": spreads.noise**2,
+    }
+    total = np.sum(list(parts.values()), axis=0)
+    tail = (1 - LEVEL) / 2
+    return {
+        name: Estimate(float(np.mean(part / total)), *map(float, np.quantile(part / total, [tail, 1 - tail])))
+        for name, part in parts.items()
+    }
+
+
+def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
+    """Wrong decisions of each method in each simulated conference."""
+    times = max(_FEWEST, _times(batch))
+    pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
+    rng = np.random.default_rng(_SEED)
+    mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
+    slope = _slopes(mean, spreads.slope[pick, 0], batch.reviewers, rng)
+    shift = offset[:, None] * rng.standard_normal((times, batch.reviewers))
+    quality = rng.standard_normal((times, batch.papers))
+    center = slope[:, batch.reviewer] * quality[:, batch.paper] + shift[:, batch.reviewer]
+    score = center + noise[:, None] * rng.standard_normal(center.shape)
+    many = copies(batch, score, times)
+    each = np.repeat(noise, batch.reviewers)
+    estimates = {
+        "raw": raw_quality(many)[0],
+        "hierarchical": hierarchical_quality(many, sweeps=_SWEEPS)[0],
+        "known": posterior_quality(many, slope.ravel(), shift.ravel(), each)[0],
+    }
+    return {name: _wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
+
+
+def _times(batch: Batch) -> int:
+    """How many copies of the conference to work on: fewer of a large one."""
+    return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
+
+
+def _borne_out(predictions: dict[str, Change]) -> bool:
+    """Left-out scores are predicted better with reviewers than without; True where none was left out."""
+    return not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
+
+
+def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Generator) -> Array:
+    """Slopes [conference, reviewer] from the fitted positive normal distributions."""
+    m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
+    z = rng.standard_normal((mean.size, reviewers))
+    return from_normal_score(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
+
+
+def _wrong(estimate: Array, truth: Array, count: int) -> Array:
+    """Share of papers that are among the best `count` by one and not by the other, in each conference."""
+    accepted, right = (value >= np.partition(value, -count)[:, [-count]] for value in (estimate, truth))
+    return np.asarray((accepted != right).mean(axis=1))
+
+
+def _mean(value: Array) -> Estimate:
+    """Mean over simulated conferences with Student's 90 % interval."""
+    center, error = float(value.mean()), float(value.std(ddof=1) / np.sqrt(value.size))
+    reach = float(stdtrit(value.size - 1, (1 + LEVEL) / 2)) * error
+    return Estimate(center, center - reach, center + reach)
+
+
+def _verdict(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
+    if batch.per_reviewer().max() < 2:
+        return "unclear"
+    if now.low > 0 and now.value >= least:
+        return "worth it"
+    if known.low > 0 and known.value >= least:
+        return "worth it with history"
+    return "not worth it"

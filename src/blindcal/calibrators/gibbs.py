@@ -1,0 +1,474 @@
+"""Gibbs sampling of `score = slope * quality + offset + noise`, many conferences in one chain.
+
+Reviewers' slopes: a normal distribution cut to positive values, its scale and spread learned.
+
+Fit: the posterior of qualities, reviewers and spreads, from a Gibbs chain on one or many conferences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtri_exp
+
+from blindcal.calibrators.batch import Batch
+from blindcal.checks import Array
+
+# cv = standard deviation / mean of a positive normal distribution, as a function of rho = location / scale:
+# from 0.9 (nearly exponential) to 0.01 (reviewers hardly differ); interpolation in log cv is good to 1e-5.
+_RHO = np.concatenate([np.linspace(-4.0, 6.0, 401), np.geomspace(6.05, 100.0, 200)])
+
+
+def _lift(rho: Array) -> Array:
+    """mean / scale of the positive normal distribution: `rho + phi(rho)/Phi(rho)`."""
+    lifted: Array = rho + np.exp(-0.5 * rho**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(rho))
+    return lifted
+
+
+_LOG_CV = 0.5 * np.log1p(_RHO * _lift(_RHO) - _lift(_RHO) ** 2) - np.log(_lift(_RHO))
+LEAST_SPREAD, GREATEST_SPREAD = float(np.exp(_LOG_CV[-1])), float(np.exp(_LOG_CV[0]))
+
+
+# Four in five that reviewers hardly differ, and how sharply that falls off.
+_EQUAL, _FALL = 0.8, 6
+_HARDLY = _EQUAL * (_FALL - 1) * LEAST_SPREAD ** (_FALL - 1)
+_ANYHOW = (1 - _EQUAL) / (GREATEST_SPREAD - LEAST_SPREAD)
+
+
+def variation_prior(spread: Array) -> Array:
+    """Density over log v of the relative spread v of slopes: reviewers hardly differ (v^-6), or may differ by
+    anything (flat)."""
+    density: Array = _HARDLY / spread ** (_FALL - 1) + _ANYHOW * spread
+    return density
+
+
+def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Array]:
+    """(m, t, rho) of the positive normal distribution with this mean and this standard deviation / mean.
+
+    >>> m, t, rho = location_and_scale(np.log([2.0]), np.array([0.05]))
+    >>> m.round(3), t.round(3), rho.round(2)
+    (array([2.]), array([0.1]), array([20.]))
+    """
+    rho = np.interp(-np.log(spread), -_LOG_CV, _RHO)
+    t = np.exp(log_mean) / _lift(rho)
+    return rho * t, t, rho
+
+
+def log_density(total: Array, squares: Array, count: Array, log_mean: Array, spread: Array) -> Array:
+    """Log density of `count` slopes with this sum and sum of squares, up to a constant."""
+    m, t, rho = location_and_scale(log_mean, spread)
+    fit = (squares - 2 * m * total + count * m**2) / (2 * t**2)
+    density: Array = -count * (np.log(t) + log_ndtr(rho)) - fit
+    return density
+
+
+def normal_score(value: Array, mean: Array, sd: Array) -> Array:
+    """The standard normal z with `P(N(0,1) > z) = P(slope > value)`, slope ~ N(mean, sd^2) cut to above 0."""
+    survival = log_ndtr((mean - value) / sd) - log_ndtr(mean / sd)
+    z: Array = -ndtri_exp(np.minimum(survival, 0.0))
+    return np.clip(z, -8.0, 8.0)
+
+
+def from_normal_score(z: Array, mean: Array, sd: Array) -> Array:
+    """The inverse of `normal_score`, kept above 0."""
+    x = -ndtri_exp(log_ndtr(-z) + log_ndtr(mean / sd))
+    return np.maximum(mean + sd * x, np.finfo(float).tiny)
+
+
+Booleans = NDArray[np.bool_]
+
+# The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
+# has a flat prior there. The floor keeps the chain moving where scores fit exactly, the ceiling makes the
+# prior proper.
+FLOOR, CEILING = 0.01, 3.0
+SWING = -0.95  # overrelaxation: how far a draw swings to the other side of its conditional mean
+
+
+@dataclass
+class State:
+    """One draw of everything; hyperparameters are arrays over conferences."""
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    center: Array  # mean of offsets
+    spread: Array  # standard deviation of offsets
+    log_mean: Array  # of slopes
+    variation: Array  # standard deviation / mean of slopes
+
+
+class Sampler:
+    """Draws from the posterior by sweeps; each step is one formula over papers, reviewers or conferences."""
+
+    def __init__(self, batch: Batch, *, common_slope: bool, rng: np.random.Generator) -> None:
+        self.batch, self.common, self.rng = batch, common_slope, rng
+        self.rows = batch.per_group()
+        self.reviews = batch.per_reviewer()
+        self.n_papers = np.bincount(batch.paper_group, minlength=batch.groups).astype(float)
+        self.n_reviewers = np.bincount(batch.reviewer_group, minlength=batch.groups).astype(float)
+        self.state = self._start()
+        self.given = self.quality_given_scores()  # mean and precision that the last qualities were drawn with
+
+    def _start(self) -> State:
+        batch, groups = self.batch, self.batch.groups
+        mean = batch.per_paper(batch.score) / batch.per_paper()
+        return State(
+            quality=mean.copy(),
+            slope=np.full(batch.reviewers, 0.7),
+            offset=batch.per_reviewer(batch.score - mean[batch.paper]) / self.reviews,
+            noise=np.full(groups, 0.5),
+            center=np.zeros(groups),
+            spread=np.full(groups, 0.5),
+            log_mean=np.full(groups, np.log(0.7)),
+            variation=np.full(groups, 0.4),
+        )
+
+    def sweep(self) -> None:
+        self.draw_quality()
+        if self.common:
+            self.draw_offsets()
+        else:
+            self.draw_reviewers()
+        self.move_location()
+        self.move_scale()
+        self.draw_offset_spread()
+        self.stretch_offsets()
+        if self.common:
+            self.draw_common_slope()
+        else:
+            self.draw_slope_spread()
+            self.stretch_slopes()
+        self.draw_noise()
+
+    # --- qualities and reviewers, given the hyperparameters
+
+    def quality_given_scores(self) -> tuple[Array, Array]:
+        """Mean and precision of each quality given the reviewers: `1 + sum a^2/sigma^2`."""
+        batch, s = self.batch, self.state
+        a = s.slope[batch.reviewer]
+        weight = 1 / s.noise[batch.paper_group] ** 2
+        precision = 1 + weight * batch.per_paper(a * a)
+        return weight * batch.per_paper(a * (batch.score - s.offset[batch.reviewer])) / precision, precision
+
+    def draw_quality(self) -> None:
+        mean, precision = self.given = self.quality_given_scores()
+        root = np.sqrt(precision)
+        self.state.quality = mean + self._swing((self.state.quality - mean) * root) / root
+
+    def draw_reviewers(self) -> None:
+        """(slope, offset) of a reviewer is bivariate normal cut to slope > 0: slope, then offset given it."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        m, t, _ = location_and_scale(s.log_mean, s.variation)
+        w, q = 1 / s.noise[group] ** 2, s.quality[batch.paper]
+        paa = w * batch.per_reviewer(q * q) + (1 / t**2)[group]
+        pab = w * batch.per_reviewer(q)
+        pbb = w * self.reviews + (1 / s.spread**2)[group]
+        ha = w * batch.per_reviewer(q * batch.score) + (m / t**2)[group]
+        hb = w * batch.per_reviewer(batch.score) + (s.center / s.spread**2)[group]
+        precision = paa - pab**2 / pbb
+        mean, sd = (ha - hb * pab / pbb) / precision, 1 / np.sqrt(precision)
+        z = self._swing(normal_score(s.slope, mean, sd))
+        rest = self._swing((s.offset - (hb - pab * s.slope) / pbb) * np.sqrt(pbb)) / np.sqrt(pbb)
+        s.slope = from_normal_score(z, mean, sd)
+        s.offset = (hb - pab * s.slope) / pbb + rest
+
+    def draw_offsets(self) -> None:
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        rest = batch.score - s.slope[batch.reviewer] * s.quality[batch.paper]
+        w, prior = 1 / s.noise[group] ** 2, 1 / s.spread[group] ** 2
+        precision = w * self.reviews + prior
+        mean = (w * batch.per_reviewer(rest) + prior * s.center[group]) / precision
+        s.offset = mean + self._swing((s.offset - mean) * np.sqrt(precision)) / np.sqrt(precision)
+
+    def _swing(self, z: Array) -> Array:
+        """Leaves N(0,1) as it is and moves to the far side: fewer sweeps where noise is small."""
+        moved: Array = SWING * z + np.sqrt(1 - SWING**2) * self.rng.standard_normal(z.shape)
+        return moved
+
+    # --- moves that leave every residual as it is
+
+    def move_location(self) -> None:
+        """quality + d, offset - slope * d, center - mean slope * d: normal in d."""
+        batch, s = self.batch, self.state
+        mean_slope = self._by_reviewer(s.slope) / self.n_reviewers
+        tilt = s.slope - mean_slope[batch.reviewer_group]
+        bend = s.offset - s.center[batch.reviewer_group]
+        precision = self.n_papers + self._by_reviewer(tilt**2) / s.spread**2
+        pull = -self._by_paper(s.quality) + self._by_reviewer(tilt * bend) / s.spread**2
+        d = pull / precision + self.rng.standard_normal(batch.groups) / np.sqrt(precision)
+        s.quality = s.quality + d[batch.paper_group]
+        s.offset = s.offset - s.slope * d[batch.reviewer_group]
+        s.center = s.center - mean_slope * d
+
+    def move_scale(self) -> None:
+        """quality * c, slope / c: given all else the sum of squared qualities is chi-square.
+
+        n - 1 degrees of freedom for n papers: the mean slope has a flat prior, its log the density
+        e^log_mean.
+        """
+        batch, s = self.batch, self.state
+        freedom = np.maximum(self.n_papers - 1, 1)
+        c = np.sqrt(self.rng.chisquare(freedom) / self._by_paper(s.quality**2))
+        c = np.where(_allowed(np.exp(s.log_mean) / c), c, 1.0)
+        s.quality = s.quality * c[batch.paper_group]
+        s.slope = s.slope / c[batch.reviewer_group]
+        s.log_mean = s.log_mean - np.log(c)
+
+    # --- hyperparameters
+
+    def draw_offset_spread(self) -> None:
+        """center ~ flat; spread ~ flat above its floor."""
+        batch, s = self.batch, self.state
+        mean = self._by_reviewer(s.offset) / self.n_reviewers
+        s.center = mean + s.spread / np.sqrt(self.n_reviewers) * self.rng.standard_normal(batch.groups)
+        squares = self._by_reviewer((s.offset - s.center[batch.reviewer_group]) ** 2)
+        s.spread = self._deviation(s.spread, squares, self.n_reviewers)
+
+    def stretch_offsets(self) -> None:
+        """offset = center + spread * z with z fixed: spread is a regression coefficient of the residuals."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        z = (s.offset - s.center[group]) / s.spread[group]
+        rest = batch.score - s.slope[batch.reviewer] * s.quality[batch.paper] - s.center[batch.row_group]
+        information = self._by_reviewer(self.reviews * z * z)
+        mean = self._by_reviewer(z * batch.per_reviewer(rest)) / information
+        drawn = mean + s.noise / np.sqrt(information) * self.rng.standard_normal(batch.groups)
+        s.spread = np.where(_allowed(np.abs(drawn)), drawn, s.spread)
+        s.offset = s.center[group] + s.spread[group] * z
+        s.spread = np.abs(s.spread)
+
+    def draw_common_slope(self) -> None:
+        batch, s = self.batch, self.state
+        q = s.quality[batch.paper]
+        squares = batch.per_group(q * q)
+        mean = batch.per_group(q * (batch.score - s.offset[batch.reviewer])) / squares
+        sd = s.noise / np.sqrt(squares)
+        drawn = from_normal_score(self.rng.standard_normal(batch.groups), mean, sd)
+        drawn = np.where(_allowed(drawn), drawn, np.exp(s.log_mean))
+        s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
+
+    def draw_slope_spread(self, tries: int = 3) -> None:
+        """(mean, variation) given the slopes, by Metropolis steps."""
+        s = self.state
+        total, squares = self._by_reviewer(s.slope), self._by_reviewer(s.slope**2)
+        old = log_density(total, squares, self.n_reviewers, s.log_mean, s.variation)
+        for _ in range(tries):
+            log_mean, variation, inside = self._propose(1.5)
+            new = log_density(total, squares, self.n_reviewers, log_mean, variation)
+            gain = new - old + self._prior_gain(log_mean, variation)
+            take = inside & (np.log(self.rng.random(old.shape)) < gain)
+            s.log_mean, s.variation = (
+                np.where(take, log_mean, s.log_mean),
+                np.where(take, variation, s.variation),
+            )
+            old = np.where(take, new, old)
+
+    def stretch_slopes(self) -> None:
+        """(mean, variation) with each slope's standardized value fixed: the residuals decide."""
+        batch, s = self.batch, self.state
+        group = batch.reviewer_group
+        log_mean, variation, inside = self._propose(3.0)
+        m0, t0, r0 = location_and_scale(s.log_mean, s.variation)
+        m1, t1, r1 = location_and_scale(log_mean, variation)
+        slope = m1[group] + (t1 / t0)[group] * (s.slope - m0[group])
+        inside &= self._by_reviewer((slope <= 0).astype(float)) == 0
+        q = s.quality[batch.paper]
+        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * q
+        step = (slope - s.slope)[batch.reviewer] * q
+        fit = batch.per_group(step * (2 * rest - step)) / (2 * s.noise**2)
+        gain = fit - self.n_reviewers * (log_ndtr(r1) - log_ndtr(r0))
+        gain += self._prior_gain(log_mean, variation)
+        take = inside & (np.log(self.rng.random(batch.groups)) < gain)
+        s.slope = np.where(take[group], slope, s.slope)
+        s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
+
+    def _prior_gain(self, log_mean: Array, variation: Array) -> Array:
+        """Flat in the mean; the prior of the variation is `variation_prior`."""
+        before = variation_prior(self.state.variation)
+        gain: Array = log_mean - self.state.log_mean + np.log(variation_prior(variation) / before)
+        return gain
+
+    def _propose(self, width: float) -> tuple[Array, Array, Booleans]:
+        """A symmetric step in (log mean, log variation), and whether it stays in range."""
+        s, root = self.state, np.sqrt(self.n_reviewers)
+        variation = s.variation * np.exp(width / root * self.rng.standard_normal(root.shape))
+        inside = (variation > LEAST_SPREAD) & (variation < GREATEST_SPREAD)
+        variation = np.where(inside, variation, s.variation)
+        # The geometric mean of both ends keeps the step of log_mean the same forth and back.
+        reach = width * np.sqrt(variation * s.variation) / root
+        log_mean = s.log_mean + reach * self.rng.standard_normal(root.shape)
+        return log_mean, variation, inside & _allowed(np.exp(log_mean))
+
+    def draw_noise(self) -> None:
+        batch, s = self.batch, self.state
+        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * s.quality[batch.paper]
+        s.noise = self._deviation(s.noise, batch.per_group(rest**2), self.rows)
+
+    def _deviation(self, old: Array, squares: Array, count: Array) -> Array:
+        """A standard deviation with a flat prior on its range, given `count` values with these squares."""
+        drawn = np.sqrt(squares / self.rng.chisquare(np.maximum(count - 1, 1)))
+        return np.where(_allowed(drawn), drawn, old)
+
+    def _by_paper(self, value: Array) -> Array:
+        return np.bincount(self.batch.paper_group, value, self.batch.groups).astype(np.float64, copy=False)
+
+    def _by_reviewer(self, value: Array) -> Array:
+        return np.bincount(self.batch.reviewer_group, value, self.batch.groups).astype(np.float64, copy=False)
+
+
+def _allowed(value: Array) -> Booleans:
+    return (value > FLOOR) & (value < CEILING)
+
+
+SEED = 20250101  # the chain's own coins: the same data always give the same numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Spreads:
+    """Draws of the hyperparameters `[draw, conference]`, in units of the scores.
+
+    `quality`: standard deviation of `slope * quality` for the mean reviewer, that is the mean slope.
+    `offset`, `slope`: standard deviations over reviewers.
+    `noise`: standard deviation of one review.
+    """
+
+    quality: Array
+    offset: Array
+    slope: Array
+    noise: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The posterior of a batch, from one chain or several.
+
+    `quality[paper]`, `standard_error[paper]`: posterior mean and standard deviation, in N(0,1) units.
+    `slope[reviewer]`, `offset[reviewer]`: posterior means.
+    `covariance[reviewer, 2, 2]`: that of (slope, offset).
+    `noise[conference]`: standard deviation of one review, in units of the scores.
+    `spreads`: draws of the hyperparameters.
+    `disagreement[conference]`: the difference between chains as a share of the posterior standard deviation
+    of qualities; 0 for one chain.
+    `draws`: thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
+    offset[draw, reviewer].
+    """
+
+    quality: Array
+    standard_error: Array
+    slope: Array
+    offset: Array
+    covariance: Array
+    noise: Array
+    spreads: Spreads
+    disagreement: Array
+    draws: tuple[Array, Array, Array] = field(repr=False)
+
+
+def fit_batch(
+    batch: Batch, *, common_slope: bool, sweeps: int, chains: int = 1, keep: int = 0, seed: int = SEED
+) -> Fit:
+    """The posterior of `score = a_j * quality_i + b_j + noise` from `chains` chains of `sweeps` sweeps each.
+
+    quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal. The mean slope, the spread of the
+    offsets and the noise have flat priors, the relative spread of slopes `variation_prior`. `common_slope`
+    makes every a_j of a conference the same. The first third of the sweeps is dropped.
+    """
+    middle, width = _scale(batch)
+    standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]
+    sampler = Sampler(
+        copies(batch, standard, chains), common_slope=common_slope, rng=np.random.default_rng(seed)
+    )
+    warmup = sweeps // 3
+    for _ in range(warmup):
+        sampler.sweep()
+    record = _Record(batch, chains, sweeps - warmup, keep)
+    for index in range(sweeps - warmup):
+        sampler.sweep()
+        record.add(sampler, index)
+    return record.fit(middle, width)
+
+
+def _scale(batch: Batch) -> tuple[Array, Array]:
+    """Mean and standard deviation of each conference's scores (1 where all are equal)."""
+    count = batch.per_group()
+    middle = batch.per_group(batch.score) / count
+    width = np.sqrt(batch.per_group((batch.score - middle[batch.row_group]) ** 2) / count)
+    return middle, np.where(width > 1e-12 * np.maximum(np.abs(middle), 1.0), width, 1.0)
+
+
+def copies(batch: Batch, score: Array, times: int) -> Batch:
+    """The table `times` times over, each copy with groups of its own; `score[row]` or `score[copy, row]`."""
+    copy = np.repeat(np.arange(times), batch.paper.size)
+    return Batch(
+        np.tile(batch.paper, times) + copy * batch.papers,
+        np.tile(batch.reviewer, times) + copy * batch.reviewers,
+        np.broadcast_to(score, (times, batch.paper.size)).ravel(),
+        np.concatenate([batch.paper_group + c * batch.groups for c in range(times)]),
+        np.concatenate([batch.reviewer_group + c * batch.groups for c in range(times)]),
+    )
+
+
+class _Record:
+    """Running sums over sweeps; chains are the leading axis of every array."""
+
+    def __init__(self, batch: Batch, chains: int, sweeps: int, keep: int) -> None:
+        self.batch, self.chains, self.sweeps = batch, chains, sweeps
+        self.paper_sums = np.zeros((3, chains, batch.papers))
+        self.reviewer_sums = np.zeros((5, chains, batch.reviewers))
+        self.hyper = np.zeros((sweeps, 4, chains, batch.groups))
+        self.every = max(1, sweeps * chains // keep) if keep else 0
+        self.draws: list[tuple[Array, Array, Array]] = []
+
+    def add(self, sampler: Sampler, index: int) -> None:
+        s = sampler.state
+        mean, precision = sampler.given
+        for total, value in zip(self.paper_sums, (mean, mean**2, 1 / precision), strict=True):
+            total += value.reshape(self.chains, -1)
+        a, b = s.slope, s.offset
+        for total, value in zip(self.reviewer_sums, (a, b, a * a, a * b, b * b), strict=True):
+            total += value.reshape(self.chains, -1)
+        mean_slope = np.exp(s.log_mean)
+        hyper = (
+            mean_slope,
+            s.spread,
+            0.0 * mean_slope if sampler.common else mean_slope * s.variation,
+            s.noise,
+        )
+        self.hyper[index] = np.stack(hyper).reshape(4, self.chains, -1)
+        if self.every and (index + 1) % self.every == 0:
+            shape = (self.chains, -1)
+            self.draws.append((s.quality.reshape(shape), a.reshape(shape), b.reshape(shape)))
+
+    def fit(self, middle: Array, width: Array) -> Fit:
+        batch, n = self.batch, self.sweeps
+        first, second, inner = self.paper_sums / n
+        quality = first.mean(axis=0)
+        variance = inner.mean(axis=0) + np.maximum(second.mean(axis=0) - quality**2, 0.0)
+        between = np.bincount(batch.paper_group, first.var(axis=0), batch.groups)
+        disagreement = np.sqrt(between / np.bincount(batch.paper_group, variance, batch.groups))
+        w, m = width[batch.reviewer_group], middle[batch.reviewer_group]
+        a, b, aa, ab, bb = (self.reviewer_sums / n).mean(axis=1)
+        covariance = np.stack([aa - a * a, ab - a * b, ab - a * b, bb - b * b], axis=-1)
+        spreads = (self.hyper * width).transpose(1, 0, 2, 3).reshape(4, -1, batch.groups)
+        return Fit(
+            quality=quality,
+            standard_error=np.sqrt(variance),
+            slope=w * a,
+            offset=m + w * b,
+            covariance=(w[:, None] ** 2 * covariance).reshape(-1, 2, 2),
+            noise=spreads[3].mean(axis=0),
+            spreads=Spreads(*spreads),
+            disagreement=disagreement,
+            draws=self._joined(w, m),
+        )
+
+    def _joined(self, w: Array, m: Array) -> tuple[Array, Array, Array]:
+        if not self.draws:
+            return np.zeros((0, self.batch.papers)), np.zeros((0, w.size)), np.zeros((0, w.size))
+        q, a, b = (np.concatenate(part) for part in zip(*self.draws, strict=True))
+        return q, w * a, m + w * b

@@ -1,0 +1,27 @@
+"""A plan and the secret key to decisions: drawn once, recorded, published.
+
+In: a plan, the true reviewers, the key, earlier releases. Out: `Outcome`, the confidential record
+of the release, `decisions.csv` and `certificate.json`. Open `release` first; `coins` is the only
+module that draws a decision, and `ledger` the only one that records it. Imports: planning and
+earlier.
+"""
+
+from blindcal.deciding.coins import Key, commitment, make_key, read_key, toss
+from blindcal.deciding.ledger import Ledger, Record, open_ledger, publish
+from blindcal.deciding.release import Outcome, decide
+from blindcal.deciding.selection import select
+
+__all__ = [
+    "Key",
+    "Ledger",
+    "Outcome",
+    "Record",
+    "commitment",
+    "decide",
+    "make_key",
+    "open_ledger",
+    "publish",
+    "read_key",
+    "select",
+    "toss",
+]

@@ -1,0 +1,259 @@
+"""What is said about a release: the public table of decisions, the public certificate, claims in a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import ceil, isinf
+from typing import Any
+
+from blindcal.assignment.candidates import OUTSIDER
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import FINE
+from blindcal.deciding.ledger import PaperRecord, certificate_json
+from blindcal.io.atomic_files import jsonable
+from blindcal.io.tables import format_table
+from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
+from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
+from blindcal.planning.request import Number, Quota
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Level
+
+CERTIFICATE_FORMAT = 1
+"""Counted up whenever a field changes. docs/certificate_schema.json describes them all."""
+# Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
+_DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
+# A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
+SUMS = ("success_scores_only", "success", "added")
+_BY_THE_BAR = (
+    "expected_wrong_public",
+    "expected_wrong_fully_calibrated",
+    "against_evidence",
+    "gap",
+)
+_LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The final list of a release: for each paper its decision, its place on the wait list (empty: none),
+    whether mean scores would accept it if they accepted as many, and its figures. `bar_for` is the number of
+    papers, or that of each track, that the bar was set for."""
+
+    quota: Quota
+    bar_for: Number
+    decisions: Sequence[str]
+    waiting: Sequence[int | str]
+    raw: Sequence[float]
+    figures: Sequence[Figures]
+
+    def count(self, decision: str) -> int:
+        """How many papers have this decision."""
+        return list(self.decisions).count(decision)
+
+
+def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None) -> str:
+    """The public table: decision, raw decision, and the advice that leads from the second to the first; with
+    the final list's decisions where there is one, and then the track and the place on the wait list.
+
+    A tie of mean scores is no decision: there the advice is the decision itself. A paper on the wait list
+    is not accepted.
+
+    A new column is written here; `exporters.decided` reads the columns.
+    """
+    words = {1.0: ACCEPT, 0.0: REJECT}
+    advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
+    advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
+    found = [words[p.accepted] for p in papers] if listing is None else listing.decisions
+    raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
+    raws = [words.get(one, "tie") for one in raw]
+    columns: dict[str, list[str] | list[int | str]] = {
+        "paper": [p.paper for p in papers],
+        "decision": list(found),
+        "raw_decision": raws,
+        "advice": [advice.get(pair, "leave") for pair in zip(found, raws, strict=True)],
+    }
+    if listing is not None and any(p.public["track"] for p in papers):
+        columns["track"] = [p.public["track"] for p in papers]
+    if listing is not None and WAIT in found:
+        columns["wait_list"] = list(listing.waiting)
+    return format_table(columns).decode()
+
+
+def certificate_text(
+    guarantee: Guarantee,
+    settings: Mapping[str, Any],
+    conference: str,
+    release: int,
+    bar: Level,
+    papers: Sequence[PaperRecord],
+    *,
+    better: str,
+    scores: str,
+    listing: Listing | None = None,
+    fit: Mapping[str, Any],
+    commitment: str,
+    key_fingerprint: str,
+    release_counter: int,
+) -> str:
+    """The certificate: a function of scores, decisions and tables, and three numbers of the key. It is public
+    unless `scores` are confidential: then `public_certificate` says what is."""
+    claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
+    private = stated(summary(claims, figures), guarantee)
+    numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
+    since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
+    content: dict[str, Any] = {
+        "format": CERTIFICATE_FORMAT,
+        **numbers,
+        "reviews": sum(len(paper.public["scores"]) for paper in papers),
+        "conference": conference,
+        "release": release,
+        "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
+        "bar": bar,
+        "better": better,
+        "scores": scores,
+        "requested": _requested(settings, listing),
+        "scale": _scale(papers, better),
+        "pools": _pools(papers),
+        **moved_to_scale(settings),
+        "calibration_fit": fit,
+        "guarantee": guarantee.name,
+        "limits": {name: settings[name] for name in _LIMITS},
+        "decided_again": {
+            "papers": sum(bool(paper.earlier) for paper in papers),
+            "corrected": sum(paper.corrected for paper in papers),
+            "epsilon": upwards(max((c.epsilon for c in since), default=0.0), guarantee.epsilon),
+            "multiplier": upwards(max((c.multiplier for c in since), default=1.0), guarantee.multiplier),
+            "note": "papers: decided before, under this name or one with the same scores, and decided again "
+            "from public data alone, which reveals nothing further. corrected: pools or calibration were "
+            "corrected after the decision, which stands. The figures above are those of the first "
+            "decision, for the scores, pools and calibration of its release and the reviewers as recorded "
+            "then. Under corrected ones only its epsilon and multiplier are promised, as stated here; "
+            "success, largest_rise and largest_posterior are not stated for them.",
+        },
+        "commitment": commitment,
+        "key_fingerprint": key_fingerprint,
+        "release_counter": release_counter,
+        "assumptions": [*ASSUMPTIONS, *(() if listing is None else SELECTED)],
+    }
+    if listing is not None:
+        content["selection"] = {
+            "accept": listing.quota.accept,
+            "wait_list": listing.quota.wait_list,
+            "waiting": listing.count(WAIT),
+            "bar_for": listing.bar_for,
+            "expected_wrong_private": private["expected_wrong"],
+        }
+        if listing.quota.accept != listing.bar_for:
+            # By the bar another number would be accepted: what does so is no measure for this list.
+            content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
+            del content["selection"]["expected_wrong_private"]
+    return certificate_json(content)
+
+
+def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:
+    """How many papers the chair requested: a share, a bar or a number; what was not given is null."""
+    quota = None if listing is None else listing.quota
+    exactly = {"accept": None, "wait_list": None} if quota is None else vars(quota)
+    return {"accept_rate": settings["accept_rate"], "bar": settings["bar"], **exactly}
+
+
+def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
+    """The lowest and the highest score that was given, and those that can be given where they are rounded;
+    as they were given, also where low scores are better."""
+    sign = -1.0 if better == "low" else 1.0
+    # Adding 0 makes a zero of no sign.
+    given = {sign * score + 0.0 for paper in papers for score in paper.public["scores"]}
+    grid = papers[0].public["grid"]
+    return {
+        "lowest_score": min(given),
+        "highest_score": max(given),
+        "possible_scores": None if grid is None else sorted(sign * level + 0.0 for level in grid),
+    }
+
+
+def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
+    """How many people may have reviewed: over all papers, and for the papers with the fewest and the most
+    candidates; where somebody who is not listed may have, that counts as one candidate."""
+    pools = [[row[0] for row in paper.public["pool"]] for paper in papers]
+    sizes = sorted(map(len, pools))
+    reviews = [len(paper.public["scores"]) for paper in papers]
+    return {
+        "people": len({name for pool in pools for name in pool} - {OUTSIDER}),
+        "smallest": sizes[0],
+        "median": sizes[(len(sizes) - 1) // 2],
+        "largest": sizes[-1],
+        "with_others": sum(OUTSIDER in pool for pool in pools),
+        "reviews_per_paper": [min(reviews), max(reviews)],
+    }
+
+
+def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How the calibration was moved to this year's scores, where it was: toward the better end.
+
+    >>> moved_to_scale({"scale": [0.25, 1.1]}), moved_to_scale({})
+    ({'calibration_scale': {'shift': 0.25, 'stretch': 1.1}}, {})
+    """
+    scale = settings.get("scale")
+    return {} if scale is None else {"calibration_scale": {"shift": scale[0], "stretch": scale[1]}}
+
+
+def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
+    """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
+    limits = {"largest_posterior": guarantee.posterior_cap}
+    if guarantee.name == "average":
+        limits["added_success"] = guarantee.added_success
+    # All of these are chances or shares.
+    content = {
+        name: number if isinstance(number, int) else min(1.0, upwards(number, limits.get(name), _MACHINES))
+        for name, number in numbers.items()
+    }
+    # These two depend on the table alone: every machine finds the same.
+    exact = {"epsilon": guarantee.epsilon, "multiplier": guarantee.multiplier}
+    return content | {name: upwards(numbers[name], limit) for name, limit in exact.items()}
+
+
+def upwards(number: float, limit: float | None = None, margin: Fraction = Fraction(0)) -> float:
+    """A number rounded up to nine decimals, with a margin for what another machine finds; never past a limit
+    that it keeps. What is 0, or a rounding away from it, is 0.
+
+    >>> upwards(0.1 + 0.2), upwards(0.25, margin=Fraction(1, 10**10)), upwards(1.9999999999999873, 2.0)
+    (0.300000001, 0.250000001, 2.0)
+    """
+    if isinf(number) or number < _NOTHING:
+        return number if isinf(number) else 0.0
+    rounded = ceil((Fraction(number) + margin) * _DECIMALS) / _DECIMALS
+    return rounded if limit is None or number > limit else min(rounded, limit)
+
+
+def figures_json(figures: Figures) -> dict[str, Any]:
+    """The figures of a paper as they are recorded, standings apart from the rest."""
+    numbers = asdict(figures)
+    return {"standings": [list(one) for one in numbers.pop("standings")], "numbers": numbers}
+
+
+def figures_of(paper: PaperRecord) -> Figures:
+    """The figures of a recorded paper."""
+    rejected, accepted = (Standing(*one) for one in paper.figures["standings"])
+    return Figures(**paper.figures["numbers"], standings=(rejected, accepted))
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """A claim in JSON's types, the sums in units of 2^-80; how a table was repaired is no claim."""
+    sums = {name: int(getattr(claim, name) * FINE) for name in SUMS}
+    kept = {name: value for name, value in asdict(claim).items() if name != "mixed"}
+    return {**kept, **sums, "epsilon": jsonable(claim.epsilon)}
+
+
+def claim_of(paper: PaperRecord) -> Claim:
+    """The claim of a recorded paper."""
+    content = dict(paper.figures["claim"])
+    sums = {name: Fraction(content[name], FINE) for name in SUMS}
+    return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
+
+
+def probability_of(paper: PaperRecord) -> Fraction:
+    """The exact accept probability that a paper's coin was compared with."""
+    top, bottom = paper.probability
+    return Fraction(int(top, 16), int(bottom, 16))

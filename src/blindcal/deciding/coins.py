@@ -1,0 +1,223 @@
+"""Secret, repeatable coins: the only file that draws a decision.
+
+A coin is derived, not drawn: HMAC-SHA-256 of everything that shaped the decision, under a key that stays with
+the chair forever. The same input always gets the same decision; an input that changed in any part gets an
+independent coin. Nobody without the key can tell the coins from fair ones.
+
+Everything that a coin is derived from, and what tells one input from another, in one encoding.
+
+Only what was given enters: scores, pools, calibration, settings, reviewers. No bar, price or other number
+that is computed from them: whoever could choose such a number within some tolerance could choose the coins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from blindcal.errors import InputError
+from blindcal.io.atomic_files import canonical, read_bytes, write_bytes
+from blindcal.planning.request import Number, Request
+from blindcal.posterior.conference import Conference, Truth
+from blindcal.posterior.paper import PaperCase
+
+KEY_BYTES = 32
+COIN_FORMAT = 1
+"""The version of the bytes that a coin is derived from; docs/formats.md says what each version holds."""
+_BLOCK_BITS = 8 * hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True)
+class Key:
+    """A chair's key: `secret` is 32 bytes, which are never printed."""
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_BYTES:
+            raise InputError(f"a key must have {KEY_BYTES} bytes, found {len(self.secret)}")
+
+    def stamp(self, purpose: str, content: object, version: int = COIN_FORMAT) -> bytes:
+        """HMAC-SHA-256 of the canonical content; each purpose and version is a separate function of the key.
+
+        >>> key, facts = Key(bytes(32)), {"score": 3}
+        >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
+        True
+        """
+        message = canonical({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
+        return hmac.new(self.secret, message, hashlib.sha256).digest()
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that may be published: they identify the key and reveal nothing else of it.
+
+        >>> Key(bytes(32)).fingerprint
+        'bf82c30b3a215fa2'
+        """
+        return self.stamp("fingerprint", None, version=1).hex()[:16]
+
+
+def make_key(path: str | os.PathLike[str]) -> Key:
+    """A new key in a new file at `path` that only its owner can read; an existing file is refused.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> key = make_key(Path(folder.name) / "key.bin")
+    >>> key.fingerprint == read_key(Path(folder.name) / "key.bin").fingerprint
+    True
+    >>> folder.cleanup()
+    """
+    key = Key(secrets.token_bytes(KEY_BYTES))
+    write_bytes(path, key.secret, confidential=True)
+    return key
+
+
+def read_key(path: str | os.PathLike[str]) -> Key:
+    """The key in the file `path`, or an `InputError` if others could have read it or it is no key.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> path = Path(folder.name) / "key.bin"
+    >>> made = make_key(path)
+    >>> read_key(path) == made, read_key(path)
+    (True, Key())
+    >>> folder.cleanup()
+    """
+    data = read_bytes(path)
+    if len(data) != KEY_BYTES:
+        size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
+        raise InputError(f"{os.fspath(path)} must hold a key of {KEY_BYTES} bytes, found {size}")
+    if not hasattr(os, "geteuid"):
+        raise InputError(
+            f"{os.fspath(path)} must be readable by its owner only, which Linux and macOS can show and this "
+            "system cannot"
+        )
+    refuse_open(path)
+    return Key(data)
+
+
+def refuse_open(path: str | os.PathLike[str]) -> None:
+    """An `InputError` if anyone but its owner could have read a file."""
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if mode & 0o077:
+        raise InputError(
+            f"{os.fspath(path)} must be readable by its owner only (chmod 600), found mode {mode:o}"
+        )
+
+
+def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
+    """Accept with probability exactly `accept`, by the coin that belongs to these facts.
+
+    The coin is a uniform number in [0, 1) given by as many blocks of 256 bits as it takes; it is below
+    `accept` with that very probability, dyadic or not. One block decides except with chance 2^-256. `facts`
+    are everything that shaped the decision, in JSON's types: the same facts under the same `key` have the
+    same coin.
+
+    >>> key = Key(bytes(32))
+    >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
+    (True, False)
+    """
+    if not 0 <= accept <= 1:
+        raise InputError("an accept probability must lie in [0, 1]")
+    rest, block = accept, 0
+    while 0 < rest < 1:
+        coin = int.from_bytes(key.stamp("coin", {"block": block, "facts": dict(facts)}))
+        whole, part = divmod(rest.numerator << _BLOCK_BITS, rest.denominator)
+        if coin != whole:
+            return coin < whole
+        # The coin agrees with `accept` so far: the next block is compared with what is left of it.
+        rest, block = Fraction(part, rest.denominator), block + 1
+    return rest == 1
+
+
+def uniform(stamp: bytes) -> float:
+    """A stamp as a number in [0, 1), one of 2^53 that are equally likely.
+
+    >>> uniform(bytes(32)), uniform(bytes([128]) + bytes(31)), uniform(bytes([255]) * 32) < 1.0
+    (0.0, 0.5, True)
+    """
+    return float(int.from_bytes(stamp[:8]) >> 11) / 2.0**53
+
+
+def commitment(key: Key, content: object) -> str:
+    """A number to publish before the draw: it fixes `key` and `content`, and reveals nothing about either.
+
+    `content` is anything in JSON's types; the order of keys and the type of a number do not matter.
+
+    >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
+    True
+    """
+    return key.stamp("commitment", content).hex()
+
+
+def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
+    """The commitment to the input of a conference, which its stamp identifies."""
+    return commitment(key, {"conference": conference, "input": input_stamp})
+
+
+def public_facts(case: PaperCase) -> dict[str, Any]:
+    """What is public about a paper, numbers as they were given."""
+    pool = [
+        [name, chance, *parameters]
+        for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
+    ]
+    grid = None if case.grid is None else list(case.grid)
+    sets = None if case.sets is None else [[list(who), number] for who, number in case.sets]
+    return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track, "sets": sets}
+
+
+def coin_facts(
+    request: Request,
+    release: int,
+    paper: str,
+    public: Mapping[str, Any],
+    reviewers: Sequence[str],
+    accept: Number | None,
+) -> dict[str, Any]:
+    """Everything that was given and shaped a decision: what its coin is derived from.
+
+    `accept` is the number of papers that was requested first: it led to the bar. `select` changes the number
+    without a toss, and a paper that comes later is tossed as if it had been there.
+    """
+    return {
+        "conference": request.conference,
+        "release": release,
+        "paper": paper,
+        **public,
+        "settings": request.settings,
+        "accept": accept,
+        "reviewers": list(reviewers),
+    }
+
+
+def input_stamp(
+    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+) -> str:
+    """What identifies an input, whatever the order of its rows; it reveals nothing without the key. `accept`
+    is the number of papers that was requested first, by default the one requested now."""
+    accept = request.accept if accept is None else accept
+    papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
+    return key.stamp("input", {"settings": request.settings, "accept": accept, "papers": papers}).hex()
+
+
+def commit_to(
+    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+) -> str:
+    """The number that can be published before the draw: it fixes the key and the whole input."""
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))
+
+
+def plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """As it comes back from a record."""
+    copied: dict[str, Any] = json.loads(json.dumps(content))
+    return copied

@@ -1,0 +1,428 @@
+"""Decide once: the same input returns the stored decisions, a changed one is a new, recorded release.
+
+Inputs + Request + key -> decisions: tossed once, sealed beside the key, published in a folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from blindcal.cells import count
+from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.deciding.coins import Key, plain, public_facts, read_key
+from blindcal.deciding.draft import Changes, Planner, changes_since, draft, stamp_of
+from blindcal.deciding.ledger import (
+    Ledger,
+    Record,
+    all_published,
+    check_published,
+    check_vacant,
+    commit,
+    finish,
+    open_ledger,
+    publish,
+    published_at,
+    read_ledger,
+    release_folder,
+    sealed_folder,
+)
+from blindcal.deciding.path_checks import check_apart, check_paths, check_reviews_apart, check_writable
+from blindcal.deciding.prior_decisions import Past, came_back, nearness, refuse_duplicates, renamed
+from blindcal.errors import InputError, RefusedError
+from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, clear_stale
+from blindcal.io.tables import frame
+from blindcal.planning.calibration_check import agreement, refuse_misfit
+from blindcal.planning.conference_plan import (
+    input_remarks,
+    plan_conference,
+    plan_remarks,
+    planning_steps,
+    quota_remarks,
+)
+from blindcal.planning.request import Number, Request, check_types
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference, Level, Truth
+from blindcal.posterior.inputs import Inputs
+
+# Of what full calibration would reveal: whoever spends so much says that decisions may leak.
+MOST_SPENT_UNSAID = 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A release and how it came about.
+
+    `record`: the sealed record, CONFIDENTIAL.
+    `how`: `new`, `stored` (nothing was tossed), `amended`, or `selected` (another number of papers accepted,
+    nothing was tossed).
+    `changes`: which papers differ from the release before, and how; empty for a first one.
+    `remarks`: what the chair should know, in words.
+    """
+
+    record: Record
+    how: str
+    changes: Changes = field(default_factory=Changes)
+    remarks: tuple[str, ...] = ()
+
+    def to_frame(self) -> Any:
+        """The public table of decisions, one row per paper, as a pandas data frame; needs pandas."""
+        names, *rows = csv.reader(self.record.published[DECISIONS].splitlines())
+        return frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The public certificate, as it was published."""
+        content: dict[str, Any] = json.loads(self.record.published[CERTIFICATE])
+        return content
+
+    @property
+    def full_certificate(self) -> dict[str, Any]:
+        """The certificate with every figure: CONFIDENTIAL if scores are, else the public one."""
+        content: dict[str, Any] = json.loads(self.record.certificate)
+        return content
+
+
+def release(
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    ledger: Ledger,
+    planner: Planner,
+    *,
+    amend: bool = False,
+    reason: str = "",
+    redecide: bool = False,
+    yes_leak: bool = False,
+) -> Outcome:
+    """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
+
+    A changed input is refused unless `amend`: then new papers are tossed, and papers whose scores changed are
+    decided from public data; with `redecide`, so are all papers whose pools or calibration changed. Corrected
+    names of reviewers change nothing: the stored decisions are returned. `yes_leak` is the word of a chair
+    who lets decisions reveal half or more of what full calibration would. Nothing public is written here:
+    `records.publish` does that, after the release is in the ledger.
+    """
+    past = Past(ledger)
+    stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
+    releases = ledger.of(request.conference)
+    same = [release for release in releases if release.input == stamp]
+    listed = [release for release in same if ledger.record(release).request.quota == request.quota]
+    others = amend and not releases
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    if listed and (same[-1] == releases[-1] or not amend):
+        return Outcome(ledger.record(listed[-1]), "stored", remarks=_renamed_reviewers(changes))
+    if releases:
+        _refuse_other_number(past.of(request.conference)[-1], request)
+    _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
+    drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
+    if not releases:
+        _refuse_leak(drafted.record, request.guarantee, yes_leak)
+    commit(ledger, drafted.record, drafted.policies, stamp)
+    return Outcome(drafted.record, "amended" if releases else "new", changes)
+
+
+def _renamed_reviewers(changes: Changes) -> tuple[str, ...]:
+    """What only the chair may know: that somebody else than recorded reviewed some papers."""
+    papers = len(changes.reviewers)
+    if not papers:
+        return ()
+    return (
+        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
+        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
+        "that a name was corrected. To verify, keep the reviews as they were decided",
+    )
+
+
+def _refuse_other_number(record: Record, request: Request) -> None:
+    """Refuse to change how many papers are accepted by deciding: no coin depends on it."""
+    if record.request.quota != request.quota:
+        was = record.request
+        raise RefusedError(
+            f"`accept` is {_shown(was.accept)} and `wait_list` {_shown(was.wait_list)} since release "
+            f"{record.release}, and deciding does not change them: blindcal select does, without a coin"
+        )
+
+
+def _shown(number: Number | None) -> str:
+    return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
+
+
+def _refuse_unsaid(
+    past: Past,
+    changes: Changes,
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    amend: bool,
+    reason: str,
+) -> None:
+    """Refuse what would toss a coin again unless that is said, with a reason."""
+    released = bool(past.ledger.of(request.conference))
+    if not amend and released:
+        raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    near = nearness(past, conference.cases)
+    back = came_back(past, request.conference, decided, truth, near)
+    if back and (released or not amend):
+        raise RefusedError(_explain_return(len(back), len(decided), released))
+    fresh = [case for case in decided if case.paper in changes.new and case.paper not in back]
+    other = renamed(past, request.conference, fresh, near)
+    if other is not None:
+        raise RefusedError(
+            f"these are the scores of conference {other!r}, which was decided with this key, with other "
+            "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
+            "or use another key if these are other papers"
+        )
+    if amend and not released and not back:
+        raise InputError("there is no release to amend: this conference was not decided with this key")
+    if amend and not reason.strip():
+        raise InputError("an amendment needs a `reason` for the record")
+
+
+def _explain_return(back: int, papers: int, released: bool) -> str:
+    way = (
+        "Amend them under that name"
+        if released
+        else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
+        "counted in, give `amend` `reason`"
+    )
+    return (
+        f"{back} of {papers} papers look like papers that were decided with this key under another "
+        f"name for the conference. {way}. Different papers that only look alike need a key of their own"
+    )
+
+
+def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
+    """Refuse full calibration, or what comes near to it, unless the chair says so."""
+    if yes_leak:
+        return
+    if guarantee.name == "none":
+        raise InputError(
+            "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
+        )
+    share = json.loads(record.certificate)["added_share_of_full"]
+    if guarantee.spends and share >= MOST_SPENT_UNSAID:
+        raise InputError(
+            f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
+            "reveal here: choose a smaller one, or allow it with `yes_leak`"
+        )
+
+
+def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
+    words = {
+        "new": "new",
+        "late": "with late reviews",
+        "scores": "with other scores",
+        "pools": "with other pools or calibration",
+    }
+    words |= {"grid": "with another grid", "tracks": "in another track"}
+    words |= {"returned": "returned", "withdrawn": "withdrawn"}
+    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
+    counted = ", ".join(f"{number} {word}" for number, word in parts if number)
+    grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
+    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
+        return (
+            f"the grid of scores is not that of release {record.release}, so all papers differ: "
+            "give the grid that was given then, or none if none was"
+        )
+    papers = len(conference.cases) + len(changes.withdrawn)
+    return (
+        f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
+        f"{papers} papers ({counted}). To amend, give `amend` `reason` and a new `out` folder: "
+        "new papers are decided, "
+        "papers with other scores are decided from public data, and corrected pools or calibration leave "
+        "decisions as they are unless `redecide` is given too"
+    )
+
+
+def decide(
+    inputs: Inputs,
+    request: Request,
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    numbered: bool = False,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    amend: bool = False,
+    reason: str = "",
+    redecide: bool = False,
+    yes_leak: bool = False,
+    despite_misfit: bool = False,
+    distinct_papers: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Outcome:
+    """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
+    sealed record beside the file `key`. Returns an `Outcome`: `certificate`, sealed `record`, `how` it came
+    about. If the request says that scores are confidential, nothing in `out` depends on them but decisions.
+
+    The same input always returns the stored decisions.
+
+    `inputs`: those of `read_inputs`.
+    `request`: the guarantee, and how many papers are to be accepted.
+    `key`: the file that `make_key` made; it and the sealed folder beside it must never be shared.
+    `out`: the folder to publish; it may hold this release already, but no other.
+    `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
+    `published`: a folder published earlier with this key, or several, to check key and ledger against; one
+    may hold all releases, `release-1`, `release-2`.
+    `amend`: accept a changed input, which is refused otherwise: new papers are decided, papers whose scores
+    changed are decided again from their public data alone, and all other decisions stand.
+    `reason`: for the amendment, in words; it is sealed.
+    `redecide`: with `amend`, decide all papers whose pools or calibration were corrected again, from their
+    public data alone; else their decisions stand.
+    `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
+    `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
+    otherwise.
+    `distinct_papers`: the word of a chair that papers with the same reviewers, and the same score from each,
+    are different papers, as with a jury; otherwise they are refused as one paper under several ids.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+
+    >>> from blindcal import Guarantee, make_key, read_inputs
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+    >>> _ = make_key(key)
+    >>> outcome = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
+    >>> outcome.how, sorted(path.name for path in out.iterdir())
+    ('new', ['certificate.json', 'decisions.csv'])
+    >>> outcome.certificate["largest_rise"]
+    0.0
+    >>> decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out).how
+    'stored'
+    >>> folder.cleanup()
+    """
+    for name, given in (("reason", reason.strip()), ("redecide", redecide)):
+        if given and not amend:
+            raise InputError(f"`{name}` goes with `amend`: without it nothing is decided again")
+    check_types(inputs, request)
+    check_paths(key=key, out=out)
+    request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
+    check_reviews_apart(inputs.sources.reviews, out)
+    secret = _key(key, out)
+    # What was published is read before the ledger, which can only have grown in between.
+    seen = [*all_published(published), *published_at(out, numbered)]
+    ledger = read_ledger(key, secret)
+    check_published(ledger, seen)
+    if not distinct_papers:
+        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
+    latest = _latest(ledger, request)
+    frozen: Level | None = None
+    if latest is not None:
+        _refuse_other_readers(latest, request)
+        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
+    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
+    fit = agreement(conference.cases, request.better)
+    # What was decided once is returned, and corrected, whatever it was decided from.
+    refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
+    work = f"deciding {count(len(conference.cases), 'paper')}"
+    steps = planning_steps(conference.cases, request.guarantee)
+    with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
+        stamp = stamp_of(Past(ledger), conference, truth, request, amend=amend, redecide=redecide)
+        past = ledger.of(request.conference)
+        if (amend or not past) and all(earlier.input != stamp for earlier in past):
+            check_vacant(release_folder(out, len(past) + 1) if numbered else out, None)
+        planner = partial(plan_conference, workers=workers, advance=advance)
+        outcome = release(
+            conference,
+            truth,
+            request,
+            ledger,
+            planner,
+            amend=amend,
+            reason=reason,
+            redecide=redecide,
+            yes_leak=yes_leak,
+        )
+        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
+        finished = finish(ledger, request.conference, out) if numbered else ()
+    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
+    return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *outcome.remarks, *remarks))
+
+
+def first_of_key(outcome: Outcome) -> str | None:
+    """What to say when nothing was decided with a key before: from then on its copies must not decide."""
+    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
+        return None
+    return (
+        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
+        "nothing of this release, and would toss coins for changed papers as if it were the first"
+    )
+
+
+def _superseded(outcome: Outcome, releases: int) -> list[str]:
+    """Whether stored decisions are not the latest: an old file of reviews leads to the old decisions."""
+    record = outcome.record
+    number = record.release
+    if outcome.how != "stored" or number == releases:
+        return []
+    if record.selection is not None:
+        return [
+            f"this is the list of release {number}: release {releases} came after it and replaced it. "
+            "blindcal select accepts another number of papers, as they stand now"
+        ]
+    return [
+        f"this input is that of release {number}, and so are these decisions: release {releases} came after "
+        "it and replaced it. To decide by this input again, give `amend` `reason`"
+    ]
+
+
+def _remarks(
+    inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
+) -> tuple[str, ...]:
+    figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
+    return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
+
+
+def _refuse_other_readers(latest: Record, request: Request) -> None:
+    """Refuse to publish more, or less, than the releases before."""
+    if latest.scores != request.scores:
+        raise RefusedError(
+            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
+            f"{request.scores}"
+        )
+
+
+def _latest(ledger: Ledger, request: Request) -> Record | None:
+    """The latest release of the conference: its bar and its grid are frozen."""
+    releases = ledger.of(request.conference)
+    return ledger.record(releases[-1]) if releases else None
+
+
+def _decided_before(ledger: Ledger, request: Request) -> set[str]:
+    """The ids that have a decision already; nothing is tossed for them unless they changed."""
+    return {
+        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
+    }
+
+
+def _key(path: Path, out: Path) -> Key:
+    """The key, once it is certain that it and its sealed folder lie apart from what is shared."""
+    check_apart(path, out)
+    check_writable(out)
+    sealed = sealed_folder(path)
+    if not path.exists():
+        if sealed.exists():
+            raise RefusedError(
+                f"{sealed} holds decisions of a missing key, {path}: restore the key from its "
+                "backup; a new one would draw new coins"
+            )
+        raise InputError(
+            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. "
+            "If they were, give the key they were decided with: another one would draw new coins"
+        )
+    for folder in (path.parent, out):
+        clear_stale(folder)
+    return read_key(path)

@@ -1,0 +1,136 @@
+"""The public table of decisions -> one row per paper as it goes out: its title, and whether overridden."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blindcal.cells import Column
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_bytes, read_table
+from blindcal.io.tables import parse_table, refuse
+
+DECISIONS = ("accept", "reject")
+WAITING = "wait list"
+_FOUND = (*DECISIONS, WAITING)
+_RAW = (*DECISIONS, "tie")
+_ADVICE = ("raise", "leave", "lower", *_FOUND)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One paper as it goes out.
+
+    `paper`: its id, as in the reviews.
+    `decision`: `accept`, `reject` or `wait list`.
+    `raw_decision`: what its mean score alone says, `accept`, `reject` or `tie`; empty if scores are
+    confidential and the table is the public one.
+    `advice`: how to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision;
+    empty in the same case.
+    `title`, `track`: empty where they are not known.
+    `overridden`: whether the decision is the chair's and not blindcal's.
+    `wait_list`: its place there, as text; empty where it has none.
+    """
+
+    paper: str
+    decision: str
+    raw_decision: str
+    advice: str
+    title: str = ""
+    overridden: bool = False
+    track: str = ""
+    wait_list: str = ""
+
+
+def read_decided(
+    release: str | os.PathLike[str],
+    titles: str | os.PathLike[str] | None = None,
+    overridden: Mapping[str, str] | None = None,
+) -> tuple[Decided, ...]:
+    """The papers of a release, in the order of its table.
+
+    `release` is a folder with a `decisions.csv`, or the table itself; `titles` a table `paper,title`, by
+    default none. `overridden` has decisions made by hand, by paper, as `overrides_of` returns them: they take
+    the place of blindcal's.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "decisions.csv")
+    ...     _ = table.write_text("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n")
+    ...     one = read_decided(folder, overridden={"17": "reject"})[0]
+    >>> one.paper, one.decision, one.overridden
+    ('17', 'reject', True)
+    """
+    folder = Path(release)
+    file = folder / "decisions.csv" if folder.is_dir() else folder
+    return decided_of(read_bytes(file), str(file), titles, overridden)
+
+
+def decided_of(
+    data: bytes,
+    file: str,
+    titles: str | os.PathLike[str] | None = None,
+    overridden: Mapping[str, str] | None = None,
+) -> tuple[Decided, ...]:
+    """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
+    table = parse_table(
+        data,
+        file,
+        [
+            Column("paper", "id"),
+            Column("decision", choices=_FOUND),
+            Column("raw_decision", choices=_RAW, required=False),
+            Column("advice", choices=_ADVICE, required=False),
+            Column("track", "id", required=False, empty=True),
+            Column("wait_list", required=False, empty=True),
+        ],
+        extra=True,
+    )
+    papers = table.text("paper")
+    first = {paper: place for place, paper in reversed([*enumerate(papers)])}
+    twice = [row for place, row in enumerate(table.rows) if first[papers[place]] != place]
+    if twice:
+        raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
+    by_hand = dict(overridden or {})
+    if unknown := sorted(by_hand.keys() - {*papers}):
+        raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
+    names = {} if titles is None else read_titles(titles)
+    columns = ("decision", "raw_decision", "advice", "track", "wait_list")
+    cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
+    return tuple(
+        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=place)
+        if paper not in by_hand
+        else Decided(paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track)
+        for paper, decision, raw, advice, track, place in zip(papers, *cells, strict=True)
+    )
+
+
+def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Titles by paper; `path` is a table with the columns `paper,title`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "titles.csv").write_text("paper,title\\n17,On Widgets\\n")
+    ...     read_titles(Path(folder, "titles.csv"))
+    {'17': 'On Widgets'}
+    """
+    table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
+    return dict(zip(table.text("paper"), table.text("title"), strict=True))
+
+
+def overrides_of(given: Iterable[str]) -> dict[str, str]:
+    """Decisions made by hand, by paper; `given` are texts `paper=decision`, each `accept` or `reject`.
+
+    >>> overrides_of(["17=accept", "a=b=reject"])
+    {'17': 'accept', 'a=b': 'reject'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        paper, _, decision = text.rpartition("=")
+        if not paper or decision not in DECISIONS:
+            raise InputError(f"`overridden` must be like 17=accept or 17=reject, found {text!r}")
+        if found.setdefault(paper, decision) != decision:
+            raise InputError(f"`overridden` must give one decision for paper {paper!r}")
+    return found

@@ -1,0 +1,517 @@
+"""Gibbs sampling of reviewers over past conferences, everybody at once.
+
+    score = middle_c + width_c * e^stretch_c * (shift_c + slope_rc * quality + offset_rc + noise_rl * N(0,1))
+
+Quality is N(0,1) over the papers of each conference c; (slope, offset) of reviewer r is normal over reviewers
+and drifts from conference to conference (`filters`); log noise is normal over reviewers, plus a term for the
+level l of confidence. A rounded score is known up to its cell. A common stretch of all conferences could be
+taken into the reviewers: only parameters times e^stretch of a conference, in its own units, are to be read.
+
+Draws that the sampler needs from distributions of its own: between bounds, of spreads, of covariances.
+
+Moments: what a chain of draws says about each reviewer at the next conference, and about all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from blindcal.checks import Array
+from blindcal.fitting.drift import drawn_back, filtered, kept, later
+from blindcal.fitting.history import History
+from blindcal.fitting.shared_sums import as_regression, drawn_loads
+
+# Half-t priors of standard deviations with these degrees of freedom (Huang and Wand 2013): for two and more
+# dimensions every correlation is then uniform.
+FREEDOM = 2.0
+_FAR = 37.0  # deviations beyond which a normal distribution has no mass that a float can tell
+
+
+def normal_between(low: Array, high: Array, rng: np.random.Generator) -> Array:
+    """A standard normal draw between `low` and `high`, each entry for itself."""
+    flip = low > 0.0
+    near = np.maximum(np.where(flip, -high, low), -_FAR)
+    far = np.maximum(np.where(flip, -low, high), -_FAR)
+    below, above = ndtr(near), ndtr(far)
+    drawn = ndtri(below + rng.random(low.shape) * (above - below))
+    drawn = np.clip(drawn, near, far)
+    return np.asarray(np.where(flip, -drawn, drawn))
+
+
+def log_scale(
+    count: Array, squares: Array, mean: float, sd: float, now: Array, rng: np.random.Generator
+) -> Array:
+    """A step of the log standard deviation l of `count` normal values with these sums of squares.
+
+    Its prior is N(mean, sd^2), so its log density is `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`,
+    which is concave: the proposal is the normal one at its peak, and nearly always taken.
+    """
+    likened = 0.5 / sd**2  # the prior says as much as this many values
+    peak = 0.5 * np.log((squares + likened * np.exp(2 * mean)) / (count + likened))
+    for _ in range(4):
+        pull = squares * np.exp(-2 * peak)
+        peak = peak + (pull - count - (peak - mean) / sd**2) / (2 * pull + 1 / sd**2)
+    width = 1.05 / np.sqrt(2 * squares * np.exp(-2 * peak) + 1 / sd**2)
+    new = peak + width * rng.standard_normal(peak.shape)
+
+    def weight(value: Array) -> Array:
+        density = -count * value - 0.5 * squares * np.exp(-2 * value) - 0.5 * ((value - mean) / sd) ** 2
+        return np.asarray(density + 0.5 * ((value - peak) / width) ** 2)
+
+    taken = np.log(rng.random(peak.shape)) < weight(new) - weight(now)
+    return np.where(taken, new, now)
+
+
+def spread(squares: float, count: int, now: float, scale: float, rng: np.random.Generator) -> float:
+    """A standard deviation given `count` values with these squares, and a half-t prior of this scale."""
+    likely = (FREEDOM / now**2 + 1 / scale**2) / rng.gamma((FREEDOM + 1) / 2)
+    variance = (FREEDOM / likely + 0.5 * squares) / rng.gamma((FREEDOM + count) / 2)
+    return float(np.sqrt(variance))
+
+
+def covariance(squares: Array, count: int, now: Array, scale: float, rng: np.random.Generator) -> Array:
+    """A covariance given `count` vectors with these sums of products; half-t standard deviations before."""
+    size = len(squares)
+    precision = np.linalg.inv(now).diagonal()
+    likely = (FREEDOM * precision + 1 / scale**2) / rng.gamma((FREEDOM + size) / 2, size=size)
+    wanted = squares + np.diag(2 * FREEDOM / likely)
+    return _inverse_wishart(wanted, FREEDOM + size - 1 + count, rng)
+
+
+def _inverse_wishart(wanted: Array, freedom: float, rng: np.random.Generator) -> Array:
+    """By Bartlett: the inverse of `C A A' C'` with A of chi and normal draws, `C C'` that of wanted."""
+    size = len(wanted)
+    factor = np.tril(rng.standard_normal((size, size)), -1)
+    factor += np.diag(np.sqrt(rng.chisquare(freedom - np.arange(size))))
+    root = np.linalg.cholesky(np.linalg.inv(wanted)) @ factor
+    inverse = np.linalg.inv(root @ root.T)
+    return np.asarray(0.5 * (inverse + inverse.T))
+
+
+def log_prior_of_root(root: Array, scale: float) -> float:
+    """Log density, up to a constant, of the lower triangular root of a 2x2 covariance under `covariance`'s
+    prior: the marginal of Huang and Wand, times the Jacobian of the root."""
+    inverse = np.linalg.inv(root @ root.T)
+    first, second = np.log(np.abs(root.diagonal()))
+    size = len(root)
+    prior = -(FREEDOM + 2 * size) * (first + second)
+    prior -= (FREEDOM + size) / 2 * np.log(FREEDOM * inverse.diagonal() + 1 / scale**2).sum()
+    return float(prior + 2 * first + second)
+
+
+# Priors, before any score is seen, in standard deviations of a conference's scores.
+SPREAD_SCALE = 0.5  # of the half-t priors of standard deviations of slopes and offsets over reviewers
+NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75  # and of log noise, which is bounded: beyond, a mean noise means little
+# The mean slope is flat above 0: quality has no other sign.
+STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
+LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
+PERSISTENCE = (4.0, 1.0)  # a Beta prior: correlations from one conference to the next around 0.8
+_LOWEST, _HIGHEST = 0.01, 0.999
+_SINGULAR = 1e-12  # of the largest eigenvalue: a regression with one that is smaller is not solved
+
+
+@dataclass
+class State:
+    """One draw of everything."""
+
+    score: Array  # as it was before rounding
+    quality: Array
+    slope: Array  # by visit
+    offset: Array  # by visit
+    log_noise: Array  # by reviewer
+    log_level: Array  # by level of confidence
+    shift: Array  # by conference
+    stretch: Array  # by conference
+    mean_slope: float
+    covariance: Array  # of (slope, offset) over reviewers
+    mean_log_noise: float
+    sd_log_noise: float
+    persistence: float
+    load: Array  # how many reviews each row of what others shared rests on
+
+    @property
+    def population(self) -> Array:
+        """As rows of `filters`."""
+        (aa, ab), (_, bb) = self.covariance
+        return np.array([self.mean_slope, 0.0, aa, ab, bb])
+
+
+class Sampler:
+    """Draws from the posterior by sweeps; each step is one formula over papers, visits or reviewers."""
+
+    def __init__(self, history: History, rng: np.random.Generator) -> None:
+        self.history, self.rng = history, rng
+        self.rows = history.per_conference()
+        self.reviews = history.per_reviewer()
+        self.level_rows = history.per_level()
+        self.rounded = np.flatnonzero(history.rounded)
+        self.state = self._start()
+        # (slope, offset) at the next conference, given all but slopes and offsets: rows of `filters`.
+        self.next = np.empty((5, len(history.reviewers)))
+        self.anyone = self.state.population
+        self.step, self.taken = 0.7, 0.0
+
+    def _start(self) -> State:
+        history = self.history
+        quality = history.per_paper(history.score) / history.per_paper()
+        rest = history.per_visit(history.score - quality[history.paper]) / np.maximum(history.per_visit(), 1)
+        return State(
+            score=history.score.copy(),
+            quality=quality,
+            slope=np.full(len(history.visits), 0.7),
+            offset=0.5 * rest,
+            log_noise=np.full(len(history.reviewers), np.log(0.5)),
+            log_level=np.zeros(len(history.levels)),
+            shift=np.zeros(len(history.conferences)),
+            stretch=np.zeros(len(history.conferences)),
+            mean_slope=0.7,
+            covariance=np.diag([0.05, 0.2]),
+            mean_log_noise=float(np.log(0.5)),
+            sd_log_noise=0.3,
+            persistence=0.8,
+            load=np.zeros(len(history.gathered.visit)),
+        )
+
+    def sweep(self) -> None:
+        self.draw_stretch()
+        self.draw_scores()
+        self.draw_shift_and_quality()
+        self.draw_loads()
+        self.draw_reviewers()
+        self.stretch_reviewers()
+        self.draw_population()
+        self.draw_noise()
+        self.draw_levels()
+
+    def weight(self) -> Array:
+        """1 / noise^2 of each row, without the stretch of its conference."""
+        history, s = self.history, self.state
+        return np.exp(-2.0 * (s.log_noise[history.reviewer] + s.log_level[history.level]))
+
+    def fair(self) -> Array:
+        """shift + slope * quality + offset of each row."""
+        history, s = self.history, self.state
+        scored = s.slope[history.visit] * s.quality[history.paper] + s.offset[history.visit]
+        return np.asarray(scored + s.shift[history.conference])
+
+    def unstretched(self) -> Array:
+        """Scores without the stretch of their conferences."""
+        history, s = self.history, self.state
+        return np.asarray(s.score * np.exp(-s.stretch)[history.conference])
+
+    # --- scores, qualities, reviewers
+
+    def draw_scores(self) -> None:
+        """A rounded score, between the ends of its cell."""
+        if not self.rounded.size:
+            return
+        history, s, rows = self.history, self.state, self.rounded
+        scale = np.exp(s.stretch)[history.conference[rows]]
+        mean, sd = scale * self.fair()[rows], scale / np.sqrt(self.weight()[rows])
+        low, high = (history.low[rows] - mean) / sd, (history.high[rows] - mean) / sd
+        s.score[rows] = mean + sd * normal_between(low, high, self.rng)
+
+    def draw_shift_and_quality(self) -> None:
+        """Shifts with all qualities integrated out, then the qualities."""
+        history, s = self.history, self.state
+        weight, a = self.weight(), s.slope[history.visit]
+        rest = self.unstretched() - s.offset[history.visit]
+        precision = 1.0 + history.per_paper(weight * a * a)
+        slopes, scores = history.per_paper(weight * a), history.per_paper(weight * a * rest)
+        known = history.per_conference(weight) - self._by_conference(slopes**2 / precision)
+        pull = history.per_conference(weight * rest) - self._by_conference(slopes * scores / precision)
+        s.shift = pull / known + self.rng.standard_normal(known.shape) / np.sqrt(known)
+        mean = (scores - s.shift[history.paper_conference] * slopes) / precision
+        s.quality = mean + self.rng.standard_normal(mean.shape) / np.sqrt(precision)
+
+    def draw_loads(self) -> None:
+        """How many reviews the people wrote of whom others shared sums."""
+        gathered, s = self.history.gathered, self.state
+        if gathered.visit.size:
+            s.load = drawn_loads(gathered, s.offset[gathered.visit], self.rng)
+
+    def draw_reviewers(self) -> None:
+        """Persistence with all slopes and offsets integrated out, then these."""
+        observed, s, visits = self._observed(), self.state, self.history.visits
+        after, evidence = filtered(visits, observed, s.population, s.persistence)
+        odds = np.log(s.persistence / (1 - s.persistence)) + self.step * self.rng.standard_normal()
+        new = float(1 / (1 + np.exp(-odds)))
+        if _LOWEST < new < _HIGHEST:
+            other, gained = filtered(visits, observed, s.population, new)
+            gain = gained - evidence + _log_prior(new) - _log_prior(s.persistence)
+            self.taken = np.exp(min(0.0, gain))
+            if self.rng.random() < self.taken:
+                s.persistence, after = new, other
+        now = self.history.steps
+        self.anyone = s.population
+        self.next = later(after[:, visits.last], s.population, kept(s.persistence, visits.ago(now)))
+        s.slope, s.offset = drawn_back(visits, after, s.population, s.persistence, self.rng)
+
+    def tune(self) -> None:
+        """During warmup: a step of persistence that is taken about four times in ten."""
+        self.step = float(np.clip(self.step * np.exp(0.1 * (self.taken - 0.4)), 0.02, 3.0))
+
+    def _observed(self) -> Array:
+        """What the scores of each visit say of its (slope, offset), as rows of `filters`."""
+        history, s = self.history, self.state
+        weight, q = self.weight(), s.quality[history.paper]
+        rest = weight * (self.unstretched() - s.shift[history.conference])
+        parts = (q * rest, rest, q * q * weight, q * weight, weight)
+        observed = np.stack([history.per_visit(part) for part in parts])
+        shared = history.gathered
+        if shared.visit.size:
+            x, y = as_regression(shared, s.load)
+            observed[1, shared.visit] += x * y
+            observed[4, shared.visit] += x * x
+        return observed
+
+    # --- the population of reviewers
+
+    def stretch_reviewers(self) -> None:
+        """Mean slope and root of the covariance, with every reviewer's standardized (slope, offset) fixed:
+        coefficients of a regression of the scores."""
+        history, s = self.history, self.state
+        root: Array = np.linalg.cholesky(s.covariance).astype(np.float64)
+        z = np.linalg.solve(root, np.stack([s.slope - s.mean_slope, s.offset]))
+        q, weight = s.quality[history.paper], np.sqrt(self.weight())
+        first, second = z[0, history.visit], z[1, history.visit]
+        columns = weight * np.stack([q, first * q, first, second])
+        target = weight * (self.unstretched() - s.shift[history.conference])
+        if history.gathered.visit.size:
+            by_offset, sums = as_regression(history.gathered, s.load)
+            none, shared = np.zeros_like(by_offset), z[:, history.gathered.visit] * by_offset
+            columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
+            target = np.concatenate([target, sums])
+        precision = columns @ columns.T
+        # So few reviews do not fix four coefficients; what this depends on stays fixed in this step.
+        if np.linalg.matrix_rank(precision, hermitian=True, rtol=_SINGULAR) < len(columns):
+            return
+        mean = np.linalg.solve(precision, columns @ target)
+        drawn = mean + np.linalg.solve(np.linalg.cholesky(precision).T, self.rng.standard_normal(4))
+        new: Array = np.array([[drawn[1], 0.0], [drawn[2], drawn[3]]], dtype=np.float64)
+        gain = log_prior_of_root(new, SPREAD_SCALE) - log_prior_of_root(root, SPREAD_SCALE)
+        if drawn[0] > 0.0 and np.log(self.rng.random()) < gain:
+            s.mean_slope, s.covariance = float(drawn[0]), new @ new.T
+            s.slope, s.offset = drawn[0] + new[0, 0] * z[0], new[1] @ z
+
+    def draw_population(self) -> None:
+        """Covariance and mean slope, given slopes and offsets: each visit's news since the one before."""
+        s = self.state
+        old, fresh = self._old()
+        slope, offset = self._news(s.slope, old), self._news(s.offset, old)
+        news = np.stack([slope - (1.0 - old) * s.mean_slope, offset]) / np.sqrt(fresh)
+        s.covariance = covariance(news @ news.T, news.shape[1], s.covariance, SPREAD_SCALE, self.rng)
+        (aa, ab), (_, bb) = s.covariance
+        weight = (1.0 - old) / fresh
+        precision = (weight * (1.0 - old)).sum() / (aa - ab * ab / bb)
+        pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
+        mean, sd = pull / precision, 1.0 / np.sqrt(precision)
+        above = normal_between(np.array([-mean / sd]), np.array([np.inf]), self.rng)
+        s.mean_slope = float(mean + sd * above[0])
+
+    def _old(self) -> tuple[Array, Array]:
+        """Correlation of each visit with the one before (0 for a first visit), and what is new in it."""
+        gap = self.history.visits.gap
+        old = np.where(gap > 0, kept(self.state.persistence, gap), 0.0)
+        return old, 1.0 - old**2
+
+    def _news(self, value: Array, old: Array) -> Array:
+        visits = self.history.visits
+        news = value.copy()
+        for rank in range(1, len(visits.ranks)):
+            here = visits.ranks[rank]
+            news[here] -= old[here] * value[visits.before(rank)]
+        return news
+
+    # --- noise and scales
+
+    def draw_noise(self) -> None:
+        history, s = self.history, self.state
+        rest = (self.unstretched() - self.fair()) ** 2
+        squares = history.per_reviewer(rest * np.exp(-2 * s.log_level)[history.level])
+        s.log_noise = log_scale(
+            self.reviews, squares, s.mean_log_noise, s.sd_log_noise, s.log_noise, self.rng
+        )
+        people = s.log_noise.size
+        s.mean_log_noise = float(
+            s.log_noise.mean() + s.sd_log_noise / np.sqrt(people) * self.rng.standard_normal()
+        )
+        deviations = float(((s.log_noise - s.mean_log_noise) ** 2).sum())
+        drawn = spread(deviations, people, s.sd_log_noise, NOISE_SCALE, self.rng)
+        s.sd_log_noise = drawn if drawn < NOISE_LIMIT else s.sd_log_noise
+        self._stretch_noise(squares)
+
+    def _stretch_noise(self, squares: Array, tries: int = 3) -> None:
+        """Mean and spread of log noise with everybody's standardized one fixed: the residuals decide."""
+        s, reach = self.state, 2.0 / np.sqrt(self.reviews.size)
+        z = (s.log_noise - s.mean_log_noise) / s.sd_log_noise
+        density = self._noise_density(s.mean_log_noise, s.sd_log_noise, z, squares)
+        for _ in range(tries):
+            mean = s.mean_log_noise + reach * s.sd_log_noise * self.rng.standard_normal()
+            # A step of fixed width in the log of the spread, and the mean's own step with it.
+            sd = s.sd_log_noise * float(np.exp(reach * self.rng.standard_normal()))
+            new = self._noise_density(mean, sd, z, squares)
+            back = np.log(s.sd_log_noise / sd) - 0.5 * ((mean - s.mean_log_noise) / reach) ** 2 * (
+                1 / sd**2 - 1 / s.sd_log_noise**2
+            )
+            if np.log(self.rng.random()) < new - density + back:
+                s.mean_log_noise, s.sd_log_noise, density = mean, sd, new
+        s.log_noise = s.mean_log_noise + s.sd_log_noise * z
+
+    def _noise_density(self, mean: float, sd: float, z: Array, squares: Array) -> float:
+        """Log density of the residuals and of (mean, log sd), up to a constant."""
+        if sd >= NOISE_LIMIT:
+            return -np.inf
+        noise = mean + sd * z
+        fit = -(self.reviews @ noise) - 0.5 * float((squares * np.exp(-2 * noise)).sum())
+        prior = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
+        return float(fit + prior + np.log(sd))
+
+    def draw_levels(self) -> None:
+        """The most frequent level of confidence is the one that the others are compared with."""
+        history, s = self.history, self.state
+        if len(history.levels) == 1:
+            return
+        rest = (self.unstretched() - self.fair()) ** 2
+        squares = history.per_level(rest * np.exp(-2 * s.log_noise)[history.reviewer])
+        s.log_level = log_scale(self.level_rows, squares, 0.0, LEVEL_SD, s.log_level, self.rng)
+        s.log_level[0] = 0.0
+
+    def draw_stretch(self) -> None:
+        """With h = e^-stretch the density is `h^n exp(-(A h^2 - 2 B h) / 2)`, times the prior."""
+        history, s = self.history, self.state
+        if len(history.conferences) == 1:
+            return
+        weight, n = self.weight(), self.rows
+        first = history.per_conference(weight * s.score**2)
+        cross = history.per_conference(weight * s.score * self.fair())
+        h = (cross + np.sqrt(cross**2 + 4 * first * n)) / (2 * first)
+        precision = cross * h + 2 * n + 1 / STRETCH_SD**2
+        peak = -np.log(h) * (1 - 1 / (STRETCH_SD**2 * precision))
+        new = peak + self.rng.standard_normal(peak.shape) / np.sqrt(precision)
+
+        def density(g: Array) -> Array:
+            fit = -n * g - 0.5 * first * np.exp(-2 * g) + cross * np.exp(-g) - 0.5 * (g / STRETCH_SD) ** 2
+            return np.asarray(fit + 0.5 * precision * (g - peak) ** 2)
+
+        taken = np.log(self.rng.random(peak.shape)) < density(new) - density(s.stretch)
+        s.stretch = np.where(taken, new, s.stretch)
+
+    def _by_conference(self, value: Array) -> Array:
+        """Sums of a value over the papers of each conference."""
+        size = len(self.history.conferences)
+        return np.bincount(self.history.paper_conference, value, size).astype(np.float64, copy=False)
+
+
+def _log_prior(persistence: float) -> float:
+    """Log density of the logit of persistence."""
+    up, down = PERSISTENCE
+    return float(up * np.log(persistence) + down * np.log1p(-persistence))
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means over draws, in standard deviations of the last conference's scores.
+
+    `reviewers[7, reviewer]` and `anyone[7]`: first moments of slope, offset, noise; then second ones of
+    (slope, slope), (slope, offset), (offset, offset), (noise, noise). `traces[draw]` has a row of `TRACES`.
+    """
+
+    reviewers: Array
+    anyone: Array
+    levels: Array
+    stretch: Array
+    traces: Array
+
+
+# What is kept of every draw: variances of a score by source, and how habits correlate from one conference
+# to the next.
+TRACES = ("quality", "slope", "offset", "noise", "persistence")
+
+
+def chain(
+    history: History, seed: Sequence[int], sweeps: int, advance: Callable[[int], None] | None = None
+) -> Moments:
+    """The moments of one chain; the first third of its sweeps is dropped."""
+    sampler = Sampler(history, np.random.default_rng(seed))
+    warmup = sweeps // 3
+    sums = _Sums(history)
+    for index in range(sweeps):
+        sampler.sweep()
+        if index < warmup:
+            sampler.tune()
+        else:
+            sums.add(sampler)
+        if advance is not None:
+            advance(1)
+    return sums.moments()
+
+
+class _Sums:
+    def __init__(self, history: History) -> None:
+        self.shares = history.per_level() / len(history)
+        self.reviewers = np.zeros((7, len(history.reviewers)))
+        self.anyone = np.zeros(7)
+        self.levels = np.zeros(len(history.levels))
+        self.stretch = np.zeros(len(history.conferences))
+        self.traces: list[tuple[float, ...]] = []
+
+    def add(self, sampler: Sampler) -> None:
+        s = sampler.state
+        unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
+        # The noise of a review whose confidence is not known: levels as often as they were.
+        typical = unit * np.sqrt(self.shares @ np.exp(2 * s.log_level))
+        self.reviewers += _moments(sampler.next, unit, shift, typical * np.exp(s.log_noise), 0.0)
+        noise, half = typical * np.exp(s.mean_log_noise), s.sd_log_noise**2
+        spread = np.sqrt(np.expm1(half)) * noise * np.exp(half / 2)
+        self.anyone += _moments(sampler.anyone, unit, shift, noise * np.exp(half / 2), spread)
+        self.levels += np.exp(s.log_level)
+        self.stretch += np.exp(s.stretch - s.stretch[-1])
+        (slope, _), (_, offset) = unit**2 * s.covariance
+        variance = (unit * s.mean_slope) ** 2, slope, offset, noise**2 * np.exp(2 * half)
+        self.traces.append((*map(float, variance), s.persistence))
+
+    def moments(self) -> Moments:
+        n = len(self.traces)
+        return Moments(
+            self.reviewers / n, self.anyone / n, self.levels / n, self.stretch / n, np.array(self.traces)
+        )
+
+
+def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Array | float) -> Array:
+    """First and second moments of what `filters` has as means and covariances, and of noise."""
+    slope, offset = unit * state[0], unit * (state[1] + shift)
+    aa, ab, bb = unit**2 * state[2:]
+    seconds = aa + slope**2, ab + slope * offset, bb + offset**2, noise_sd**2 + noise**2
+    return np.stack([slope, offset, noise, *seconds])
+
+
+def pooled(chains: Sequence[Moments]) -> Moments:
+    """Chains of equal length as one."""
+    means = (
+        np.mean([getattr(one, name) for one in chains], axis=0)
+        for name in ("reviewers", "anyone", "levels", "stretch")
+    )
+    reviewers, anyone, levels, stretch = means
+    return Moments(reviewers, anyone, levels, stretch, np.concatenate([one.traces for one in chains]))
+
+
+def parameters(moments: Array) -> Array:
+    """Means, standard deviations and correlation from first and second moments: rows slope, offset, noise,
+    slope_se, offset_se, correlation, noise_se.
+
+    >>> parameters(np.array([2.0, 1.0, 0.5, 4.25, 2.1, 1.04, 0.25])).round(3)
+    array([2. , 1. , 0.5, 0.5, 0.2, 1. , 0. ])
+    """
+    slope, offset, noise, aa, ab, bb, nn = moments
+    tiny = np.finfo(float).tiny
+    slope_se, offset_se, noise_se = (
+        np.sqrt(np.maximum(second - first**2, tiny))
+        for first, second in ((slope, aa), (offset, bb), (noise, nn))
+    )
+    correlation = np.clip((ab - slope * offset) / (slope_se * offset_se), -1.0, 1.0)
+    return np.stack([slope, offset, noise, slope_se, offset_se, correlation, noise_se])

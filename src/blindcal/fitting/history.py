@@ -1,0 +1,441 @@
+"""Past reviews -> History: conferences in time order, each on its own scale, as flat integer arrays.
+
+Scores are turned so that high ones are better and put into standard deviations of their conference. A *visit*
+is one reviewer at one conference: between visits a reviewer may drift.
+
+This year's scale from public information alone: mean and spread of all of this year's scores.
+
+Neither depends on who wrote which review, so a calibration may be moved and stretched to match them without
+telling anything about anyone; matching anything reviewer by reviewer would.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from blindcal.cells import count, in_natural_order, number_text
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError, Problem
+from blindcal.fitting.shared_sums import Gathered, Shared, gather
+from blindcal.io.tables import refuse
+from blindcal.reviews import Reviews, known_end, recognize_grid
+
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Visits:
+    """Who came to which conference, first visits of everyone first, then second ones, and so on.
+
+    `conference` counts those that only shared sums too: it is a time. Visits number `starts[k]` to
+    `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap: reviewers are numbered by how
+    often they came. `gap` is how many conferences ago the visit before was.
+    """
+
+    reviewer: Integers
+    conference: Integers
+    gap: Integers
+    starts: tuple[int, ...]
+    last: Integers
+
+    def __len__(self) -> int:
+        return len(self.reviewer)
+
+    @property
+    def ranks(self) -> list[slice]:
+        """First visits, second visits, ..."""
+        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    def before(self, rank: int) -> slice:
+        """The visits just before those of `rank`, one by one."""
+        start, size = self.starts[rank - 1], self.starts[rank + 1] - self.starts[rank]
+        return slice(start, start + size)
+
+    def ago(self, now: int) -> Integers:
+        """How many conferences before number `now` each reviewer came last."""
+        return now - self.conference[self.last]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Row n says: at visit `visit[n]` paper `paper[n]` got a score between `low[n]` and `high[n]`.
+
+    Both ends are the score itself unless the conference had a grid. `middle` and `width` (mean and standard
+    deviation of the scores) lead back from its units to those of each conference. `gathered` is what other
+    conferences shared, and `steps` how many there were of both kinds.
+    """
+
+    conferences: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    levels: tuple[float, ...]
+    paper: Integers
+    reviewer: Integers
+    conference: Integers
+    visit: Integers
+    level: Integers
+    score: Array
+    low: Array
+    high: Array
+    paper_conference: Integers
+    visits: Visits
+    middle: Array
+    width: Array
+    better: tuple[str, ...]
+    steps: int
+    gathered: Gathered
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def rounded(self) -> Booleans:
+        return self.low < self.high
+
+    def per_paper(self, value: Array | None = None) -> Array:
+        """Sums over each paper; without a value, the number of its reviews."""
+        return _sums(self.paper, value, len(self.paper_conference))
+
+    def per_reviewer(self, value: Array | None = None) -> Array:
+        return _sums(self.reviewer, value, len(self.reviewers))
+
+    def per_visit(self, value: Array | None = None) -> Array:
+        return _sums(self.visit, value, len(self.visits))
+
+    def per_conference(self, value: Array | None = None) -> Array:
+        return _sums(self.conference, value, len(self.conferences))
+
+    def per_level(self, value: Array | None = None) -> Array:
+        return _sums(self.level, value, len(self.levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """One past conference as it was given: whose reviews, which papers, which scores."""
+
+    name: str
+    file: str
+    paper: Sequence[str]
+    reviewer: Sequence[str]
+    score: Array
+    confidence: Array
+    grid: Array | None
+    better: str
+
+
+def pasts_of(
+    tables: Mapping[str, Reviews],
+    *,
+    better: str = "high",
+    past_better: Mapping[str, str] | None = None,
+    same: Mapping[str, str] | None = None,
+) -> tuple[Past, ...]:
+    """The conferences of some tables, oldest first: tables in their order, and in each by name.
+
+    A table without a column `conference` is one, called as the table. `better` is the better end of the scale
+    for all conferences but those that `past_better` names. `same` gives older ids of people their present
+    ones.
+    """
+    ends = dict(past_better or {})
+    found = [
+        past
+        for file, table in tables.items()
+        for past in _of_table(file, table, known_end(better), ends, same or {})
+    ]
+    _check(found, ends)
+    return tuple(found)
+
+
+def _of_table(
+    file: str, table: Reviews, better: str, ends: Mapping[str, str], same: Mapping[str, str]
+) -> list[Past]:
+    own = os.path.basename(file).removesuffix(".csv")
+    code = np.zeros(len(table), np.int64) if table.conference is None else table.conference
+    names = table.conferences or (own,)
+    confidence = np.full(len(table), np.nan) if table.confidence is None else table.confidence
+    people = np.array([same.get(name, name) for name in table.reviewers], dtype=object)
+    papers = np.array(table.papers, dtype=object)
+    found = []
+    for name in in_natural_order(names):
+        rows = code == names.index(name)
+        score = table.score[rows]
+        grid = table.grid if table.grid_declared else recognize_grid(score)
+        found.append(
+            Past(
+                name=name,
+                file=file,
+                paper=papers[table.paper[rows]].tolist(),
+                reviewer=people[table.reviewer[rows]].tolist(),
+                score=score,
+                confidence=confidence[rows],
+                grid=grid,
+                better=known_end(ends.get(name, better)),
+            )
+        )
+    return found
+
+
+def _check(pasts: Sequence[Past], ends: Mapping[str, str]) -> None:
+    """Every reason why nothing can be learned, at once."""
+    problems = [problem for past in pasts for problem in _problems(past)]
+    names = [past.name for past in pasts]
+    for past in pasts:
+        if names.count(past.name) > 1:
+            rule = f"must not share the conference {past.name!r} with another table"
+            problems.append(Problem(past.file, None, "conference", rule))
+    for name in sorted(set(ends) - set(names)):
+        rule = f"must have the conference {name!r}, for which `past_better` is given"
+        problems.append(Problem(pasts[0].file, None, "conference", rule))
+    if problems:
+        raise refuse(problems)
+
+
+def _problems(past: Past) -> list[Problem]:
+    """Why a conference teaches nothing about its reviewers."""
+    file, where = past.file, f"conference {past.name!r}"
+    pairs = list(zip(past.paper, past.reviewer, strict=True))
+    found = []
+    if len(pairs) > len(set(pairs)):
+        rule = f"must not have one person twice on a paper of {where}, after `same`"
+        found.append(Problem(file, None, "reviewer", rule, count(len(pairs) - len(set(pairs)), "repeat")))
+    if len(set(past.paper)) < 2:
+        found.append(Problem(file, None, "paper", f"must have two papers or more of {where}", "1"))
+    elif len(set(past.reviewer)) < 2:
+        found.append(Problem(file, None, "reviewer", f"must have two reviewers or more of {where}", "1"))
+    elif len(set(past.paper)) == len(pairs):
+        rule = f"must have a paper with two reviews in {where}: else quality is not told from noise"
+        found.append(Problem(file, None, "paper", rule, "none"))
+    if np.ptp(past.score) == 0.0:
+        rule = f"must have scores that differ in {where}"
+        found.append(Problem(file, None, "score", rule, f"{number_text(float(past.score[0]))} only"))
+    return found
+
+
+Dated = tuple[int, Shared]
+"""What a conference shared, and how many of the others came before it."""
+
+
+def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
+    """Past conferences, oldest first, as one history, with what others shared."""
+    sizes = [len(past.score) for past in pasts]
+    conference = np.repeat(np.arange(len(pasts)), sizes)
+    upright = [_upright(past) for past in pasts]
+    middle = np.array([score.mean() for score, _, _ in upright])
+    width = np.array([score.std() for score, _, _ in upright])
+    columns = (np.concatenate(part) for part in zip(*upright, strict=True))
+    score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
+    time, shared_time = _times(conference, len(pasts), shared)
+    everyone = [past.reviewer for past in pasts] + [one.reviewers for _, one in shared]
+    names, person = _numbered([name for people in everyone for name in people])
+    reviewers, who = _by_visits(names, person, np.concatenate([time, shared_time]))
+    reviewer = who[: len(time)]
+    paper = _papers(pasts)
+    visits, visit = _visits(who, np.concatenate([time, shared_time]), len(names))
+    levels, level = _levels(np.concatenate([past.confidence for past in pasts]))
+    first = np.unique(paper, return_index=True)[1]
+    return History(
+        conferences=tuple(past.name for past in pasts),
+        reviewers=reviewers,
+        levels=levels,
+        paper=paper,
+        reviewer=reviewer,
+        conference=conference,
+        visit=visit[: len(time)],
+        level=level,
+        score=score,
+        low=low,
+        high=high,
+        paper_conference=conference[first],
+        visits=visits,
+        middle=middle,
+        width=width,
+        better=tuple(past.better for past in pasts),
+        steps=len(pasts) + len(shared),
+        gathered=gather([one for _, one in shared], visit[len(time) :]),
+    )
+
+
+def _times(conference: Integers, pasts: int, shared: Sequence[Dated]) -> tuple[Integers, Integers]:
+    """When each review was written, and when each shared row was: conferences in one order."""
+    after = np.array([before for before, _ in shared], dtype=np.int64)
+    own = np.arange(pasts) + np.searchsorted(after, np.arange(pasts), side="right")
+    others = np.repeat(after + np.arange(len(shared)), [len(one.reviewers) for _, one in shared])
+    return own[conference], others.astype(np.int64)
+
+
+def _upright(past: Past) -> tuple[Array, Array, Array]:
+    """Scores with high ones better, and the ends of the cell that each was rounded from."""
+    sign = 1.0 if past.better == "high" else -1.0
+    score = sign * past.score
+    low, high = cells(past.score, past.grid)
+    return (score, low, high) if past.better == "high" else (score, -high, -low)
+
+
+def cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
+    """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself.
+
+    >>> cells(np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0]))
+    (array([-inf,  1.5]), array([1.5, 3. ]))
+    """
+    if grid is None or grid.size < 2:
+        return score, score
+    ends = np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
+    index = np.searchsorted(grid, score)
+    return ends[index], ends[index + 1]
+
+
+def _numbered(ids: Sequence[str]) -> tuple[tuple[str, ...], Integers]:
+    names = tuple(in_natural_order(set(ids)))
+    place = {name: index for index, name in enumerate(names)}
+    return names, np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
+
+
+def _by_visits(
+    names: tuple[str, ...], person: Integers, conference: Integers
+) -> tuple[tuple[str, ...], Integers]:
+    """The same people, those who came most often first."""
+    pairs = np.unique(person * (conference.max() + 1) + conference) // (conference.max() + 1)
+    order = np.argsort(-np.bincount(pairs, minlength=len(names)), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(names))
+    return tuple(names[index] for index in order), place[person]
+
+
+def _papers(pasts: Sequence[Past]) -> Integers:
+    """Papers numbered through all conferences: one that came twice is two papers."""
+    found, start = [], 0
+    for past in pasts:
+        names, paper = _numbered(past.paper)
+        found.append(paper + start)
+        start += len(names)
+    return np.concatenate(found)
+
+
+def _visits(reviewer: Integers, conference: Integers, people: int) -> tuple[Visits, Integers]:
+    """Visits by rank and reviewer, and the visit of each row."""
+    size = int(conference.max()) + 1
+    pair, row_pair = np.unique(reviewer * size + conference, return_inverse=True)
+    who, where = pair // size, pair % size
+    often = np.bincount(who, minlength=people)
+    begin = np.concatenate([[0], np.cumsum(often)])
+    rank = np.arange(len(pair)) - begin[who]
+    order = np.lexsort((who, rank))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(pair))
+    gap = np.where(rank > 0, np.diff(where, prepend=0), 0)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rank))])
+    last = place[begin[1:] - 1]
+    visits = Visits(who[order], where[order], gap[order], tuple(starts.tolist()), last)
+    return visits, place[row_pair]
+
+
+def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
+    """Levels of confidence, `nan` for those that are not given, the most frequent one first."""
+    levels, level = np.unique(confidence, return_inverse=True)
+    order = np.argsort(-np.bincount(level), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(levels))
+    return tuple(levels[order].tolist()), place[level]
+
+
+def _sums(index: Integers, value: Array | None, size: int) -> Array:
+    return np.bincount(index, value, size).astype(np.float64, copy=False)
+
+
+# A calibration is moved to this year's scale no further than this: beyond, it is probably for another scale.
+MOST_SHIFT, MOST_STRETCH = 1.0, 1.5
+_TURNS, _CLOSE = 500, 1e-10
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a calibration was moved: `score -> center + stretch * (score - center) + shift`.
+
+    `shift`: what was added to scores; 0 by default, and `stretch` 1: nothing is moved.
+    `stretch`: the factor by which this year's scores are spread more widely than predicted.
+    `center`: the mean score that the calibration predicted before.
+    `shift_in_sds`: the shift in standard deviations of this year's scores.
+    """
+
+    shift: float = 0.0
+    stretch: float = 1.0
+    center: float = 0.0
+    shift_in_sds: float = 0.0
+
+    def moved(self, parameters: Array) -> Array:
+        """The rows `parameters[7, person]` of reviewers.csv on the new scale.
+
+        >>> rows = np.array([[2.0, 5.0, 1.0, 0.2, 0.4, 0.5, 0.1]]).T
+        >>> Scale(shift=1.0, stretch=0.5, center=4.0).moved(rows).T
+        array([[1.  , 5.5 , 0.5 , 0.1 , 0.2 , 0.5 , 0.05]])
+        """
+        slope, offset, noise, slope_se, offset_se, correlation, noise_se = parameters
+        moved = self.center + self.stretch * (offset - self.center) + self.shift
+        widths = (self.stretch * width for width in (slope, noise, slope_se, offset_se, noise_se))
+        slope, noise, slope_se, offset_se, noise_se = widths
+        return np.stack([slope, moved, noise, slope_se, offset_se, correlation, noise_se])
+
+
+def matched(parameters: Array, reviews: Reviews) -> Scale:
+    """The scale on which these people, each as likely as the next, give scores with the mean and the standard
+    deviation of `reviews`; rounded to its grid where it declares or shows one.
+
+    Refused beyond `MOST_SHIFT` standard deviations or a stretch of `MOST_STRETCH`.
+    """
+    # Reviews stand by paper and reviewer, and the last digits of a sum depend on the order: sorted, nothing
+    # is left of who wrote what.
+    score = np.sort(reviews.score)
+    mean, sd = float(score.mean()), float(score.std())
+    if score[0] == score[-1]:
+        raise InputError("this year's scores are all equal: they have no scale")
+    offset, total = _mean_and_variance(parameters)
+    center = float(offset.mean())
+    shift, stretch = _solved(offset - center, total, (mean - center, sd), center, reviews.grid)
+    scale = Scale(shift, stretch, center, shift / sd)
+    _check_scale(scale)
+    return scale
+
+
+def _mean_and_variance(parameters: Array) -> tuple[Array, Array]:
+    """Mean and variance of a score by each person: quality is N(0, 1), and errors count as noise."""
+    slope, offset, noise, slope_se, offset_se, _, noise_se = parameters
+    return offset, slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
+
+
+def _solved(
+    offset: Array, variance: Array, wanted: tuple[float, float], center: float, grid: Array | None
+) -> tuple[float, float]:
+    """Shift and stretch, by turns: what is seen is off by about as much as what is under it."""
+    shift, stretch = 0.0, 1.0
+    for _ in range(_TURNS):
+        mean, sd = _seen(shift + stretch * offset, stretch * np.sqrt(variance), center, grid)
+        if max(abs(wanted[0] - mean), abs(wanted[1] - sd)) < _CLOSE * wanted[1]:
+            return shift, stretch
+        shift, stretch = shift + wanted[0] - mean, stretch * wanted[1] / max(sd, 1e-3 * wanted[1])
+    raise InputError("no scale gives this year's scores their mean and spread: is the grid the right one?")
+
+
+def _seen(mean: Array, sd: Array, center: float, grid: Array | None) -> tuple[float, float]:
+    """Mean and standard deviation of the scores that are reported, from `center`."""
+    if grid is None or grid.size < 2:
+        return float(mean.mean()), float(np.sqrt(mean.var() + (sd**2).mean()))
+    ends = 0.5 * (grid[1:] + grid[:-1]) - center
+    below = ndtr((ends - mean[:, None]) / sd[:, None]).mean(axis=0)
+    share = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    first = float(share @ (grid - center))
+    return first, float(np.sqrt(share @ (grid - center - first) ** 2))
+
+
+def _check_scale(scale: Scale) -> None:
+    if abs(scale.shift_in_sds) > MOST_SHIFT or not 1 / MOST_STRETCH <= scale.stretch <= MOST_STRETCH:
+        raise InputError(
+            f"this year's scores are on another scale than the last past conference's: they would need a "
+            f"shift of {scale.shift_in_sds:.2f} standard deviations and a stretch of {scale.stretch:.2f}, "
+            f"and at most {MOST_SHIFT:g} and {MOST_STRETCH:g} are corrected; check `better`, or write the "
+            "past scores on this year's scale"
+        )

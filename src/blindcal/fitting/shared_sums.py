@@ -1,0 +1,242 @@
+"""Shared: the noisy sums that another conference shared, and what they say about its reviewers' leniency.
+
+Of a reviewer with offset b who wrote n reviews the sum of differences is, but for noise, normal around
+`n (mean + gain b)` with variance `n within`. Neither the sum nor n is known exactly: the noise of the sum is
+added to its variance, and n is drawn from what its own noisy value leaves possible.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blindcal.cells import Column
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_json, read_table
+from blindcal.io.tables import refuse
+
+SHARED_FORMAT = 1
+# What a review is worth, split between *above* and *below*.
+POINTS = 100
+# Differences beyond this many standard deviations of the scores count as this much: a wider reach needs more
+# noise, a narrower one makes all reviews alike.
+REACH = 1.0
+_COLUMNS = ("above", "below")
+_LARGEST = 10.0**9
+# Reviews of a conference that one person may have written, at most.
+_MOST_REVIEWS = 400
+# The variance of differences is one person's and that of offsets over people, which is taken as this: a
+# tenth of the variance of a score, or so.
+_OFFSETS, _LEAST_WITHIN = 0.12, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Noisy points of each person on a list, and the public numbers that they are read by.
+
+    Each review is worth 100 points, split by how far its score lies above what the paper's other scores
+    suggest. Whatever is done with these numbers, they reveal no more than the stated guarantee allows.
+
+    `conference`: the name of the one that shared them.
+    `reviewers`: the ids on the list, each once.
+    `above`, `below`: each person's sum of points above and below what others suggest, with noise added.
+    `mean`, `variance`: those of such differences over all reviews, in standard deviations of the scores.
+    `gain`: how much a difference grows on average for a reviewer who is more lenient by 1; at most 1.
+    `noise`: the variance of the noise added to each number.
+    """
+
+    conference: str
+    reviewers: tuple[str, ...]
+    above: Integers = field(repr=False)
+    below: Integers = field(repr=False)
+    mean: float
+    gain: float
+    variance: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        if len(set(self.reviewers)) < len(self.reviewers):
+            raise InputError(f"what {self.conference} shared must have each person once")
+
+    @property
+    def counts(self) -> Array:
+        """Noisy numbers of reviews."""
+        return np.asarray((self.above + self.below) / POINTS)
+
+    @property
+    def sums(self) -> Array:
+        """Noisy sums of differences, in standard deviations of the scores."""
+        return np.asarray(REACH * (self.above - self.below) / POINTS)
+
+    @property
+    def count_variance(self) -> float:
+        return 2.0 * self.noise / POINTS**2
+
+    @property
+    def sum_variance(self) -> float:
+        return 2.0 * self.noise * (REACH / POINTS) ** 2
+
+
+def statement_path(table: str | os.PathLike[str]) -> str:
+    """The file that says how a shared table was made; it lies beside it."""
+    return f"{os.fspath(table)}.share.json"
+
+
+def is_shared(path: str | os.PathLike[str]) -> bool:
+    """Whether a table was made by `share`: its statement lies beside it."""
+    return os.path.exists(statement_path(path))
+
+
+def read_shared(path: str | os.PathLike[str]) -> Shared:
+    """What another conference shared: the table `path` of noisy points, and the statement beside it.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from blindcal.io.atomic_files import write_json
+    >>> points = {"each_review": 100, "reach": 1.0, "mean": 0.0, "gain": 0.6, "variance": 0.4}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "shared.csv"
+    ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
+    ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
+    ...     write_json(statement_path(path), stated)
+    ...     read_shared(path).counts, read_shared(path).sums
+    (array([2., 2.]), array([ 1.6, -0.2]))
+    """
+    whole = [Column(name, "integer", low=-_LARGEST, high=_LARGEST) for name in _COLUMNS]
+    table = read_table(path, [Column("reviewer", "id", secret=True), *whole])
+    above, below = (table.number(name).astype(np.int64) for name in _COLUMNS)
+    stated = _stated(statement_path(path))
+    names = table.text("reviewer")
+    if len(set(names)) < len(names):
+        raise refuse([Problem(table.file, None, "reviewer", "must have each person once")])
+    return Shared(reviewers=tuple(names), above=above, below=below, **stated)
+
+
+def _stated(path: str) -> dict[str, Any]:
+    content = read_json(path)
+    rule = f"must be what `blindcal share` wrote beside its table, format {SHARED_FORMAT}"
+    match content:
+        case {
+            "format": 1,
+            "conference": str(name),
+            "points": {
+                "each_review": int(points),
+                "reach": (int() | float()) as reach,
+                "mean": (int() | float()) as mean,
+                "gain": (int() | float()) as gain,
+                "variance": (int() | float()) as variance,
+            },
+            "noise_variance": (int() | float()) as noise,
+        } if points == POINTS and reach == REACH and min(gain, variance, noise) > 0 and abs(mean) <= REACH:
+            numbers = {"mean": mean, "gain": gain, "variance": variance, "noise": noise}
+            return {"conference": name, **{key: float(value) for key, value in numbers.items()}}
+    raise refuse([Problem(path, None, None, rule)])
+
+
+# --- in a history
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """All that was shared, a row for each person of each conference: `visit`, and columns over rows.
+
+    `likely[row, n]` is the log probability of n reviews from their noisy number, over what numbers of reviews
+    are like at that conference.
+    """
+
+    visit: Integers
+    total: Array
+    mean: Array
+    gain: Array
+    variance: Array
+    noise: Array
+    likely: Array
+
+    @property
+    def within(self) -> Array:
+        """The variance of one person's differences."""
+        return np.maximum(self.variance - self.gain**2 * _OFFSETS, _LEAST_WITHIN * self.variance)
+
+    def variances(self, load: Array) -> Array:
+        """The variance of each sum of this many differences, its noise with it."""
+        return np.asarray(self.noise + load * self.within)
+
+
+def gather(shared: Sequence[Shared], visit: Integers) -> Gathered:
+    """Rows of all conferences that shared something, in the order of `visit`."""
+    sizes = [len(one.reviewers) for one in shared]
+
+    def column(values: Sequence[float]) -> Array:
+        return np.repeat(np.array(values, dtype=np.float64), sizes)
+
+    longest = max((_longest(one) for one in shared), default=1)
+    return Gathered(
+        visit=visit,
+        total=np.concatenate([one.sums for one in shared]) if shared else np.empty(0),
+        mean=column([one.mean for one in shared]),
+        gain=column([one.gain for one in shared]),
+        variance=column([one.variance for one in shared]),
+        noise=column([one.sum_variance for one in shared]),
+        likely=np.concatenate([_likely(one, longest) for one in shared])
+        if shared
+        else np.empty((0, longest)),
+    )
+
+
+def _usual(one: Shared) -> tuple[float, float]:
+    """Mean and variance of the number of reviews over the people of a list, without the noise."""
+    mean = max(float(one.counts.mean()), 0.0)
+    return mean, max(float(one.counts.var()) - one.count_variance, 0.25)
+
+
+def _longest(one: Shared) -> int:
+    """One more than the largest number of reviews that need be thought of."""
+    mean, variance = _usual(one)
+    far = max(mean, float(one.counts.max())) + 4.0 * np.sqrt(min(variance, one.count_variance))
+    return int(min(max(far, 1.0), _MOST_REVIEWS)) + 2
+
+
+def _likely(one: Shared, longest: int) -> Array:
+    n = np.arange(longest)
+    mean, variance = _usual(one)
+    seen = (one.counts[:, None] - n) ** 2 / one.count_variance
+    return np.asarray(-0.5 * (seen + (n - mean) ** 2 / variance))
+
+
+def drawn_loads(gathered: Gathered, offset: Array, rng: np.random.Generator) -> Array:
+    """How many reviews each person wrote, drawn given everybody's offset."""
+    n = np.arange(gathered.likely.shape[1])
+    variance = gathered.noise[:, None] + n * gathered.within[:, None]
+    expected = n * (gathered.mean + gathered.gain * offset)[:, None]
+    log = (
+        gathered.likely - 0.5 * np.log(variance) - 0.5 * (gathered.total[:, None] - expected) ** 2 / variance
+    )
+    below = np.cumsum(np.exp(log - log.max(axis=1, keepdims=True)), axis=1)
+    drawn = (below < rng.random(len(log))[:, None] * below[:, -1:]).sum(axis=1)
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def as_regression(gathered: Gathered, load: Array) -> tuple[Array, Array]:
+    """(x, y) so that `y = x offset + N(0, 1)` for each row, given how many reviews it rests on."""
+    sd = np.sqrt(gathered.variances(load))
+    return np.asarray(load * gathered.gain / sd), np.asarray((gathered.total - load * gathered.mean) / sd)
+
+
+def renamed(shared: Shared, same: Mapping[str, str]) -> Shared:
+    """The same numbers under people's present ids."""
+    names = tuple(same.get(name, name) for name in shared.reviewers)
+    return Shared(
+        shared.conference,
+        names,
+        shared.above,
+        shared.below,
+        shared.mean,
+        shared.gain,
+        shared.variance,
+        shared.noise,
+    )

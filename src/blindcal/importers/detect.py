@@ -1,0 +1,174 @@
+"""Bytes -> Imported: the format is recognized from the content, never from the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import blindcal.importers.cmt as cmt
+import blindcal.importers.easychair as easychair
+import blindcal.importers.hotcrp as hotcrp
+import blindcal.importers.openreview as openreview
+import blindcal.importers.plain_table as plain_table
+import blindcal.importers.pretalx as pretalx
+from blindcal.errors import InputError
+from blindcal.importers.export import Choices, Found, refusal
+from blindcal.importers.normalize import Imported, gather
+from blindcal.importers.open import open_export
+from blindcal.importers.sheet import MixedListError, Opened, cell_of, headed, objects, pages
+
+
+class _Format(Protocol):
+    NAME: str
+
+    def recognize(self, opened: Opened, choices: Choices) -> str | None: ...
+
+    def read(self, opened: Opened, choices: Choices) -> Found: ...
+
+
+_MODULES = (openreview, hotcrp, cmt, easychair, pretalx, plain_table)
+FORMATS: Mapping[str, _Format] = {module.NAME: module for module in _MODULES}
+
+_AGGREGATES = (
+    "must have a row for each review: this table has only averages for each paper, which cannot be "
+    "calibrated. Save the reviews themselves (docs/importing.md says how)"
+)
+_SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the reviews instead"
+_PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"
+_ASSIGNMENT = (
+    "must hold reviews: this is a bulk assignment. Export the reviews; conflicts among its rows can be given "
+    "to `blindcal new` with `conflicts`"
+)
+_TEAMS = "must hold reviews: this is pretalx's list of teams, for `committee` or `map`. Export the reviews"
+_MAP = "must hold reviews: this says who is behind ids, for `map`. Export the reviews"
+_LIST = "must hold reviews: this is a list of {}. Export the reviews"
+_NAMELESS = (
+    "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
+    "names, or name the column with `columns` reviewer=..."
+)
+_SCORELESS = (
+    "must hold scores: this table has papers and reviewers, and no column of scores that is recognized. Is "
+    "it the pools or the assignment? Otherwise name the column with `columns` score=..."
+)
+_UNKNOWN = (
+    "must be an export that is recognized (HotCRP, OpenReview, CMT, EasyChair, pretalx) or a table whose "
+    "columns are named with `columns` paper=...,reviewer=...,score=..."
+)
+_AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
+_PAPER = {"paper", "paper id", "paper_id"}
+_REVIEWER = {"reviewer", "reviewer id", "reviewer_id"}
+# Lists that lie in the same menus: a column that only they have, and what else may stand beside it.
+_KINDS: Mapping[str, frozenset[str]] = {
+    "preferences": frozenset(("preference", "bid")),
+    "conflicts": frozenset(("conflict", "conflicttype")),
+    "authors": frozenset(("iscontact", "corresponding?", "author names", "author emails")),
+}
+_BESIDE = frozenset(
+    (
+        *("paper", "paper id", "title", "paper title", "submission #", "topic_score"),
+        *("given_name", "family_name", "first", "last", "first name", "last name", "name", "email"),
+        *("affiliation", "country", "web page", "person #", "member #", "member name"),
+        *("reviewer", "reviewer name", "reviewer email"),
+    )
+)
+_EDGES: Mapping[str, str] = {"Bid": "preferences", "Conflict": "conflicts", "Assignment": "assignments"}
+# What else is found there, and what to say about it.
+_UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
+    (
+        lambda names: bool(names & {*_AVERAGES, "min rating", "max rating", "num submitted reviewers"}),
+        _AGGREGATES,
+    ),
+    (
+        lambda names: (
+            bool(names & {"average total score", "avg. score", "total score"}) and "scores" not in names
+        ),
+        _AGGREGATES,
+    ),
+    (lambda names: {"paper", "action"} <= names, _ASSIGNMENT),
+    (lambda names: {"signature", "profile_id"} <= names, _MAP),
+    (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
+    (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
+    (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),
+    (lambda names: {"first", "last", "email"} <= names or {"email", "roles"} <= names, _PEOPLE),
+    (lambda names: bool(names & _PAPER) and bool(names & _REVIEWER), _SCORELESS),
+    (lambda names: bool(names & _PAPER) and len(names) > 1, _NAMELESS),
+)
+
+
+def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Imported:
+    """The reviews in an export, and what else it says; an `InputError` lists every problem in it.
+
+    `data`: the bytes of the export, packed or not: CSV, `.xlsx`, SpreadsheetML or JSON, up to `MAX_EXPORT`.
+    `file`: its name in messages; the format is recognized from the content alone.
+    `choices`: what the content leaves open, such as the order of letters; by default nothing.
+
+    >>> csv = b"paper;reviewer;score\\n1;ada;2,5\\n2;ada;3\\n"
+    >>> imported = import_reviews(csv, "panel.csv")
+    >>> imported.reviews.score, imported.recognized[-2:]
+    (array([2.5, 3. ]), ('score from column score', 'decimals written with a comma'))
+    """
+    choices = choices or Choices()
+    if not data.strip():
+        raise refusal(file, "must not be empty")
+    opened = open_export(data, file)
+    try:
+        module, what = _recognized(opened, choices)
+        found = module.read(opened, choices)
+    except MixedListError:
+        raise refusal(file, "must have nothing but objects in a list of reviews or notes") from None
+    return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
+
+
+def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
+    name = choices.format or (plain_table.NAME if choices.columns else None)
+    if name is not None:
+        if name not in FORMATS:
+            raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
+        module = FORMATS[name]
+        return module, module.recognize(opened, choices) or f"{name}, as requested"
+    if kind := _list_kind(opened):
+        raise refusal(opened.file, _LIST.format(f"{kind}, for `conflicts`" if "conflicts" in kind else kind))
+    for module in FORMATS.values():
+        if (what := module.recognize(opened, choices)) is not None:
+            return module, what
+    raise refusal(opened.file, _advice(opened))
+
+
+def _list_kind(opened: Opened) -> str:
+    """What a file lists that is not reviews, in words; empty for anything else."""
+    if opened.is_json:
+        return _edges_kind(opened.value)
+    tables = [headed(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
+    kinds = [_marked(frozenset(table.folded)) for table in tables if table is not None]
+    return " and ".join(kinds[0]) if len(kinds) == len(tables) == 1 else ""
+
+
+def _marked(names: frozenset[str]) -> list[str]:
+    """The kinds of list that a table with columns of these names is.
+
+    >>> _marked(frozenset(["paper", "email", "conflict"])), _marked(frozenset(["paper", "score", "conflict"]))
+    (['conflicts'], [])
+    """
+    kinds = [kind for kind, marks in _KINDS.items() if names & marks]
+    return kinds if names <= _BESIDE.union({""}, *_KINDS.values()) else []
+
+
+def _edges_kind(value: object) -> str:
+    """What OpenReview's edges are about, if a file has nothing else."""
+    tops = pages(value)
+    edges = [edge for top in tops if top.keys() & {"edges"} for edge in objects(top["edges"])]
+    edges = edges or [top for top in tops if {"head", "tail", "invitation"} <= top.keys()]
+    if not edges or any("notes" in top for top in tops):
+        return ""
+    return _EDGES.get(cell_of(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
+
+
+def _advice(opened: Opened) -> str:
+    """What to do about a file that is not understood."""
+    if pretalx.team_sheet(opened) is not None:
+        return _TEAMS
+    for unusable, advice in _UNUSABLE:
+        if any(headed(sheet, unusable) is not None for sheet in opened.sheets):
+            return advice
+    return _UNKNOWN

@@ -1,0 +1,414 @@
+"""What was found -> Imported: every cell checked, all problems listed at once, order and ordinals gone."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, NamedTuple
+
+from blindcal.cells import Broken, id_problem, same_id
+from blindcal.errors import Problem
+from blindcal.importers.export import Choices, Dropped, Found, Row, counted
+from blindcal.importers.people import check_people, new_codes, spelled_alike
+from blindcal.importers.scores import (
+    ScoreScale,
+    has_decimal_commas,
+    is_worded,
+    read_number,
+    read_ordered,
+    scale_of,
+)
+from blindcal.io.tables import Problems
+from blindcal.reviews import Reviews
+
+_BLANK = {"", "no entry", "n/a"}
+_SHOWN_ROWS = 5
+# Two years are in one file if one paper in so many has two titles.
+_MIXED = 4
+NO_ORDER = (
+    "must be a number: letters and words need their order. Give it with `best_first`, such as "
+    "`best_first` A,B,C,D"
+)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
+
+    `format`: the system that the export is from, one of `FORMATS`.
+    `reviews`: checked and sorted; those without a score are left out.
+    `scale`: the distinct scores that were given, with their labels.
+    `score_field`, `confidence_field`: the fields that scores and confidences were taken from, the second None
+    where there is no confidence in numbers.
+    `rounds`: one entry per review, in the order of `reviews`, or none at all.
+    `titles`, `tracks`: by paper, for those papers that have one.
+    `committee`: the name of everyone known, by id; empty where there is only the id.
+    `conflicts`: pairs of paper and reviewer.
+    `withdrawn`: of the papers that have reviews, those that the system says were withdrawn, desk rejected or
+    deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
+    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
+    `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
+    and what to look at; they name nobody.
+    """
+
+    format: str
+    reviews: Reviews
+    scale: ScoreScale
+    score_field: str
+    confidence_field: str | None
+    rounds: tuple[str, ...]
+    titles: Mapping[str, str]
+    tracks: Mapping[str, str]
+    committee: Mapping[str, str]
+    conflicts: tuple[tuple[str, str], ...]
+    withdrawn: Mapping[str, str]
+    decision_words: Mapping[str, str]
+    recognized: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
+    warnings: tuple[str, ...]
+
+    def columns(self) -> dict[str, list[object]]:
+        """The table to write: `paper, reviewer, score` and what else is known of a review."""
+        return {**self.reviews.columns(), **({"round": list(self.rounds)} if self.rounds else {})}
+
+    def to_decide(self) -> Imported:
+        """The same without reviews of papers that were withdrawn."""
+        if not self.withdrawn:
+            return self
+        kept = [self.reviews.papers[place] not in self.withdrawn for place in self.reviews.paper]
+        return replace(
+            self,
+            reviews=self.reviews.without(self.withdrawn),
+            rounds=tuple(compress(self.rounds, kept)),
+        )
+
+
+def gather(found: Found, choices: Choices) -> Imported:
+    """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
+
+    `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
+
+    >>> rows = [Row(2, "1", " ada", "8: good"), Row(3, "2", "ada", "7")]
+    >>> gather(Found("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
+    [8.0, 7.0]
+    """
+    people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
+    scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
+    checked = _checked(scored, people, choices.best_first or _brought(found), found)
+    check_people([(row.paper, row.reviewer) for row in checked.rows], found.file)
+    return _imported(checked, scored, people, found)
+
+
+class _Checked(NamedTuple):
+    """Reviews without a problem, their numbers, and the track of each paper."""
+
+    rows: Sequence[Row]
+    score: _Numbers
+    sure: _Numbers | None
+    tracks: Mapping[str, str]
+
+
+def _checked(
+    scored: Sequence[Row], people: Mapping[str, str], order: Sequence[str], found: Found
+) -> _Checked:
+    log = Problems(found.file)
+    log.extend(found.problems)
+    rows = [_cleaned(row, people) for row in scored]
+    score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
+    tracks = _tracks(rows, found)
+    if not _years_mixed(rows, found, log):
+        _check_pairs(rows, tracks, found, log)
+    if tracks:
+        rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
+    _check_ids(rows, found, log)
+    if not rows:
+        log.add(None, None, "must have at least one review with a score", "none")
+    log.finish()
+    return _Checked(rows, score, sure, tracks)
+
+
+def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str], found: Found) -> Imported:
+    rows, score, sure, tracks = checked
+    reviews = Reviews.from_table(_table(rows, score, sure))
+    titles, committee = _titles(rows, found), _committee(rows, found, people)
+    return Imported(
+        format=found.format,
+        reviews=reviews,
+        scale=scale_of(score.levels, score.named),
+        score_field=found.score_field,
+        confidence_field=None if sure is None else found.confidence_field,
+        rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
+        titles=titles,
+        tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
+        committee=committee,
+        conflicts=_conflicts(found, people),
+        withdrawn=_withdrawn(found, reviews),
+        decision_words=dict(found.decision_words),
+        recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
+        dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
+        warnings=(
+            *found.warnings,
+            *_left_out(found.rows, scored),
+            *_unsure(found, sure),
+            *_disagreements(rows, titles),
+            *_spellings(committee),
+            *_strangers(scored, people),
+        ),
+    )
+
+
+def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:
+    """The same reviews with codes in place of reviewers, and the code of each; names stay behind.
+
+    `imported` is left as it is. `known` has the codes of an earlier import by reviewer, as `read_codes`
+    returns them: these people keep theirs, everyone else gets a new one in random order.
+
+    >>> from blindcal.importers import import_reviews
+    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+    >>> hidden, codes = coded(imported, {"bo": "R001"})
+    >>> hidden.reviews.reviewers, codes
+    (('R002',), {'ada': 'R002'})
+    """
+    people = {*imported.committee, *imported.reviews.reviewers, *(who for _, who in imported.conflicts)}
+    code = new_codes(people, known)
+    columns = imported.reviews.columns()
+    reviews = Reviews.from_table({**columns, "reviewer": [code[name] for name in columns["reviewer"]]})
+    hidden = replace(
+        imported,
+        reviews=reviews,
+        rounds=tuple(imported.rounds[i] for i in reviews.row) if imported.rounds else (),
+        committee={code[name]: "" for name in imported.committee},
+        conflicts=tuple(sorted((paper, code[name]) for paper, name in imported.conflicts)),
+    )
+    return hidden, code
+
+
+def _clean(text: str) -> str:
+    """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
+    text = same_id(text.strip())
+    return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
+
+
+def _phrase(text: str) -> str:
+    """A title or a name on one line, without characters that cannot be seen."""
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else " " for character in text)
+    text = " ".join(text.split())
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _person(reviewer: str, people: Mapping[str, str]) -> str:
+    return people.get(reviewer, reviewer)
+
+
+def _cleaned(row: Row, people: Mapping[str, str]) -> Row:
+    number, paper, reviewer, score, sure, track, stage, title, name, file = row
+    person = _person(_clean(reviewer), people)
+    return Row(number, _clean(paper), person, score, sure, _clean(track), _clean(stage), title, name, file)
+
+
+class _Numbers(NamedTuple):
+    """A column of numbers, `nan` where one is missing, and the label of each level."""
+
+    values: list[float]
+    levels: dict[float, str]
+    named: bool = False
+    commas: bool = False
+
+
+def _scores(rows: Sequence[Row], order: Sequence[str], found: Found, log: Problems) -> _Numbers:
+    """The scores; cells repeat, so each distinct one is read once."""
+    cells = [row.score for row in rows]
+    commas = has_decimal_commas(cells)
+    if not order and is_worded(cells):
+        # One cure for all of them: said once and not row by row.
+        log.extend([Problem(found.file, None, found.score_field, NO_ORDER)])
+        return _Numbers([], {})
+    read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
+    _check_cells(rows, cells, read, found.score_field, log)
+    right = [value for value in map(read.__getitem__, cells) if _is_number(value)]
+    levels = {float(value): str(label or "") for value, label in right}
+    return _Numbers([float(value) for value, _ in right], levels, bool(order), commas and not order)
+
+
+def _brought(found: Found) -> tuple[str, ...]:
+    """The order that the export brought along, if its scores need one."""
+    return found.best_first if is_worded(row.score for row in found.rows) else ()
+
+
+def _confidences(rows: Sequence[Row], found: Found, log: Problems) -> _Numbers | None:
+    """How sure the reviewers are, where they say it in numbers."""
+    cells = ["" if row.confidence.strip().casefold() in _BLANK else row.confidence for row in rows]
+    if found.confidence_field is None or not any(cells) or is_worded(cells):
+        return None
+    commas = has_decimal_commas(cells)
+    read = {cell: read_number(cell, commas) for cell in set(cells) if cell}
+    read[""] = (math.nan, "")
+    _check_cells(rows, cells, read, found.confidence_field, log)
+    right = [value for value in map(read.__getitem__, cells) if _is_number(value)]
+    return _Numbers([float(value) for value, _ in right], {}, commas=commas)
+
+
+_Read = tuple[float, str] | Broken
+
+
+def _is_number(read: _Read) -> bool:
+    return isinstance(read[0], float)
+
+
+def _check_cells(
+    rows: Sequence[Row], cells: Sequence[str], read: Mapping[str, _Read], field: str, log: Problems
+) -> None:
+    broken = {cell: value for cell, value in read.items() if not _is_number(value)}
+    if broken:
+        log.extend(
+            [
+                Problem(row.file or log.file, row.row, field, str(broken[cell][0]), broken[cell][1])
+                for row, cell in zip(rows, cells, strict=True)
+                if cell in broken
+            ]
+        )
+
+
+def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
+    for name in ("paper", "reviewer", "track", "round"):
+        optional = name in ("track", "round")
+        cells = [getattr(row, name) for row in rows]
+        broken = {cell: id_problem(cell) for cell in set(cells) if cell or not optional}
+        for row, cell in zip(rows, cells, strict=True):
+            if problem := broken.get(cell):
+                log.extend([Problem(row.file or found.file, row.row, name, *problem)])
+
+
+def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
+    """Whether many papers have two titles: their numbers start again every year."""
+    titles: dict[str, set[str]] = {}
+    for row in rows:
+        titles.setdefault(row.paper, set()).add(_phrase(row.title))
+    double = sum(len(given - {""}) > 1 for given in titles.values())
+    mixed = double > 1 and _MIXED * double >= len(titles)
+    if mixed:
+        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
+    return mixed
+
+
+def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, log: Problems) -> None:
+    """One review of a paper by a reviewer; a paper stays in one track."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
+        if earlier is not row:
+            rule = "must not repeat an earlier row's paper and reviewer"
+            log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
+        if row.track and row.track != tracks.get(row.paper):
+            rule = "must be the track of the paper's first row"
+            log.extend([Problem(file, row.row, "track", rule)])
+
+
+def _repeated(earlier: Row, row: Row) -> str:
+    """Which row another one repeats, and how that may have come about if they are not the same."""
+    if row.round != earlier.round:
+        return f"row {earlier.row}'s from another round: import one round at a time"
+    same = row._replace(row=earlier.row, file=earlier.file) == earlier
+    return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
+
+
+def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
+    table: dict[str, list[Any]] = {
+        "paper": [row.paper for row in rows],
+        "reviewer": [row.reviewer for row in rows],
+        "score": score.values,
+    }
+    if sure is not None:
+        table["confidence"] = sure.values
+    if any(row.track for row in rows):
+        table["track"] = [row.track for row in rows]
+    return table
+
+
+def _tracks(rows: Sequence[Row], found: Found) -> dict[str, str]:
+    known = {_clean(paper): _clean(track) for paper, track in found.tracks.items() if track.strip()}
+    return {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
+
+
+def _titles(rows: Sequence[Row], found: Found) -> dict[str, str]:
+    titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
+    titles.update((_clean(paper), _phrase(title)) for paper, title in found.titles.items())
+    return {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
+
+
+def _committee(rows: Sequence[Row], found: Found, people: Mapping[str, str]) -> dict[str, str]:
+    """The name of everyone that the export knows, those who wrote nothing included."""
+    committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
+    for key, name in found.committee.items():
+        person = _person(_clean(key), people)
+        if not id_problem(person):
+            committee[person] = _phrase(name) or committee.get(person, "")
+    return {person: "" if name == person else name for person, name in sorted(committee.items())}
+
+
+def _conflicts(found: Found, people: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    pairs = {(_clean(paper), _person(_clean(who), people)) for paper, who in found.conflicts}
+    return tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair))))
+
+
+def _withdrawn(found: Found, reviews: Reviews) -> dict[str, str]:
+    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
+    return {paper: became[paper] for paper in reviews.papers if paper in became}
+
+
+def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
+    """What is said of papers that were `withdrawn`, as `Imported` has them: how many, why, and which.
+
+    >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})
+    ['2 papers withdrawn: 4, 17', '1 paper desk rejected: 9']
+    """
+    papers = defaultdict[str, list[str]](list)
+    for paper, what in withdrawn.items():
+        papers[what].append(paper)
+    return [f"{counted(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
+
+
+def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
+    """Which reviews have no score."""
+    kept = set(map(id, scored))
+    blank = [row for row in rows if id(row) not in kept]
+    if not blank:
+        return []
+    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
+    more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
+    return [f"{counted(len(blank), 'review')} without a score left out ({places}{more})"]
+
+
+def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
+    if found.confidence_field is None or sure is not None:
+        return []
+    return [f"{found.confidence_field} holds no numbers: left out, and so there is no confidence"]
+
+
+def _disagreements(rows: Sequence[Row], titles: Mapping[str, str]) -> list[str]:
+    papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
+    return [f"{counted(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
+
+
+def _spellings(committee: Mapping[str, str]) -> list[str]:
+    alike = spelled_alike(committee)
+    what = "differs from another only in capitals or spaces: they are"
+    return (
+        [f"{counted(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
+        if alike
+        else []
+    )
+
+
+def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
+    """How much of the map fits the export."""
+    if not people:
+        return []
+    missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
+    return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

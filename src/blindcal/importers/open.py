@@ -1,0 +1,305 @@
+"""Bytes -> sheets or JSON, by content alone: gzip, zip, `.xlsx`, SpreadsheetML, JSON, delimited text.
+
+Nothing is unpacked beyond a limit, whatever a file says of itself, or kept beyond the memory of an input.
+
+Bytes -> text -> cells: encodings and separators are recognized, and what was recognized is said.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from sys import getsizeof
+
+from blindcal.errors import InputError, Problem
+from blindcal.importers.sheet import Memory, Opened, Sheet, json_size
+from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheets
+from blindcal.io.atomic_files import parse_json
+from blindcal.io.tables import Problems, records, refuse
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
+    (codecs.BOM_UTF32_LE, "", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
+)
+_SAMPLE = 2**16
+_TOP_LINES = 50
+_QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
+    """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
+
+    `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
+
+    >>> decoded("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'Windows-1252')
+    >>> decoded("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'UTF-16')
+    """
+    memory.take(len(data) * _width(data), file=file)
+    codec, name = next(
+        ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
+    )
+    if not codec:
+        raise _bad(data, file, None, "must be UTF-8, UTF-16 or Windows-1252 text", name)
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError as error:
+        offset = error.start + (len(data) - len(error.object))
+        raise _bad(data, file, offset, f"must be {name} text throughout", f"byte {offset}") from None
+    if "\0" in text:
+        offset = data.find(b"\0")
+        raise _bad(data, file, offset, "must have no NUL characters", f"one at byte {offset}")
+    return text, name
+
+
+def _width(data: bytes) -> int:
+    """How many bytes Python takes for each character of such a text, at most."""
+    if re.search(rb"[\xf0-\xff]", data):
+        return 4
+    return 2 if re.search(rb"[\x80-\xff]", data) else 1
+
+
+def _unmarked(data: bytes) -> tuple[str, str]:
+    top = data[:_SAMPLE]
+    if len(top) >= 4 and top[1::2].count(0) > 0.4 * len(top[1::2]) and not top[::2].count(0):
+        return "utf-16-le", "UTF-16"
+    if len(top) >= 4 and top[::2].count(0) > 0.4 * len(top[::2]) and not top[1::2].count(0):
+        return "utf-16-be", "UTF-16"
+    return ("utf-8", "UTF-8") if _mostly_utf8(data) else ("cp1252", "Windows-1252")
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether the text is UTF-8, if only up to some damage: then it must be refused and not misread."""
+    if data.isascii():
+        return True
+    text = data.decode("utf-8", errors="replace")
+    damaged = text.count("�") - data.count("�".encode())
+    return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
+
+
+def _bad(data: bytes, file: str, offset: int | None, rule: str, found: str) -> InputError:
+    row = None if offset is None else data.count(b"\n", 0, offset) + 1
+    return refuse([Problem(file, row, None, rule, found)])
+
+
+def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages,
+    and rows are counted in `memory`.
+
+    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
+    >>> sheet.rows, separator
+    ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
+    """
+    separator = _separator(text)
+    log = Problems(file)
+    # The end is cut off a copy, and all the rest may be one cell.
+    memory.take(getsizeof(text), file=file)
+    memory.check(getsizeof(text), file=file)
+    rows = []
+    for number, cells in enumerate(records(text, log, separator=separator), start=1):
+        memory.take_row(cells, number, file)
+        rows.append((number, cells))
+    log.finish()
+    return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
+
+
+def _separator(text: str) -> str:
+    """The separator that stands equally often in the most of the first lines, outside quotes; a comma if it
+    stands in less than half of them, as in a list of names.
+
+    >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
+    (',', '\\t')
+    """
+    top = [line for line in _QUOTED.sub("", text[:_SAMPLE]).splitlines()[:_TOP_LINES] if line]
+
+    def agreement(separator: str) -> tuple[int, int]:
+        counts = Counter(number for line in top if (number := line.count(separator)))
+        return max(((lines, number) for number, lines in counts.items()), default=(0, 0))
+
+    # Where two agree equally well it is the comma that stands in texts.
+    best = max(reversed(SEPARATORS), key=agreement)
+    return best if 2 * agreement(best)[0] >= len(top) else ","
+
+
+MAX_EXPORT = 256 * 2**20
+_MAX_PARTS = 2_000
+_ZIP_ENTRY = b"PK\x01\x02"
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
+_FOREIGN = (
+    (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
+    (b"%PDF", "a PDF file", "must be an export with one row per review"),
+)
+
+
+def open_export(data: bytes, file: str) -> Opened:
+    """What the bytes of an export hold, unpacked and decoded.
+
+    `data` may be packed as gzip or zip; `file` is its name, for messages alone.
+
+    >>> opened = open_export(b"paper;score\\n7;2\\n", "x.csv")
+    >>> opened.sheets[0].rows, opened.said
+    ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
+    """
+    if len(data) > MAX_EXPORT:
+        raise _refused(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
+    memory = Memory(file)
+    memory.take(len(data))
+    if data.startswith(b"\x1f\x8b"):
+        data = unpacked(data, file)
+        memory.take(len(data))
+        inner = _opened(data, file, memory)
+        return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
+    return _opened(data, file, memory)
+
+
+def _opened(data: bytes, file: str, memory: Memory) -> Opened:
+    for mark, found, rule in _FOREIGN:
+        if data.startswith(mark):
+            raise _refused(file, rule, found)
+    if data.startswith(b"\x1f\x8b"):
+        raise _refused(file, "must be packed once", "gzip within gzip")
+    if data.startswith(b"PK\x03\x04"):
+        return _zipped(data, file, memory)
+    return _text(data, file, PurePosixPath(file).stem, memory)
+
+
+def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
+    """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
+
+    `data` holds its bytes; `file` is its name, for messages.
+
+    >>> import gzip
+    >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
+    b'paper,score'
+    """
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            found = packed.read(limit + 1)
+    except EOFError:
+        raise _refused(file, "must be a whole gzip file", "its end missing") from None
+    except (zlib.error, OSError):
+        raise _refused(file, "must be a whole gzip file", "damage") from None
+    if len(found) > limit:
+        raise _refused(file, f"must unpack to at most {limit:,} bytes", "more")
+    return found
+
+
+def _zipped(data: bytes, file: str, memory: Memory) -> Opened:
+    if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
+        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        names = archive.namelist()
+    except _BROKEN_ZIP:
+        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
+    if len(set(names)) < len(names):
+        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
+    read = _reader(archive, file)
+    if "xl/workbook.xml" in names:
+        return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
+    return _folder(names, read, file, memory)
+
+
+def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
+    """A function that reads a part of the archive, within one limit for all parts together: once to measure
+    it, and once more for whoever takes it."""
+    left = MAX_EXPORT
+
+    def read(name: str) -> Part | None:
+        nonlocal left
+        try:
+            info = archive.getinfo(name)
+        except KeyError:
+            return None
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
+            raise _refused(file, "must be packed plainly", "a password or an unusual packing")
+        size = tags = 0
+        for chunk in _chunks(archive, info, file):
+            size, tags = size + len(chunk), tags + chunk.count(b"<")
+            if size > left:
+                raise _refused(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+        left -= size
+        return Part(size, tags, _chunks(archive, info, file))
+
+    return read
+
+
+def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
+    try:
+        with archive.open(info) as part:
+            while chunk := part.read(CHUNK):
+                yield chunk
+    except _BROKEN_ZIP as error:
+        if isinstance(error, InputError):
+            raise
+        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
+
+
+def _folder(names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory) -> Opened:
+    """The tables of a zip of text files, or the only JSON text in it."""
+    found = []
+    for name in filter(_is_table, names):
+        if (part := read(name)) is not None:
+            memory.take(part.size)
+            data = b"".join(part.chunks)
+            found.append(_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
+    if not found:
+        raise _refused(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
+    said = tuple(dict.fromkeys(("zip", *(line for part in found for line in part.said))))
+    if any(part.is_json for part in found):
+        if len(found) > 1:
+            raise _refused(file, "must hold one JSON file or only tables", f"{len(found)} files")
+        return Opened(file, value=found[0].value, is_json=True, said=said)
+    return Opened(file, tuple(sheet for part in found for sheet in part.sheets), said=said)
+
+
+def _is_table(name: str) -> bool:
+    path = PurePosixPath(name)
+    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
+
+
+def _text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
+    start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise _refused(file, "must be an export and not a web page", "HTML (a page to sign in?)")
+    if start.startswith(b"<"):
+        return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
+    text, encoding = decoded(data, file, memory)
+    if start.startswith((b"{", b"[")):
+        memory.check(json_size(text), file=file)
+        return Opened(file, value=_json(text, file), is_json=True, said=(f"JSON, {encoding}",))
+    sheet, separator = delimited(text, file, name, memory)
+    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}, {encoding}",))
+
+
+def _json(text: str, file: str) -> object:
+    """The value of a JSON text, or the list of those on its lines where each line is one."""
+    first, line_end, rest = text.strip().partition("\n")
+    if line_end and rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        return [_json_line(line, number, file) for number, line in lines]
+    return parse_json(text, file)
+
+
+def _json_line(line: str, number: int, file: str) -> object:
+    try:
+        return parse_json(line, file)
+    except InputError as error:
+        found = error.problems[0].found
+        raise refuse([Problem(file, number, None, "must be one JSON value per line", found)]) from None
+
+
+def _refused(file: str, rule: str, found: str) -> InputError:
+    return refuse([Problem(file, None, None, rule, found)])

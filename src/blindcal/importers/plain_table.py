@@ -1,0 +1,144 @@
+"""Any table with a row for each review: grant panels, juries, own spreadsheets, blindcal's own tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blindcal.cells import unescape
+from blindcal.errors import InputError, Problem
+from blindcal.importers.export import Choices, Found, Row, dropped_columns, refusal
+from blindcal.importers.sheet import Headed, Opened, flat_sheet, one_table
+from blindcal.io.tables import refuse
+
+NAME = "panel"
+FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title", "name")
+_NEEDED = FIELDS[:3]
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "paper": (
+        *(
+            "paper",
+            "paperid",
+            "paper_id",
+            "paper id",
+            "submission",
+            "submission_id",
+            "item",
+            "item_id",
+            "task",
+        ),
+        *("proposal", "proposal_id", "application", "application_id", "abstract_id", "project", "project_id"),
+    ),
+    "reviewer": (
+        *("reviewer", "reviewerid", "reviewer_id", "reviewer id", "rater", "rater_id", "worker", "personid"),
+        *("judge", "judge_id", "juror", "referee", "referee_id", "panelist", "panelist_id", "assessor"),
+        *("evaluator", "evaluator_id", "expert", "expert_id", "reviewer email", "reviewer_email"),
+    ),
+    "score": ("score", "rating", "label", "points", "grade", "mark", "overall score", "overall_score"),
+    "confidence": ("confidence", "reviewer confidence", "reviewer_confidence"),
+    "track": ("track", "panel", "call", "category", "subpanel"),
+    "round": ("round", "stage", "phase"),
+    "title": ("title", "paper title", "paper_title", "proposal title"),
+    "name": ("name", "reviewer name", "reviewer_name"),
+}
+
+
+def recognize(opened: Opened, choices: Choices) -> str | None:
+    """What kind of table this is, in words, or None.
+
+    `opened` is what `open_export` returns; of `choices`, `columns` says what the columns are called.
+
+    >>> from blindcal.importers.open import open_export
+    >>> opened = open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv")
+    >>> recognize(opened, Choices())
+    'a table with a row for each review'
+    """
+    return "a table with a row for each review" if _table(opened, choices.columns) is not None else None
+
+
+def read(opened: Opened, choices: Choices) -> Found:
+    """The reviews of the only sheet that has the columns.
+
+    `opened` is what `open_export` returns; of `choices`, `columns` and `score_field` say what the columns are
+    called. Nothing is checked yet but the form.
+
+    >>> from blindcal.importers.open import open_export
+    >>> found = read(open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv"), Choices())
+    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
+    ('points', [('1', 'ada', '2')])
+    """
+    table = _table(opened, choices.columns)
+    if table is None:
+        wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
+        raise refusal(
+            opened.file, f"must have a header row with the columns {wanted}: name them with `columns`"
+        )
+    place = _places(table, choices)
+    cells = {field: [unescape(cell) for cell in table.column(place.get(field))] for field in FIELDS}
+    cells["score"] = table.column(place["score"])
+    rows = [Row(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)]
+    return Found(
+        format=NAME,
+        file=table.file,
+        rows=rows,
+        score_field=place["score"],
+        confidence_field=place.get("confidence"),
+        said=tuple(f"{field} from column {name}" for field, name in place.items()),
+        dropped=dropped_columns(name for name in table.names if name not in place.values()),
+        problems=(*table.problems, *table.repeated(list(place.values()))),
+    )
+
+
+def _table(opened: Opened, columns: Mapping[str, str]) -> Headed | None:
+    spellings = {field: _spellings(field, columns) for field in _NEEDED}
+    sheets = (flat_sheet(opened),) if opened.is_json else opened.sheets
+
+    def wanted(names: frozenset[str]) -> bool:
+        return all(names & spellings[field] for field in _NEEDED)
+
+    return one_table([sheet for sheet in sheets if sheet is not None], wanted)
+
+
+def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
+    names = (columns[field],) if field in columns else _NAMES[field]
+    return frozenset(" ".join(name.split()).casefold() for name in names)
+
+
+def _places(table: Headed, choices: Choices) -> dict[str, str]:
+    """The column of each field. Two columns for one field are refused: only the chair can tell."""
+    columns = dict(choices.columns)
+    if choices.score_field is not None:
+        columns["score"] = choices.score_field
+    place, problems = {}, []
+    taken = {name.casefold() for name in columns.values()}
+    for field in FIELDS:
+        spellings = _spellings(field, columns) - (frozenset() if field in columns else taken)
+        found = [name for name in dict.fromkeys(table.names) if name.casefold() in spellings]
+        if len({name.casefold() for name in found}) > 1:
+            rule = f"must have one column for it: say which with `columns` {field}=..."
+            problems.append(Problem(table.file, table.row, field, rule, ", ".join(found)))
+        elif found:
+            place[field] = found[0]
+        elif field in columns or field in _NEEDED:
+            rule = f"must be in the header as {columns.get(field, field)}"
+            problems.append(Problem(table.file, table.row, field, rule))
+    if problems:
+        raise refuse(problems)
+    return place
+
+
+def columns_of(text: str) -> dict[str, str]:
+    """The columns that the `text` of `columns` names, by what they hold.
+
+    >>> columns_of("paper=item_id,reviewer=rater_id,score=points")
+    {'paper': 'item_id', 'reviewer': 'rater_id', 'score': 'points'}
+    """
+    columns = {}
+    for part in text.split(","):
+        field, equals, name = part.partition("=")
+        if not equals or field.strip() not in FIELDS or not name.strip() or field.strip() in columns:
+            known = ", ".join(FIELDS)
+            raise InputError(
+                f"`columns` must be like paper=item_id,score=points with {known}, found {part!r}"
+            )
+        columns[field.strip()] = name.strip()
+    return columns

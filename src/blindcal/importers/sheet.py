@@ -1,0 +1,328 @@
+"""A sheet of cells, whatever file it came from, and the table under its header row.
+
+What an input costs in memory: counted while it is read, refused as soon as it would be too much.
+
+A small file can stand for a large table: packed, sparse or full of short cells. So nothing is built before it
+is counted. The figures are those of CPython, rounded up, with what is later derived from a row or cell.
+
+Values of a JSON text: objects in lists, pages of a longer answer, values as the text of a cell, tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from sys import getsizeof
+from typing import Any
+
+from blindcal.cells import number_text
+from blindcal.errors import InputError, Problem
+from blindcal.importers.export import refusal
+from blindcal.io.tables import refuse
+
+MAX_MEMORY = 512 * 2**20
+"""An input may cost this many bytes of memory, beside those of Python itself."""
+_ROW, _SLOT, _TEXT, _TAG = 750, 16, 16, 48
+_LIST, _OBJECT, _KEY, _ITEM, _QUOTE = 88, 170, 30, 40, 28
+_RULE = "must take at most {limit} MiB of memory: leave out texts, columns or rows that are not needed"
+
+
+class Memory:
+    """What is left of `MAX_MEMORY` for one `file`.
+
+    >>> memory = Memory("x.csv")
+    >>> memory.take_row(["7", "2.5"], 3)
+    >>> memory.check(MAX_MEMORY)
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: x.csv: must take at most 512 MiB of memory: leave out texts, columns or rows
+    that are not needed, found more
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file, self._left = file, MAX_MEMORY
+
+    def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
+        """Refuse what would cost `size` bytes more, if so much is not left."""
+        if size > self._left:
+            raise too_much(file or self.file, row)
+
+    def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
+        """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""
+        self.check(size, row, file)
+        self._left -= size
+
+    def take_cell(self, text: str, gap: int = 0, row: int | None = None, file: str | None = None) -> None:
+        """Count a cell with this `text`, after a `gap` of so many empty ones."""
+        self.take(_SLOT * (gap + 1) + _TEXT + getsizeof(text), row, file)
+
+    def take_row(self, cells: Sequence[str] = (), row: int | None = None, file: str | None = None) -> None:
+        """Count a row of these cells."""
+        texts = [_TEXT + getsizeof(cell) for cell in cells if cell]
+        self.take(_ROW + _SLOT * len(cells) + sum(texts), row, file)
+
+    def check_tags(self, tags: int) -> None:
+        """Refuse XML with so many `tags` that what they hold would not fit: before it is parsed, which takes
+        longer than to count them."""
+        self.check(_TAG * tags)
+
+
+def too_much(file: str, row: int | None = None) -> InputError:
+    """The error for a `file` that costs too much memory, from this `row` on if it is known."""
+    return refuse([Problem(file, row, None, _RULE.format(limit=MAX_MEMORY // 2**20), "more")])
+
+
+def grid_size(rows: int, columns: int) -> int:
+    """What a table of empty cells costs."""
+    return rows * (_ROW + _SLOT * columns)
+
+
+def json_size(text: str) -> int:
+    """What a JSON `text` costs once it is parsed, by the marks in it.
+
+    >>> json_size("[[], []]") - json_size("[]"), json_size('{"a": "b"}') - json_size("[]")
+    (222, 176)
+    """
+    width = 4 if "\\ud" in text or "\\uD" in text else 2 if "\\u" in text else 1
+    keys = text.count('":')
+    return (
+        max(getsizeof(text), width * len(text))
+        + _LIST * text.count("[")
+        + _OBJECT * text.count("{")
+        + _ITEM * text.count(",")
+        + _QUOTE * (text.count('"') - 2 * keys)
+        + _KEY * keys
+    )
+
+
+_HEADER_ROWS = 6
+Cells = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of cells, each row under the number that a spreadsheet shows.
+
+    `file`: what messages call it; `name`: the sheet's own.
+    `rows`: numbers and cells, as text.
+    `workbook`: whether it is from one: then empty last cells and empty rows are not there.
+    `cut`: whether it is a text without a line end at its end, so that its last row may not be whole.
+    """
+
+    file: str
+    name: str
+    rows: Sequence[tuple[int, Cells]]
+    workbook: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a file holds once unpacked and decoded: `sheets`, or if it `is_json`, the `value` of its text.
+
+    `file` is its name, for messages; `said` is what was recognized on the way, such as the encoding.
+    """
+
+    file: str
+    sheets: tuple[Sheet, ...] = ()
+    value: object = None
+    is_json: bool = False
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Headed:
+    """A sheet's table: the `names` in its header row and the rows below, each as wide as the header or, in a
+    workbook, up to its last filled cell.
+
+    The header is at this `place` among the rows of the `sheet`, counted from 0, which shows it as its `row`.
+
+    >>> rows = [["CONF 2026"], [""], ["Paper ID", "Score"], ["7", "2"]]
+    >>> sheet = Sheet("x.csv", "x", list(enumerate(rows, start=1)))
+    >>> table = headed(sheet, lambda names: "paper id" in names)
+    >>> table.row, table.names, table.column("score"), table.rows
+    (3, ('Paper ID', 'Score'), ['2'], [(4, ['7', '2'])])
+    """
+
+    sheet: Sheet
+    place: int
+    row: int
+    names: tuple[str, ...]
+
+    @cached_property
+    def _under(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
+        """The rows that fit the header, and a problem for each that does not. Some systems leave out empty
+        cells at the end of a row; an empty line and a last row that may be cut are problems."""
+        width, fitting, problems = len(self.names), [], []
+        last = self.sheet.rows[-1][0] if self.sheet.cut else None
+        # Readers take out whole columns, as long as the table.
+        Memory(self.file).check(grid_size(len(self.sheet.rows), width))
+        for number, cells in self.sheet.rows[self.place + 1 :]:
+            if self.sheet.workbook:
+                cells = _trimmed(cells)
+            elif len(cells) < width and any(cells) and number != last:
+                cells = [*cells, *[""] * (width - len(cells))]
+            if len(cells) > width or (len(cells) < width and not self.sheet.workbook):
+                rule = f"must have {width} cells like the header"
+                problems.append(Problem(self.file, number, None, rule, f"{len(cells)}"))
+            elif cells:
+                fitting.append((number, cells))
+        return fitting, tuple(problems)
+
+    @property
+    def rows(self) -> Sequence[tuple[int, Cells]]:
+        return self._under[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self._under[1]
+
+    @property
+    def file(self) -> str:
+        return self.sheet.file
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        return tuple(name.casefold() for name in self.names)
+
+    def __contains__(self, name: str) -> bool:
+        return name.casefold() in self.folded
+
+    def first(self, *names: str) -> str | None:
+        """The first of these columns that there is."""
+        return next((name for name in names if name in self), None)
+
+    def column(self, name: str | None) -> list[str]:
+        """The cells of a column; empty ones where there is no such column."""
+        if name is None or name not in self:
+            return [""] * len(self.rows)
+        place = self.folded.index(name.casefold())
+        return [cells[place] if place < len(cells) else "" for _, cells in self.rows]
+
+    def repeated(self, used: Collection[str | None]) -> list[Problem]:
+        """A problem for each used name that stands in the header twice."""
+        return [
+            Problem(self.file, self.row, name, "must appear once", f"{self.folded.count(name.casefold())}")
+            for name in dict.fromkeys(used)
+            if name is not None and self.folded.count(name.casefold()) > 1
+        ]
+
+
+def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
+    """The table under the first of a `sheet`'s top rows whose names (in lower case) are `wanted`, or None.
+
+    >>> sheet = Sheet("x.csv", "x", [(1, ["ICX 2027"]), (2, ["Paper"]), (3, ["7"])])
+    >>> headed(sheet, lambda names: "paper" in names).row, headed(sheet, lambda names: "score" in names)
+    (2, None)
+    """
+    for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
+        names = tuple(" ".join(cell.split()) for cell in cells)
+        if wanted(frozenset(name.casefold() for name in names)):
+            return Headed(sheet, place, row, tuple(_trimmed(names) if sheet.workbook else names))
+    return None
+
+
+def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
+    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None; several are
+    refused, as they could be anything.
+
+    >>> people, scores = (Sheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
+    >>> one_table([people, scores], lambda names: "score" in names).sheet.name
+    'score'
+    """
+    tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
+    if len(tables) > 1:
+        rule = (
+            "must be the only table of its kind in the file: save the one to import alone (two years in one "
+            "file?)"
+        )
+        raise refuse([Problem(table.file, table.row, None, rule) for table in tables])
+    return tables[0] if tables else None
+
+
+def _trimmed(cells: Cells) -> Cells:
+    end = len(cells)
+    while end and not cells[end - 1].strip():
+        end -= 1
+    return cells if end == len(cells) else cells[:end]
+
+
+Item = dict[str, Any]
+
+
+class MixedListError(Exception):
+    """A list has objects and other things in it: then it is no list of reviews or notes."""
+
+
+def objects(value: object) -> list[Item]:
+    """The objects of a JSON list; none where the `value` is not a list. A list that also holds something else
+    is refused.
+
+    >>> objects([{"score": 2}, {"score": 3}]), objects("text")
+    ([{'score': 2}, {'score': 3}], [])
+    """
+    items = value if isinstance(value, list) else []
+    found = [item for item in items if isinstance(item, dict)]
+    if found and len(found) < len(items):
+        raise MixedListError
+    return found
+
+
+def pages(value: object) -> list[Item]:
+    """The objects at the top of a file whose JSON has this `value`: one, or those of a list.
+
+    >>> pages({"results": []}), pages([{"id": 1}])
+    ([{'results': []}], [{'id': 1}])
+    """
+    return [value] if isinstance(value, dict) else objects(value)
+
+
+def cell_of(value: object) -> str:
+    """The text that a table would have in place of a JSON value; several values as a list.
+
+    >>> cell_of(8), cell_of(2.5), cell_of("8: accept"), cell_of(None), cell_of([7, 8])
+    ('8', '2.5', '8: accept', '', '7, 8')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number_text(value)
+    if isinstance(value, list):
+        return ", ".join(map(cell_of, value))
+    return value if isinstance(value, str) else ""
+
+
+def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
+    """The objects under `key` on all pages that were `found`; refused where a page says, as its `count`, that
+    there are more than that. `file` is for messages.
+
+    >>> list(whole([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
+    [{'id': 1}, {'id': 2}]
+    """
+    said, items = 0, []
+    for page in found:
+        items += objects(page.get(key))
+        count = page.get("count")
+        said = max(said, count if isinstance(count, int) else 0)
+    if said > len(items):
+        rule = f"must hold all {said:,} entries: fetch every page and save them as one list"
+        raise refusal(file, rule, f"{len(items):,}")
+    yield from items
+
+
+def flat_sheet(opened: Opened) -> Sheet | None:
+    """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such.
+
+    >>> flat_sheet(Opened("x.json", value=[{"paper": 7, "score": 2.5}], is_json=True)).rows
+    [(0, ['paper', 'score']), (1, ['7', '2.5'])]
+    """
+    value = opened.value
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return None
+    names = list(dict.fromkeys(str(key) for item in value for key in item))
+    Memory(opened.file).check(grid_size(len(value), len(names)))
+    cells = [[cell_of(item.get(name)) for name in names] for item in value]
+    return Sheet(opened.file, "", list(enumerate([names, *cells])))

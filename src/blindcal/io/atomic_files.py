@@ -1,0 +1,605 @@
+"""Everything that touches a disk: bounded reading, atomic writing, locks, digests of canonical content.
+
+Which folders are meant to be shared: those that hold a release. Nothing confidential is written there.
+
+Where results will be written: checked before the work that makes them, so that nothing is left by half.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from json.encoder import encode_basestring
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from blindcal.cells import Column, number_text
+from blindcal.checks import Array
+from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.io.tables import MAX_BYTES, Table, decode, encoded, format_table, parse_table, refuse
+
+DECISIONS, CERTIFICATE = "decisions.csv", "certificate.json"
+NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
+PUBLIC = "public"
+"""How a conference's folder calls the one for its releases."""
+
+
+def refuse_published(path: str | os.PathLike[str]) -> None:
+    """Refuse a place for something confidential that lies in a folder meant to be shared.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("decisions.csv", "certificate.json"):
+    ...         _ = Path(folder, name).write_text("")
+    ...     try:
+    ...         refuse_published(Path(folder, "audit.json"))
+    ...     except InputError as error:
+    ...         print(str(error).replace(os.path.realpath(folder), "out").replace(folder, "out"))
+    out/audit.json is confidential and must not lie in out, which is meant to be shared: give a place outside
+    """
+    # The file itself may be a link, which is replaced; its folder is where it will be.
+    place = Path(os.path.realpath(Path(path).parent))
+    shared = next((folder for folder in (place, *place.parents) if is_shared(folder)), None)
+    if shared is not None:
+        raise InputError(
+            f"{os.fspath(path)} is confidential and must not lie in {shared}, which is meant to be shared: "
+            "give a place outside"
+        )
+
+
+def is_shared(folder: Path) -> bool:
+    """Whether a folder holds a release, or is one for numbered releases and holds one of those.
+
+    A folder in which somebody works may have a release in it beside all else, and is none of these.
+    """
+    return _holds_release(folder) or _holds_numbered(folder)
+
+
+def _holds_release(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
+
+
+def _holds_numbered(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            folders = [Path(one.path) for one in entries if one.is_dir()]
+    except OSError:
+        return False
+    numbered = [one for one in folders if NUMBERED.fullmatch(one.name)]
+    alone = folder.name == PUBLIC or len(numbered) == len(folders)
+    return alone and any(map(_holds_release, numbered))
+
+
+__all__ = [
+    "Column",
+    "Table",
+    "canonical",
+    "clear_stale",
+    "digest",
+    "jsonable",
+    "lock",
+    "make_folder",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_part",
+    "read_table",
+    "write_bytes",
+    "write_json",
+    "write_table",
+]
+
+_LONG = 308  # digits from which on a whole number can be beyond a float
+_TEMPORARY = ".blindcal-new"
+_ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
+# Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+    """The bytes of the regular file `path`, of at most `limit` bytes; anything else is an `InputError`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "note"
+    ...     _ = path.write_text("ten bytes.")
+    ...     read_bytes(path, limit=10)
+    b'ten bytes.'
+    """
+    data = read_part(path, 0, limit + 1)
+    if len(data) > limit:
+        raise refuse([Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")])
+    return data
+
+
+def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+    """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
+    name = os.fspath(path)
+    try:
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        raise refuse([Problem(name, None, None, "there is no such file")]) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise refuse([Problem(name, None, None, "must be a regular file")])
+        with open(descriptor, "rb", closefd=False) as file:
+            file.seek(start)
+            return file.read(size)
+    finally:
+        os.close(descriptor)
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
+    """The named columns of the comma-separated file `path`, or an `InputError` with every problem in it.
+
+    `columns` say what to take and what it must hold; any other column is refused, or left out if `extra` (see
+    `parse_table`).
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("who,score\\nada,3\\nben,4.5\\n")
+    ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
+    array([3. , 4.5])
+    """
+    return parse_table(read_bytes(path), os.fspath(path), columns, extra=extra)
+
+
+def read_json(path: str | os.PathLike[str]) -> object:
+    """What the JSON file `path` holds; repeated keys, `NaN`, `Infinity`, numbers beyond a float are refused.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "settings.json"
+    ...     _ = path.write_text('{"epsilon": 2.0, "papers": [1, 2]}')
+    ...     read_json(path)
+    {'epsilon': 2.0, 'papers': [1, 2]}
+    """
+    name = os.fspath(path)
+    return parse_json(decode(read_bytes(path), name), name)
+
+
+def parse_json(text: str, name: str) -> object:
+    """What the JSON text of the file `name` holds (see `read_json`)."""
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_whole
+        )
+    except json.JSONDecodeError as error:
+        offset = len(text[: error.pos].encode())
+        problem = Problem(
+            name, error.lineno, f"{error.colno}", "must be JSON", f"{error.msg} at byte {offset}"
+        )
+        raise refuse([problem]) from None
+    except (ValueError, RecursionError) as error:
+        rule = (
+            str(error)
+            if isinstance(error, InputError)
+            else "must be JSON within the limits of depth and size"
+        )
+        raise refuse([Problem(name, None, None, rule)]) from None
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise InputError("must not repeat a key within one object")
+    return dict(pairs)
+
+
+def _constant(word: str) -> float:
+    raise InputError(f"must hold finite numbers only, not {word}")
+
+
+def _float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise InputError("must hold numbers below 1e308 in size")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) >= _LONG:
+        _float(text)
+    return int(text)
+
+
+def write_bytes(
+    path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write `data` to the file `path`, whole or not at all: its name appears once all bytes are on the disk.
+
+    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file, and
+    it is refused in a folder that is meant to be shared (see `published`).
+    A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
+    name and disappears with the process; where it needs a name, the next writer to the same file removes it,
+    and so does `clear_stale`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "key"
+    ...     write_bytes(path, b"secret", confidential=True)
+    ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
+    (b'secret', '0o600')
+    """
+    refuse_empty(path)
+    target = Path(path)
+    if not replace:
+        refuse_existing(target)
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} must be a folder that exists")
+    if confidential:
+        refuse_published(target)
+    temporary = _temporary_name(target)
+    descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        os.fsync(descriptor)
+        _remove_stale(target)
+        _publish(descriptor, temporary, named, target, replace)
+        _fsync_folder(target.parent)
+    except FileExistsError:
+        raise _exists(target) from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        os.close(descriptor)
+
+
+def refuse_empty(path: str | os.PathLike[str]) -> None:
+    """Refuse a path without a character, which would be taken for the current folder."""
+    if not os.fspath(path):
+        raise InputError("a path must not be empty")
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there, before the work whose result would be written to it."""
+    if os.path.lexists(path):
+        raise _exists(Path(path))
+
+
+def _exists(target: Path) -> RefusedError:
+    return RefusedError(f"{target} exists already and is never overwritten")
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+
+
+def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
+    """A locked file in the folder of `name`, and whether the system made us give it that name already."""
+    locks = _locks()
+    descriptor = _open_nameless(name.parent, mode)
+    if descriptor is not None:
+        locks.flock(descriptor, locks.LOCK_EX)
+        return descriptor, False
+    while True:
+        descriptor = os.open(name, _KEPT, mode)
+        locks.flock(descriptor, locks.LOCK_EX)
+        if _is_still(name, descriptor):
+            return descriptor, True
+        os.close(descriptor)
+
+
+def _open_nameless(folder: Path, mode: int) -> int | None:
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode)
+    except OSError as error:
+        # A file system or kernel without nameless files says so with one of these.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
+    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
+    if not replace:
+        _link(descriptor, temporary, named, target)
+        return
+    if not named:
+        _link(descriptor, temporary, named, temporary)
+    os.replace(temporary, target)
+
+
+def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
+    if named:
+        os.link(temporary, target)
+    else:
+        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
+        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def try_writing(folder: str | os.PathLike[str]) -> None:
+    """An `OSError` unless files can be written into a folder. Nothing is left there, even by a kill, but what
+    `clear_stale` removes."""
+    name = _temporary_name(Path(folder) / "blindcal")
+    descriptor, named = _open_temporary(name, 0o600)
+    try:
+        if named:
+            os.unlink(name)
+    finally:
+        os.close(descriptor)
+
+
+def clear_stale(folder: str | os.PathLike[str]) -> None:
+    """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for name in os.listdir(folder):
+            if _ANY_TEMPORARY.fullmatch(name):
+                _remove_unless_held(Path(folder) / name)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove the temporary files that killed writers of one file left."""
+    for stale in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
+        _remove_unless_held(stale)
+
+
+def _remove_unless_held(stale: Path) -> None:
+    """Remove a temporary file that nobody holds locked any more."""
+    locks = _locks()
+    with suppress(OSError):
+        descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+            os.unlink(stale)
+        finally:
+            os.close(descriptor)
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
+    # A system that could not write into the folder afterward is not left with an empty one.
+    _locks()
+    refuse_empty(path)
+    folder = Path(path)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{folder} must be a folder")
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _fsync_folder(folder.parent)
+    folder.chmod(0o700)
+
+
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, _READ)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Sequence[object] | Array],
+    *,
+    confidential: bool = False,
+    replace: bool = False,
+) -> None:
+    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
+
+    `columns` are texts or numbers by name. `path`, `confidential` and `replace` are those of `write_bytes`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     write_table(path, {"who": ["ben", "ada"], "score": [4.5, 3.0]})
+    ...     path.read_bytes()
+    b'who,score\\nada,3\\nben,4.5\\n'
+    """
+    write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
+
+
+def write_json(
+    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write `jsonable(value)` with sorted keys, one item per line.
+
+    `path`, `confidential` and `replace` are those of `write_bytes`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "claim.json"
+    ...     write_json(path, {"papers": 3, "epsilon": math.inf})
+    ...     path.read_text()
+    '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
+    """
+    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
+
+
+def jsonable(value: object) -> object:
+    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
+
+    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
+    {'epsilon': 'inf', 'error': [0.5, 0.25]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number_text(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
+        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise InputError(f"cannot be written as JSON: {type(value).__name__}")
+
+
+def canonical(value: object) -> bytes:
+    """One encoding for equal content: keys sorted, numbers by value, no spaces. Different content differs.
+
+    `value` is made of mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is
+    refused.
+
+    >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
+    (b'{"a":[0.5,"x"],"b":3}', True, False)
+    """
+    return encoded(_canonical(value))
+
+
+def _canonical(value: object) -> str:
+    # What there is most of comes first: a conference has hundreds of thousands of numbers.
+    if isinstance(value, float):
+        if value != value:
+            raise InputError("nan has no canonical form")
+        return number_text(value)
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return _canonical(value.tolist())
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError("keys must be text to have a canonical form")
+        items = (f"{_canonical(key)}:{_canonical(value[key])}" for key in sorted(value))
+        return "{" + ",".join(items) + "}"
+    raise InputError(f"has no canonical form: {type(value).__name__}")
+
+
+def digest(value: object) -> str:
+    """The SHA-256 of `canonical(value)` in hexadecimal. Digests of confidential content are confidential.
+
+    >>> digest({"a": 1}) == digest({"a": 1.0})
+    True
+    """
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+@contextmanager
+def lock(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, lock(Path(folder) / "ledger"):
+    ...     try:
+    ...         with lock(Path(folder) / "ledger"):
+    ...             pass
+    ...     except RefusedError as error:
+    ...         print(str(error).replace(folder, "here"))
+    another run is working on here/ledger
+    """
+    target = Path(path)
+    name = target.with_name(f".{target.name}.lock")
+    descriptor = _acquire(name, target)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        os.close(descriptor)
+
+
+def _locks() -> ModuleType:
+    """The system's file locks; imported here, so that a system without them can at least read and compute."""
+    try:
+        import fcntl
+    except ImportError:
+        raise InputError(
+            "writing needs file locks, which Linux and macOS have and this system lacks"
+        ) from None
+    return fcntl
+
+
+def _acquire(name: Path, target: Path) -> int:
+    locks = _locks()
+    while True:
+        descriptor = os.open(name, _KEPT, 0o600)
+        try:
+            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RefusedError(f"another run is working on {target}") from None
+        if _is_still(name, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_still(name: Path, descriptor: int) -> bool:
+    """Whether the name was not removed between the opening and the locking of its file."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def check_targets(*paths: str | os.PathLike[str] | None) -> None:
+    """Refuse files that could not all be written: one that is there already, that has no folder, or that is
+    another one by the same or another name. None is a file that is not wanted.
+
+    >>> check_targets("found.json", None, "./found.json")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: found.json must not be written twice: give each file a name of its own
+    """
+    wanted = [path for path in paths if path is not None]
+    places = [_place(path) for path in wanted]
+    for path, place in zip(wanted, places, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"{Path(path)} must not be written twice: give each file a name of its own")
+    for path in wanted:
+        refuse_existing(path)
+    for path in wanted:
+        check_folder_of(path)
+
+
+def check_folder_of(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there, or cannot be written into."""
+    refuse_empty(path)
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"{folder} must be a folder that exists")
+    check_folder(folder, folder)
+
+
+def check_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
+    """Refuse a `folder` where nothing can be written; `there` is the folder itself, or the one it will be
+    made in. Nothing is left."""
+    clear_stale(there)
+    try:
+        try_writing(there)
+    except OSError as error:
+        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    """A file by one name, whatever links lead to its folder."""
+    refuse_empty(path)
+    return Path(os.path.realpath(Path(path).parent)) / Path(path).name

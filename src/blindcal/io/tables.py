@@ -1,0 +1,499 @@
+"""Bytes <-> columns: the strict reader of comma-separated tables and their writer.
+
+A header row -> where each wanted column stands, or what the file seems to be instead.
+
+Results as pandas data frames, for whoever has pandas: one row per number that is repeated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from blindcal.cells import Broken, Column, cell_problem, cell_value, count, escape, natural, number_text
+from blindcal.checks import Array
+from blindcal.errors import InputError, Problem
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""What may separate cells, by its name."""
+
+# The tables of a conference by the columns that they must have, and may have (None: any).
+_KINDS: dict[str, tuple[set[str], set[str] | None]] = {
+    "the reviewers' calibration": ({"slope", "offset", "noise"}, None),
+    "the reviews": ({"paper", "reviewer", "score"}, None),
+    "the conflicts": ({"paper", "conflict"}, set()),
+    "the pools": ({"paper", "reviewer"}, {"probability", "draw"}),
+}
+
+
+def match_columns(
+    header: Sequence[str], file: str, columns: Sequence[Column], *, extra: bool = False
+) -> tuple[dict[str, int], list[Problem]]:
+    """Where each column stands in the header, and what is wrong with it.
+
+    The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
+    unless `extra`.
+
+    >>> match_columns(["Score", "paper"], "x.csv", [Column("paper"), Column("score")])
+    ({'paper': 1, 'score': 0}, [])
+    """
+    if (separator := _other_separator(header)) is not None and len(columns) > 1:
+        rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
+        return {}, [Problem(file, 1, None, rule, separator)]
+    names = [cell.strip().casefold() for cell in header]
+    place, problems, used = dict[str, int](), list[Problem](), set[int]()
+    if (likely := _likely(set(names), columns, extra)) is not None:
+        problems.append(Problem(file, 1, None, "must be the header of this table", likely))
+    for column in columns:
+        found = [index for index, name in enumerate(names) if name in _spellings(column)]
+        used.update(found)
+        if len(found) == 1:
+            place[column.name] = found[0]
+        elif found:
+            what = f"{len(found)} columns that mean it"
+            problems.append(Problem(file, 1, column.name, "must appear once", what))
+        elif column.required:
+            also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
+            problems.append(Problem(file, 1, column.name, f"must be in the header{also}"))
+    if not extra and likely is None:
+        rule = f"must be one of the known columns ({', '.join(column.name for column in columns)})"
+        unknown = sorted(set(range(len(header))) - used)
+        problems += [Problem(file, 1, f"{index + 1}", rule) for index in unknown]
+    return place, problems
+
+
+def _spellings(column: Column) -> set[str]:
+    return {name.casefold() for name in (column.name, *column.synonyms)}
+
+
+def _likely(names: set[str], columns: Sequence[Column], extra: bool) -> str | None:
+    """What a header that does not fit these columns looks like instead, if that can be seen."""
+    spellings = {column.name: _spellings(column) for column in columns}
+    missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
+    if missing and names.isdisjoint(set().union(*spellings.values())):
+        return "none of its names: is there no header, or a line before it?"
+    for kind, (these, others) in _KINDS.items():
+        fits = these <= names and (others is None or names <= these | others)
+        if fits and (missing or not (extra or these <= spellings.keys())):
+            return f"that of {kind}: is it the wrong file, or are two swapped?"
+    return None
+
+
+def _other_separator(header: Sequence[str]) -> str | None:
+    """What separates the cells of a header that commas leave in one piece, if anything does."""
+    names = [name for separator, name in SEPARATORS.items() if separator in header[0]]
+    return f"{names[0]}s" if len(header) == 1 and names else None
+
+
+MAX_BYTES = 64 * 2**20
+MAX_LINES = 2_000_000
+MAX_COLUMNS = 1_000
+MAX_CELL = 100_000
+_SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
+_SHOWN_ALIKE = 3
+_KNOWN = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
+_CHUNK = 256  # rows at a time: small enough to stay in the cache
+
+_MARK = b"\xef\xbb\xbf"
+_FOREIGN = (
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"PK\x03\x04", "a zip or Excel file"),
+    (b"\x1f\x8b", "a gzip file"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of one file by name, and the spreadsheet row of each record (the header is row 1).
+
+    `file` is the name for messages, `rows` are the numbers of the rows under the header, and `columns` has
+    text or floats for each row; `text` and `number` take a column out by its name.
+
+    >>> who, score = Column("who", "id"), Column("score", "number")
+    >>> table = parse_table(b"who,score\\n007,2.5\\n", "x.csv", [who, score])
+    >>> table.text("who"), table.number("score"), table.rows
+    (('007',), array([2.5]), range(2, 3))
+    """
+
+    file: str
+    rows: range
+    columns: Mapping[str, tuple[str, ...] | Array]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def text(self, name: str) -> tuple[str, ...]:
+        """The cells of an id or text column."""
+        column = self.columns[name]
+        if isinstance(column, np.ndarray):
+            raise TypeError(f"column {name} holds numbers")
+        return column
+
+    def number(self, name: str) -> Array:
+        """The values of a number or integer column; a missing cell is `nan`."""
+        column = self.columns[name]
+        if not isinstance(column, np.ndarray):
+            raise TypeError(f"column {name} holds text")
+        return column
+
+
+def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: bool = False) -> Table:
+    """The named columns of a comma-separated table, or an `InputError` with every problem in it.
+
+    Column order, line ends and a byte-order mark do not matter; header names match in any case.
+
+    `data`: the content of the file, UTF-8.
+    `file`: its name for messages; nothing is read from there.
+    `columns`: which ones to take, and what their cells must hold.
+    `extra`: whether other columns are left out; by default they are refused.
+
+    >>> parse_table(b"Score,who\\n3,ada\\n", "x.csv", [Column("score", "number")], extra=True).number("score")
+    array([3.])
+    """
+    log = Problems(file)
+    cut = records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
+    header = next(cut, None)
+    log.finish()
+    if header is None or header == [""]:
+        raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
+    place, wrong = match_columns(header, file, columns, extra=extra)
+    log.extend(wrong)
+    log.finish()
+    secret = any(column.secret for column in columns)
+    fields = [_Field(column, place[column.name], secret) for column in columns if column.name in place]
+    end = 2
+    while rows := list(islice(cut, _CHUNK)):
+        log.extend(_take(rows, end, len(header), fields, file))
+        end += len(rows)
+    if end == 2 and not log.torn:
+        log.add(2, None, "must have at least one row under the header", "none")
+    log.finish()
+    return Table(file, range(2, end), {field.column.name: field.done() for field in fields})
+
+
+def _take(
+    rows: list[list[str]], first: int, width: int, fields: Sequence[_Field], file: str
+) -> list[Problem]:
+    """Hand a stretch of rows to the columns; what is wrong with it in the order of the file."""
+    ragged = f"must have {width} cells like the header"
+    number = [first + i for i, cells in enumerate(rows) if len(cells) == width]
+    problems = [
+        (first + i, -1, Problem(file, first + i, None, ragged, f"{len(cells)}"))
+        for i, cells in enumerate(rows)
+        if len(cells) != width
+    ]
+    columns = list(zip(*(cells for cells in rows if len(cells) == width), strict=True))
+    for order, field in enumerate(fields if columns else ()):
+        for row, rule, found in field.take(columns[field.index], number):
+            problems.append((row, order, Problem(file, row, field.column.name, rule, found)))
+    return [problem for *_, problem in sorted(problems, key=lambda item: item[:2])]
+
+
+def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
+    """The error that lists the first hundred problems of an input and what tore it apart, if anything did.
+
+    Its text shows the first few of those that break one rule in one column, and counts all the rest.
+
+    >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
+    >>> print(refuse(rows, more=3))
+    r.csv, row 2, column score: must be a number
+    r.csv, row 3, column score: must be a number
+    r.csv, row 4, column score: must be a number
+    ... and 4 more rows with the same problem
+    and 3 more problems
+    """
+    alike: dict[tuple[str, str | None, str], list[Problem]] = {}
+    for problem in problems:
+        alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
+    first = list(problems[:_SHOWN_PROBLEMS])
+    listed = [group for group in alike.values() if group[0] in first]
+    least = "at least " * (len(problems) >= _MAX_PROBLEMS)
+    lines = [line for group in listed for line in _shown(group, least)]
+    if torn is not None:
+        lines.append(str(torn))
+    if more := more + len(problems) - sum(map(len, listed)):
+        lines.append(f"and {least}{count(more, 'more problem')}")
+    return InputError("\n".join(lines), first if torn is None else [*first, torn])
+
+
+def _shown(group: Sequence[Problem], least: str) -> list[str]:
+    """The first few of the problems that break one rule, and how many more there are, `least` before it."""
+    lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
+    if left <= 0:
+        return lines
+    rows = "" if group[0].row is None else " row" if left == 1 else " rows"
+    return [*lines, f"... and {least}{left:,} more{rows} with the same problem"]
+
+
+class Problems:
+    """What is wrong with one file, all raised at once, and sooner where there is no end to it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[Problem] = []
+        self.torn: Problem | None = None
+
+    def add(self, row: int | None, column: str | None, rule: str, found: str | None = None) -> None:
+        self.extend([Problem(self.file, row, column, rule, found)])
+
+    def extend(self, problems: Sequence[Problem]) -> None:
+        self.found += problems
+        if len(self.found) >= _MAX_PROBLEMS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Raise if there was any problem. What tore the file apart comes last, and always."""
+        if self.found or self.torn:
+            raise refuse(self.found, torn=self.torn)
+
+
+class _Field:
+    """One column being read. Cells repeat, so each distinct one is checked and kept once."""
+
+    def __init__(self, column: Column, index: int, secret: bool) -> None:
+        self.column, self.index, self.secret = column, index, secret
+        self.known: dict[str, str | float] = {}
+        self.broken: dict[str, Broken] = {}
+        self.values: list[str | float] = []
+
+    def take(self, cells: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[int, str, str | None]]:
+        """Keep the values of these cells; the row, rule and finding of each that breaks a rule."""
+        for cell in [cell for cell in set(cells) if cell not in self.known]:
+            broken = cell_problem(cell, self.column)
+            if broken is None:
+                self.known[cell] = cell_value(cell, self.column)
+            else:
+                self.broken[cell] = broken
+        if not self.broken:
+            self.values += map(self.known.__getitem__, cells)
+            return
+        for row, cell in zip(rows, cells, strict=True):
+            if cell in self.broken:
+                rule, found = self.broken[cell]
+                yield row, rule, found or (None if self.secret else _quoted(cell))
+
+    def done(self) -> tuple[str, ...] | Array:
+        if self.column.kind in ("number", "integer"):
+            return np.array(self.values, dtype=np.float64)
+        return tuple(map(str, self.values))
+
+
+def _quoted(cell: str) -> str:
+    return ascii(cell if len(cell) <= 40 else cell[:40] + "...")
+
+
+def decode(data: bytes, file: str) -> str:
+    """The text of a UTF-8 file without its byte-order mark; anything else is refused by its byte offset."""
+
+    def bad(offset: int | None, rule: str, found: str) -> InputError:
+        row = None if offset is None else data.count(b"\n", 0, offset) + 1
+        return refuse([Problem(file, row, None, rule, found)])
+
+    if len(data) > MAX_BYTES:
+        raise bad(None, f"must have at most {MAX_BYTES:,} bytes", f"{len(data):,}")
+    for mark, name in _FOREIGN:
+        if data.startswith(mark):
+            raise bad(0, "must be UTF-8 text (save as CSV UTF-8)", f"{name} from byte 0 on")
+    if (nul := data.find(b"\0")) >= 0:
+        raise bad(nul, "must have no NUL characters", f"one at byte {nul}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The decoder counts from after a byte-order mark; a user counts from the start of the file.
+        offset = error.start + (len(data) - len(error.object))
+        raise bad(
+            offset, "must be UTF-8 text (save as CSV UTF-8)", f"byte 0x{data[offset]:02x} at byte {offset}"
+        ) from None
+
+
+def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> Iterator[list[str]]:
+    """The cells of each record; blank lines are allowed at the end only. The text starts at byte `start`.
+
+    Where the text cannot be cut into cells any more, `log.torn` says why and the records end.
+    """
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
+    if (lines := text.count("\n")) > MAX_LINES:
+        log.torn = Problem(log.file, None, None, f"must have at most {MAX_LINES:,} lines", f"{lines:,}")
+        return
+    text = _without_blank_end(text)
+    position, row, size = 0, 0, len(text)
+    while position < size and log.torn is None:
+        row += 1
+        stop = text.find("\n", position)
+        line = text[position:] if stop < 0 else text[position:stop]
+        if '"' in line or "\r" in line[:-1]:
+            cells, position = _quoted_record(text, position, row, log, start, separator)
+        elif len(line) > MAX_COLUMNS and (width := line.count(separator) + 1) > MAX_COLUMNS:
+            log.torn = _beyond(log.file, row, width, MAX_COLUMNS, "columns")
+        else:
+            cells, position = line.rstrip("\r").split(separator), position + len(line) + 1
+        if log.torn is None and len(line) > MAX_CELL and (longest := max(map(len, cells))) > MAX_CELL:
+            log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters per cell")
+        if log.torn is None:
+            yield cells
+
+
+def _without_blank_end(text: str) -> str:
+    """The text without blank lines at its end; a line of empty cells is blank, as spreadsheets write it.
+
+    >>> _without_blank_end("a,b\\n1,\\n , \\r\\n,\\n\\n")
+    'a,b\\n1,'
+    """
+    end = len(text)
+    while not text[(start := text.rfind("\n", 0, end) + 1) : end].strip(" \t\r,") and start:
+        end = start - 1
+    return text[:end].rstrip("\r")
+
+
+def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
+    return Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
+
+
+@cache
+def _cell_pattern(separator: str) -> re.Pattern[str]:
+    """One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack."""
+    end = re.escape(separator)
+    # Tab-separated text is often written without any quoting: a quote inside a cell is then just a quote.
+    bare = rf"(?!\")[^{end}\r\n]*+" if separator == "\t" else rf'[^"{end}\r\n]*+'
+    return re.compile(rf'(?:"((?:[^"]++|(?:"")++)*+)"|({bare}))({end}|\r?\n|\Z)')
+
+
+def _quoted_record(
+    text: str, position: int, row: int, log: Problems, start: int, separator: str
+) -> tuple[list[str], int]:
+    cells: list[str] = []
+    while match := _cell_pattern(separator).match(text, position):
+        quoted, bare, ending = match.groups()
+        cells.append(bare if quoted is None else quoted.replace('""', '"'))
+        position = match.end()
+        if len(cells) > MAX_COLUMNS:
+            log.torn = _beyond(log.file, row, len(cells), MAX_COLUMNS, "columns")
+        elif len(cells[-1]) > MAX_CELL:
+            log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters per cell")
+        if log.torn or ending != separator:
+            return cells, position
+    place = f"the cell that starts at byte {start + len(text[:position].encode())}"
+    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position, separator), place)
+    return cells, position
+
+
+def _quote_problem(text: str, position: int, separator: str) -> str:
+    if text[position] != '"':
+        stray = re.compile(r'["\r]').search(text, position)
+        what = "carriage return" if stray is not None and stray.group() == "\r" else "quote"
+        return f"must have no {what} inside a cell that is not quoted"
+    if re.compile(r'"(?:[^"]++|(?:"")++)*+"').match(text, position) is None:
+        return "must close its quote"
+    return f"must have a {SEPARATORS[separator]} or a line end after the closing quote"
+
+
+_natural = lru_cache(maxsize=_KNOWN)(natural)
+
+
+def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
+    """A table as comma-separated UTF-8, rows sorted from the first column on, `\\n` line ends.
+
+    `columns` are texts or numbers by name, all of one length. A cell that a spreadsheet would run as a
+    formula is escaped; `nan` is an empty cell.
+
+    >>> format_table({"paper": ["b", "a"], "score": [3.0, 2.5]})
+    b'paper,score\\na,2.5\\nb,3\\n'
+    """
+    values = [_values(name, column) for name, column in columns.items()]
+    if len(set(map(len, values))) != 1:
+        raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
+    rows = sorted(zip(*values, strict=True), key=_order)
+    return encoded("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
+
+
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
+
+
+def _values(name: str, column: Sequence[object] | Array) -> list[str | int | float]:
+    plain = [value.item() if isinstance(value, np.generic) else value for value in column]
+    bad = [v for v in plain if isinstance(v, bool) or not isinstance(v, str | int | float)]
+    if bad:
+        raise InputError(f"column {name} must hold text or numbers, found {type(bad[0]).__name__}")
+    return [value for value in plain if isinstance(value, str | int | float)]
+
+
+def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
+    """Missing numbers, numbers by value, then text in its natural order."""
+    return [
+        (2, 0.0, _natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row
+    ]
+
+
+def _line(row: tuple[str | int | float, ...]) -> str:
+    first, *rest = map(_cell, row)
+    # A row with nothing in it would count as a blank line.
+    blank = not "".join((first, *rest)).strip()
+    return ",".join([f'"{first}"' if blank else first, *rest])
+
+
+def _cell(value: str | int | float) -> str:
+    if isinstance(value, str):
+        return _text_cell(value)
+    return "" if math.isnan(value) else number_text(value)
+
+
+@lru_cache(maxsize=_KNOWN)
+def _text_cell(value: str) -> str:
+    return quoted(escape(value))
+
+
+def quoted(cell: str) -> str:
+    """A cell in quotes where it needs them: also where it has a semicolon or a tab, at which a spreadsheet of
+    another country may split it, and run what follows.
+
+    >>> quoted("x;=1+1"), quoted('a "b" c'), quoted("plain")
+    ('"x;=1+1"', '"a ""b"" c"', 'plain')
+    """
+    return '"' + cell.replace('"', '""') + '"' if re.search(r'[",;\t\r\n]', cell) else cell
+
+
+def frame(columns: Mapping[str, object]) -> Any:
+    """A data frame of these columns, each a list or an array of one dimension."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise InputError("a data frame needs pandas: pip install pandas") from None
+    return pandas.DataFrame(dict(columns))
+
+
+def long_frame(values: Mapping[str, object], *axes: str) -> Any:
+    """One row per entry of arrays that share a shape; the last axes have these names, those before them are
+    instances, numbered in a column `instance`.
+
+    >>> long_frame({"accept": np.array([[1.0, 0.0]])}, "secret").to_dict("list")
+    {'instance': [0, 0], 'secret': [0, 1], 'accept': [1.0, 0.0]}
+    >>> long_frame({"accept": np.array([1.0, 0.0])}, "secret").to_dict("list")
+    {'secret': [0, 1], 'accept': [1.0, 0.0]}
+    """
+    arrays = np.broadcast_arrays(*(np.asarray(value) for value in values.values()))
+    shape = arrays[0].shape
+    lead = len(shape) - len(axes)
+    names = [*(["instance"] if lead else []), *axes]
+    sizes = [*([int(np.prod(shape[:lead]))] if lead else []), *shape[lead:]]
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    columns: dict[str, object] = dict(zip(names, places, strict=True))
+    columns |= {name: array.ravel() for name, array in zip(values, arrays, strict=True)}
+    return frame(columns)

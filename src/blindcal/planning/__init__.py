@@ -1,0 +1,25 @@
+"""A conference and a request to one certified table per paper; nothing is drawn.
+
+In: `Conference`, `Request`. Out: `Plan` with expected errors, the menu of guarantees, ranked lists,
+and whether the calibration fits the scores. Open `conference_plan` first, then `request`. Imports:
+certify and earlier.
+"""
+
+from blindcal.planning.calibration_check import Agreement, agreement
+from blindcal.planning.conference_plan import PaperPlan, Plan, plan, plan_conference, plan_paper
+from blindcal.planning.guarantee_menu import Menu, menu
+from blindcal.planning.request import Quota, Request
+
+__all__ = [
+    "Agreement",
+    "Menu",
+    "PaperPlan",
+    "Plan",
+    "Quota",
+    "Request",
+    "agreement",
+    "menu",
+    "plan",
+    "plan_conference",
+    "plan_paper",
+]

@@ -1,0 +1,249 @@
+"""A policy -> what it does on average over the public belief, beside what the alternatives would.
+
+Claims about all tables -> what is promised of a whole conference, and on what assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import fsum, inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import upward
+from blindcal.checks import Array
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import TIED
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.paper import Sample
+
+
+class Standing(NamedTuple):
+    """Where a paper stands once its private decision is known: the chance of that decision, `favor` (P(right
+    to accept | scores, decision)), and the chances that the evidence was for accepting and against it."""
+
+    chance: float
+    favor: float
+    evidence_for: float
+    evidence_against: float
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one paper's table does on average over the public belief, beside full and public calibration.
+
+    Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
+    `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
+    `gap`. `standings` are those after rejecting and after accepting.
+    """
+
+    wrong: float
+    wrong_raw: float
+    wrong_public: float
+    wrong_fully_calibrated: float
+    against: float
+    success_fully_calibrated: float
+    gap: float = 0.0
+    standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
+
+
+def expected_figures(
+    belief: Belief,
+    accept: Array,
+    raw_accept: float,
+    *,
+    sample: Sample | None = None,
+    bound: float = inf,
+) -> Figures:
+    """The errors of a table and of its alternatives; what single tuples reveal comes from a `sample` of them
+    where they are not listed. `bound` is an error that no table can beat. `raw_accept` is 1 or 0, or at a tie
+    of mean scores the share of the tied papers that fits.
+
+    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
+    >>> expected_figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
+    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
+            success_fully_calibrated=1.0, gap=0.0)
+    """
+    weight, favor, chance = belief.weight, _tied(belief.favor), belief.spread(accept)
+    right = float(weight @ favor)
+    wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
+    if sample is None:
+        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
+    else:
+        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), _tied(sample.favor), accept[sample.entry]
+        # A decision never makes the best guess less likely on average.
+        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
+    mass, evidence_for, chance = tuples
+    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
+    return Figures(
+        wrong=wrong,
+        wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
+        wrong_public=min(right, 1 - right),
+        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
+        against=float(mass @ against),
+        success_fully_calibrated=float(full),
+        gap=max(0.0, wrong - bound),
+        standings=_standings((weight, favor, belief.spread(accept)), tuples),
+    )
+
+
+def _tied(favor: Array) -> Array:
+    """Evidence with ties made exact: which side a tie is on must not depend on the machine."""
+    return np.where(np.abs(favor - 0.5) <= TIED, 0.5, favor)
+
+
+def _standings(
+    every: tuple[Array, Array, Array], tuples: tuple[Array, Array, Array]
+) -> tuple[Standing, Standing]:
+    """After rejecting and accepting: `every` secret says what is right, `tuples` what the evidence is."""
+    weight, favor, accept = every
+    mass, evidence, accept_tuple = tuples
+    right = float(weight @ favor)
+
+    def after(chance: Array, chance_tuple: Array) -> Standing:
+        total, seen = float(weight @ chance), float(mass @ chance_tuple)
+        sides = (float(mass @ (chance_tuple * side)) for side in (evidence > 0.5, evidence < 0.5))
+        # What cannot happen says nothing.
+        above, below = (side / seen if seen > 0.0 else 0.0 for side in sides)
+        mean = float(weight @ (chance * favor)) / total if total > 0.0 else right
+        return Standing(total, mean, above, below)
+
+    return after(1.0 - accept, 1.0 - accept_tuple), after(accept, accept_tuple)
+
+
+def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
+    """The chance that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
+    if sample is not None:
+        return float((side * (sample.favor - 0.5) > 0.0).mean())
+    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
+
+
+def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
+    """The adversary's chance of naming the author of each slot, given `chance[secret]` to be accepted.
+
+    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
+    array([0.4])
+    """
+    mass = belief.weight if weight is None else weight
+    labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
+    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
+    alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
+    named = [np.flatnonzero(slot >= 0) for slot in labels]
+    return np.array(
+        [
+            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
+            for slot, who in zip(labels, named, strict=True)
+        ]
+    )
+
+
+def _sampled_success(sample: Sample) -> float:
+    """The adversary's chance against full calibration, summed over the slots: who is guessed is read off
+    every other draw, and the rest says how often that is right."""
+    full, total = sample.favor >= 0.5, 0.0
+    for accepted in (full, ~full):
+        for slot in sample.named.T:
+            seen = accepted & (slot >= 0)
+            for learn, test in (
+                (slice(0, None, 2), slice(1, None, 2)),
+                (slice(1, None, 2), slice(0, None, 2)),
+            ):
+                if seen[learn].any():
+                    guess = np.bincount(slot[learn][seen[learn]]).argmax()
+                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
+    return total
+
+
+ASSUMPTIONS = (
+    "Against whom: someone who knows all scores, all decisions, this method, how each reviewer scores (the "
+    "stated calibration) and who may have reviewed each paper, with what chance (the stated pools), but not "
+    "who did. They name one person as the author of a review; success is their chance of being right.",
+    "What they know: the chance of naming an author (success), its largest rise by one decision "
+    "(largest_rise) and how sure someone can be of one (largest_posterior) are those of someone who has the "
+    "stated pools and nothing more to go by. The limits on odds (epsilon) and on the chance of a correct "
+    "guess (multiplier) also hold for someone who knows or suspects more, whatever it is; they limit what "
+    "the decision on one paper reveals.",
+    "One paper at a time: the reviewers of different papers are taken as independent once the scores are "
+    "known. In truth nobody reviews more than a few papers, and someone who knows how papers were assigned "
+    "can combine all decisions and learn more. In made-up conferences of 4 to 6 papers with as many "
+    "reviewers, one review each and every assignment equally likely, odds moved up to 80-fold at epsilon 2, "
+    "and a best guess became likelier by up to 0.67 where each paper promised no rise "
+    "(studies/matchings.py). Every id stands for another paper: one paper decided under several ids would "
+    "reveal more.",
+    "Fixed beforehand: how reviewers score, who may have reviewed what and the bar were set without looking "
+    "at who wrote which review. Where a reviewer's scoring is uncertain, what one paper's scores say about "
+    "it is not counted on another paper.",
+    "Not covered: decisions changed by hand by someone who knows the reviewers, the texts of reviews, "
+    "published lists of reviewers, a wrong description of how reviewers score, and anyone who holds the key "
+    "or the sealed record.",
+)
+SELECTED = (
+    "The final list: papers are ranked by the chance that each is right to accept, given its scores and its "
+    "private decision, to 6 decimals, ties by mean score, then by id, and the best are accepted. The list "
+    "follows from the private decisions and from what is public, so it reveals no more than they would. "
+    "success, added_success, largest_rise, largest_posterior, epsilon and multiplier are those of someone "
+    "who sees the private decisions themselves: for someone who sees the list and takes papers as "
+    "independent they are upper limits, whatever number is accepted, and for all lists together.",
+    "One place on the list depends on the private decisions on all papers. For someone who knows how papers "
+    "share reviewers, it can therefore move odds as far as several decisions together would: epsilon and "
+    "multiplier limit a single place only for someone who takes papers as independent.",
+    "How good the list is: expected_wrong and against_evidence are those of the final list, on average over "
+    "what is publicly possible; a paper on the wait list counts as not accepted. gap and never_against are "
+    "about the private decisions: whatever the evidence, a paper at the cut may be accepted or not.",
+)
+
+# Full calibration that adds less success than this adds none: a difference of rounded sums.
+_NOTHING = 1e-9
+
+
+def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
+    """By how much the added success, summed over reviews, exceeds what was requested, exactly; 0: it does
+    not."""
+    if not guarantee.spends:
+        return Fraction(0)
+    reviews = sum(c.reviews for c in claims)
+    added = sum((c.added for c in claims), Fraction(0))
+    return max(Fraction(0), added - Fraction(guarantee.added_success) * reviews)
+
+
+def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:
+    """The certificate's numbers: success is a mean over reviews, errors are means over papers."""
+    papers, reviews = len(claims), sum(c.reviews for c in claims)
+
+    def share(parts: Sequence[Fraction]) -> float:
+        return upward(sum(parts, Fraction(0)) / reviews)
+
+    def mean(name: str) -> float:
+        return fsum(getattr(figure, name) for figure in numbers) / papers
+
+    added, full = (
+        share([c.added for c in claims]),
+        fsum(f.success_fully_calibrated for f in numbers) / reviews,
+    )
+    would_add = full - share([c.success_scores_only for c in claims])
+    return {
+        "papers": papers,
+        "reviews": reviews,
+        "success_scores_only": share([c.success_scores_only for c in claims]),
+        "success": share([c.success for c in claims]),
+        "added_success": added,
+        "added_share_of_full": min(1.0, added / would_add) if would_add > _NOTHING else 0.0,
+        "success_fully_calibrated": full,
+        "largest_rise": max(c.largest_rise for c in claims),
+        "epsilon": max(c.epsilon for c in claims),
+        "multiplier": max(c.multiplier for c in claims),
+        "largest_posterior": max(c.largest_posterior for c in claims),
+        "expected_wrong": mean("wrong"),
+        "expected_wrong_raw": mean("wrong_raw"),
+        "expected_wrong_public": mean("wrong_public"),
+        "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
+        "against_evidence": mean("against"),
+        "gap": mean("gap"),
+        "largest_posterior_scores_only": max(c.largest_posterior_scores_only for c in claims),
+        "decided_by_public_information": sum(c.epsilon == 0 for c in claims),
+    }

@@ -1,0 +1,285 @@
+"""What the chair requested: the guarantee, how many papers, which end of the scale is better; and the
+conference that it is about, with the bar that follows.
+
+An exact number of papers: a `Quota`, and the share of the papers that it is, by which a bar is chosen.
+
+How many are accepted is no part of a coin. It may be changed after the toss: every number accepted, every
+split by track and every wait list is a function of the same private decisions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from blindcal.cells import count, id_problem
+from blindcal.checks import of_type, one_number
+from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.errors import InputError
+from blindcal.fitting.history import Scale
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference, Level, Truth, tracks_of
+from blindcal.posterior.inputs import Inputs, check_inputs
+from blindcal.reviews import known_end
+
+Number = int | Mapping[str, int]
+"""One number of papers, or one for each track."""
+WHOLE = ""
+"""What stands for the track where a conference is not divided."""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """How many papers are accepted, and how many are on the wait list: of the conference, or of each track.
+
+    `accept` is a number of at least 1, or one for each track by its name, of which some may be 0; `wait_list`
+    likewise, of at least 0. By default nobody waits.
+
+    >>> Quota(50, 10).of(WHOLE), Quota({"main": 40, "short": 10}, {"main": 5}).of("short")
+    ((50, 10), (10, 0))
+    """
+
+    accept: Number
+    wait_list: Number = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("accept", 1), ("wait_list", 0)):
+            _check_numbers(name, getattr(self, name), least)
+        if isinstance(self.accept, Mapping):
+            _check_names(self.accept)
+            if not any(self.accept.values()):
+                raise InputError("`accept` must be at least 1 in some track, found 0 in each")
+        if isinstance(self.wait_list, Mapping) and set(self.wait_list) - set(self.tracks):
+            raise InputError("`wait_list` must be about the tracks of `accept`")
+        if self.tracks and self.wait_list and not isinstance(self.wait_list, Mapping):
+            raise InputError("`wait_list` must have one number for each track, as `accept` has")
+        if isinstance(self.wait_list, Mapping):
+            # One way to say that nobody waits.
+            some = {track: number for track, number in self.wait_list.items() if number}
+            object.__setattr__(self, "wait_list", some or 0)
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks that have numbers of their own; none where the conference is not divided."""
+        return tuple(self.accept) if isinstance(self.accept, Mapping) else ()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The tracks, or `WHOLE`."""
+        return self.tracks or (WHOLE,)
+
+    def of(self, track: str) -> tuple[int, int]:
+        """How many papers of a track are accepted, and how many wait."""
+        return _of(self.accept, track), _of(self.wait_list, track)
+
+    def check(self, tracks: Iterable[str]) -> None:
+        """Refuse more places than there are papers; `tracks` has one entry for each paper."""
+        papers = Counter(tracks)
+        for group in self.groups:
+            if sum(self.of(group)) > papers[group]:
+                where = f" in track {group!r}" if group else ""
+                more = f" and {self.of(group)[1]} on the wait list" if self.of(group)[1] else ""
+                raise InputError(
+                    f"`accept` {self.of(group)[0]}{more}: there {'is' if papers[group] == 1 else 'are'} only "
+                    f"{count(papers[group], 'paper')}{where}"
+                )
+
+
+def _of(number: Number, track: str) -> int:
+    return number.get(track, 0) if isinstance(number, Mapping) else number
+
+
+def _check_numbers(name: str, value: Number, least: int) -> None:
+    """Refuse what is no number of papers; of a single track all or none may be accepted."""
+    numbers, least = (value, 0) if isinstance(value, Mapping) else ({WHOLE: value}, least)
+    for track, one in numbers.items():
+        if type(one) is not int or one < least:
+            where = f" for track {track!r}" if isinstance(value, Mapping) else ""
+            raise InputError(f"`{name}` must be whole numbers of at least {least}, found {one!r}{where}")
+
+
+def _check_names(accept: Mapping[str, int]) -> None:
+    if not accept:
+        raise InputError("`accept` must have a number for at least one track")
+    for track in accept:
+        problem = id_problem(track)
+        if problem is not None:
+            raise InputError(f"`accept`: a track {problem[0]}, found {track!r}")
+
+
+def shares(quota: Quota, tracks: Sequence[str]) -> Level:
+    """The share of the papers that a quota accepts, of the conference or of each track that has papers;
+    `tracks` has one entry for each paper. In some track there must be something to decide.
+
+    >>> shares(Quota(1), [WHOLE] * 4), shares(Quota({"a": 1, "b": 1}), ["a", "b", "b", "a"])
+    (0.25, {'a': 0.5, 'b': 0.5})
+    """
+    quota.check(tracks)
+    papers = Counter(tracks)
+    found = {group: quota.of(group)[0] / papers[group] for group in quota.groups if papers[group]}
+    if all(share in (0.0, 1.0) for share in found.values()):
+        what = "every paper of a track or none, in each track" if quota.tracks else "every paper"
+        number = "" if quota.tracks else f" {papers[WHOLE]}"
+        raise InputError(f"`accept`{number} is {what}: then there is nothing to decide")
+    return found if quota.tracks else found[WHOLE]
+
+
+# The names of settings in coins and records never change, whatever they are called here.
+_WIRE = {
+    "name": "guarantee",
+    "added_success": "added_success",
+    "epsilon": "epsilon",
+    "multiplier": "multiplier",
+    "posterior_cap": "posterior_cap",
+    "never_against": "never_against",
+}
+SCORES = ("public", "confidential")
+"""Who may see the scores of all papers: everyone, or the committee alone."""
+# Of shift and stretch: more would name a fit exactly.
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the chair requested, with one of `accept_rate`, `bar` and `accept`. It is frozen with the first
+    release: later ones may only change data, and `select` the numbers `accept` and `wait_list`.
+
+    `guarantee`: what the decision on every paper must keep.
+    `conference`: its name in the ledger; releases of one name belong together.
+    `accept_rate`: a share of the papers, between 0 and 1; the bar is where full calibration accepts that
+    many.
+    `bar`: the quality from which accepting is right, where qualities have mean 0 and standard deviation 1.
+    `better`: which end of the scale of scores is the better one, "high" or "low".
+    `accept`: exactly this many papers are accepted: one number, or one for each track.
+    `wait_list`: how many more may follow them, in the same form.
+    `scale`: shift and stretch of the calibration; not requested but taken from it when it is used.
+    `scores`: whether readers of the public files may see the scores of all papers, "public" (by default: say
+    so if they may not) or "confidential".
+
+    >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
+    True
+    >>> Request(Guarantee("average"), accept={"main": 40, "short": 10}, wait_list={"main": 5}).quota.tracks
+    ('main', 'short')
+    """
+
+    guarantee: Guarantee
+    conference: str = "conference"
+    accept_rate: float | None = None
+    bar: float | None = None
+    better: str = "high"
+    accept: Number | None = None
+    wait_list: Number = 0
+    scale: tuple[float, float] | None = None
+    scores: str = "public"
+
+    @property
+    def quota(self) -> Quota | None:
+        """How many papers exactly; None where as many are accepted as the private decisions accept."""
+        return None if self.accept is None else Quota(self.accept, self.wait_list)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As it enters the coins and the record, under names that never change. How many papers are accepted
+        exactly is not in it: no coin depends on that."""
+        limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
+        asked = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        # Releases made before it had no such setting.
+        moved = {} if self.scale is None else {"scale": list(self.scale)}
+        return {**limits, **asked, **moved}
+
+    def on_scale(self, scale: Scale | None) -> Request:
+        """The same for a calibration that was moved like this."""
+        moved = None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
+        return replace(self, scale=moved)
+
+    def checked(self) -> Request:
+        """The same, or an `InputError` where it does not say what to do."""
+        if not isinstance(self.guarantee, Guarantee):
+            raise InputError(f"`guarantee` must be like Guarantee('steady'), found {self.guarantee!r}")
+        if not isinstance(self.conference, str):
+            raise InputError(
+                f"`conference` must be a name, found {self.conference!r}: is it a number that "
+                "belongs to `accept_rate` or `bar`?"
+            )
+        for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
+            if number is not None:
+                one_number(name, number)
+        given = [one for one in (self.accept_rate, self.bar, self.accept) if one is not None]
+        if not given:
+            raise InputError("give one of `accept_rate`, `accept` and `bar`")
+        if len(given) > 1:
+            raise InputError("give only one of `accept_rate`, `accept` and `bar`")
+        if self.accept is None and self.wait_list:
+            raise InputError("`wait_list` goes with `accept`: without it papers are decided one by one")
+        if self.accept is not None:
+            Quota(self.accept, self.wait_list)
+        if not self.conference:
+            raise InputError("`conference` must not be empty: give a name, or leave it out")
+        known_end(self.better)
+        known_readers(self.scores)
+        return self
+
+    def prepared(
+        self,
+        inputs: Inputs,
+        frozen: Level | None = None,
+        *,
+        workers: Workers = 1,
+        progress: Progress = silent,
+    ) -> tuple[Conference, Truth]:
+        """The public side of these inputs with the bar that was requested, or that an earlier release has
+        `frozen`; and the true reviewers."""
+        quota = self.quota
+        rate: Level | None = self.accept_rate
+        bar: Level | None = self.bar
+        if frozen is not None:
+            rate, bar = None, frozen
+        elif quota is not None:
+            rate = shares(quota, _groups(inputs, quota))
+        return inputs.prepared(
+            accept_rate=rate, bar=bar, better=self.better, workers=workers, progress=progress
+        )
+
+
+def known_readers(scores: str | None) -> str:
+    """`scores` if it says who may see the scores: `public` or `confidential`."""
+    if scores not in SCORES:
+        raise InputError(
+            f"`scores` must be public or confidential, found {scores or 'neither'}. public: everyone may see "
+            "the scores of all papers, and figures that depend on them are published with the decisions. "
+            "confidential: only the decisions and what was promised are published, and the promise says what "
+            "holds for readers who do not see the scores"
+        )
+    return scores
+
+
+def check_types(inputs: object, request: object) -> None:
+    """Refuse arguments in the wrong place: paths for inputs, a guarantee or a plan for a request."""
+    check_inputs(inputs)
+    of_type("request", request, Request)
+
+
+def recorded_request(
+    conference: str,
+    settings: Mapping[str, Any],
+    selection: Mapping[str, Any] | None = None,
+    scores: str = "public",
+) -> Request:
+    """The request that a record with these settings, this selection and such `scores` was made for."""
+    limits = {name: settings[wire] for name, wire in _WIRE.items()}
+    ends = settings["accept_rate"], settings["bar"], settings["better"]
+    scale, exactly = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
+    moved = None if scale is None else (scale[0], scale[1])
+    return Request(
+        Guarantee(**limits), conference, *ends, exactly["accept"], exactly["wait_list"], moved, scores
+    )
+
+
+def _groups(inputs: Inputs, quota: Quota) -> list[str]:
+    """The track of each paper, where the quota has several."""
+    if quota.tracks and inputs.reviews.track is None:
+        raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")
+    tracks = tracks_of(inputs.reviews)
+    return [tracks[paper] if quota.tracks else WHOLE for paper in inputs.reviews.papers]

@@ -1,0 +1,312 @@
+"""Many frontiers + one budget -> a point on each.
+
+Each frontier is a chain of segments (price, length). The best use of one budget over many instances
+is a fractional knapsack: buy every segment whose price is at most a threshold, and the same fraction
+of each segment that ties at it. `plans.sharing` explores the frontiers of a conference's papers and spends
+their budget here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.cells import number_text
+from blindcal.checks import Array, nearly_within, nonnegative, within
+from blindcal.errors import InputError
+from blindcal.io.tables import frame, long_frame
+from blindcal.policy.pareto_frontier import Frontier
+from blindcal.policy.policy import Policy
+
+_SLACK = 1e-12  # a limit missed by no more than this is a rounding of the least or greatest value
+_ROUNDING = 8 * np.finfo(float).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """A point on each chain, and the price that puts it there.
+
+    `price`: no more expensive segment was bought.
+    `fraction`: how much was bought of each segment that ties at the price.
+    `conference_error`, `adversary_error`: the point chosen for each instance, `[...]`.
+    `conference_total`, `adversary_total`: their weighted sums.
+    """
+
+    price: float
+    fraction: float
+    conference_error: Array
+    adversary_error: Array
+    conference_total: float
+    adversary_total: float
+
+    def to_frame(self) -> Any:
+        """One row per instance, as a pandas data frame; needs pandas."""
+        errors = {"conference_error": self.conference_error, "adversary_error": self.adversary_error}
+        return long_frame({name: np.atleast_1d(error) for name, error in errors.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """One budget spent over many frontiers.
+
+    `price`, `fraction`: as in `Allocation`.
+    `policy`: one for all instances of a frontier, or a tuple of them for a sequence of frontiers.
+    `conference_error`, `adversary_error`: the weighted totals.
+    """
+
+    price: float
+    fraction: float
+    policy: Policy | tuple[Policy, ...]
+    conference_error: float
+    adversary_error: float
+
+    def to_frame(self) -> Any:
+        """One row per frontier, instance and secret, as a pandas data frame; needs pandas."""
+        if isinstance(self.policy, Policy):
+            return self.policy.to_frame()
+        parts = [
+            long_frame({"frontier": place, "accept": policy.accept}, "secret")
+            for place, policy in enumerate(self.policy)
+        ]
+        return frame({name: [value for part in parts for value in part[name]] for name in parts[0]})
+
+
+def spend(
+    frontiers: Frontier | Sequence[Frontier],
+    *,
+    conference_error: float | None = None,
+    adversary_error: float | None = None,
+    weights: ArrayLike | None = None,
+) -> Spending:
+    """Spend one average budget over many instances: on the conference's error, or on the adversary's success.
+
+    `frontiers`: one frontier with a leading shape, or a sequence of single ones with any numbers of secrets.
+    `conference_error`: the most that it may be on average; the adversary's is then as great as possible.
+    `adversary_error`: instead of it, the least that it may be on average, 1 less the adversary's success; the
+    conference's is then as small as possible.
+    `weights`: of the instances in both averages, which sum to 1; equal by default.
+
+    >>> from blindcal.posterior.belief import Belief
+    >>> from blindcal.policy.pareto_frontier import frontier
+    >>> two = frontier(Belief([[0.6, 0.4], [0.6, 0.4]], [[1.0, 0.0], [0.9, 0.2]]))
+    >>> spent = spend(two, conference_error=0.13)
+    >>> round(spent.price, 12), spent.policy.accept.round(12)
+    (0.6, array([[1. , 0. ], [1. , 0.5]]))
+    """
+    single = isinstance(frontiers, Frontier)
+    fronts = (frontiers,) if isinstance(frontiers, Frontier) else tuple(frontiers)
+    if not fronts or (not single and any(f.conference_error.ndim != 1 for f in fronts)):
+        raise InputError("give one frontier, or a sequence of frontiers of one instance each")
+    chosen = allocate(
+        _stacked([f.conference_error for f in fronts], single),
+        _stacked([f.adversary_error for f in fronts], single),
+        conference_limit=conference_error,
+        adversary_limit=adversary_error,
+        weights=weights,
+    )
+    points = (chosen.adversary_error,) if single else tuple(chosen.adversary_error)
+    policies = tuple(f.policy(adversary_error=a) for f, a in zip(fronts, points, strict=True))
+    return Spending(
+        chosen.price,
+        chosen.fraction,
+        policies[0] if single else policies,
+        chosen.conference_total,
+        chosen.adversary_total,
+    )
+
+
+def _stacked(chains: list[Array], single: bool) -> Array:
+    """Chains of different lengths as one array, padded by repeating their last vertex."""
+    if single:
+        return chains[0]
+    longest = max(chain.size for chain in chains)
+    return np.stack([np.pad(chain, (0, longest - chain.size), mode="edge") for chain in chains])
+
+
+def allocate(
+    conference_error: ArrayLike,
+    adversary_error: ArrayLike,
+    *,
+    conference_limit: float | None = None,
+    adversary_limit: float | None = None,
+    weights: ArrayLike | None = None,
+    adversary_weights: ArrayLike | None = None,
+) -> Allocation:
+    """The best points on many convex chains under one limit on a weighted sum.
+
+    `conference_error`, `adversary_error`: the vertices of each chain, `[..., vertices]`, non-decreasing.
+    `conference_limit`: the adversary's total error is the greatest among all choices whose conference total
+    is at most this.
+    `adversary_limit`: instead of it, the conference's total error is the least among all choices whose
+    adversary total is at least this (a success of at most 1 - limit).
+    `weights`: of the instances in the conference's total, which sum to 1; equal by default.
+    `adversary_weights`: those in the adversary's total; by default the same.
+
+    Price of a segment: `weights * d conference_error / (adversary_weights * d adversary_error)`.
+
+    Two instances, one three times as expensive as the other; the budget covers the cheap one only:
+
+    >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
+    >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total
+    (0.25, [0.4, 0.0], 0.2)
+    """
+    if (conference_limit is None) == (adversary_limit is None):
+        raise InputError("give one of conference_limit and adversary_limit")
+    chains = _chains(conference_error, adversary_error, weights, adversary_weights)
+    if conference_limit is not None:
+        limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
+        return _conference_limited(chains, limit)
+    return _adversary_limited(chains, float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)))
+
+
+def at_price(
+    conference_error: ArrayLike,
+    adversary_error: ArrayLike,
+    price: float,
+    fraction: float = 1.0,
+    *,
+    weights: ArrayLike | None = None,
+    adversary_weights: ArrayLike | None = None,
+) -> Allocation:
+    """The point of each chain at a given price: all cheaper segments, `fraction` of the tied ones.
+
+    The price of an `allocate` over the same chains and weights gives the same points again.
+
+    >>> at_price([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], price=0.75, fraction=0.5).adversary_error
+    array([0.4, 0.2])
+    """
+    chains = _chains(conference_error, adversary_error, weights, adversary_weights)
+    below, tied = chains.split(float(nonnegative("price", price)))
+    return chains.buy(below, tied, float(price), float(within("fraction", fraction, 0.0, 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chains:
+    shape: tuple[int, ...]
+    start: tuple[Array, Array]  # both errors at the first vertex, [papers]
+    step: tuple[Array, Array]  # both errors' growth along each segment, [papers, segments]
+    weights: tuple[Array, Array]  # [papers]
+    price: Array  # [papers, segments], non-decreasing along each chain
+    rounding: Array  # how far rounding of the vertices may move that price
+
+    def split(self, price: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Segments surely below `price`, and segments at it to within rounding.
+
+        A short segment's price is the ratio of two small differences, so equal prices come out
+        unequal; buying them alike loses at most the rounding of the vertices themselves.
+        """
+        below = self.price < price - self.rounding
+        above = self.price > price + self.rounding
+        below = np.logical_or.accumulate(below[:, ::-1], axis=1)[:, ::-1]
+        above = np.logical_or.accumulate(above, axis=1)
+        return below, ~below & ~above
+
+    def cost(self, axis: int) -> Array:
+        """What each segment adds to a total: 0 the conference's, 1 the adversary's."""
+        return np.asarray(self.weights[axis][:, None] * self.step[axis])
+
+    def least(self, axis: int) -> float:
+        return float(np.sum(self.weights[axis] * self.start[axis]))
+
+    def buy(
+        self, below: NDArray[np.bool_], tied: NDArray[np.bool_], price: float, fraction: float
+    ) -> Allocation:
+        share = below + fraction * tied
+        conference, adversary = (
+            first + (share * step).sum(axis=1) for first, step in zip(self.start, self.step, strict=True)
+        )
+        return Allocation(
+            price,
+            fraction,
+            conference.reshape(self.shape),
+            adversary.reshape(self.shape),
+            float(np.sum(self.weights[0] * conference)),
+            float(np.sum(self.weights[1] * adversary)),
+        )
+
+    def spend(self, axis: int, amount: float) -> Allocation:
+        """Buy the cheapest segments until they add `amount` to the total of `axis`."""
+        real = self.step[1] > 0
+        price, cost = self.price[real], self.cost(axis)
+        if not price.size:
+            return self.buy(real, real, 0.0, 0.0)
+        order = np.argsort(price)
+        spent = np.cumsum(cost[real][order])
+        marginal = min(int(np.searchsorted(spent, amount)), price.size - 1)
+        threshold = float(price[order[marginal]])
+        below, tied = self.split(threshold)
+        left, worth = amount - float(cost[below].sum()), float(cost[tied].sum())
+        return self.buy(below, tied, threshold, min(1.0, max(0.0, left / worth)) if worth > 0 else 1.0)
+
+
+def _conference_limited(chains: _Chains, limit: float) -> Allocation:
+    least = chains.least(0)
+    if limit < least - _SLACK:
+        raise InputError(f"conference error {limit:.6g} is below the least achievable, {number_text(least)}")
+    return chains.spend(0, limit - least)
+
+
+def _adversary_limited(chains: _Chains, limit: float) -> Allocation:
+    least, greatest = chains.least(1), chains.least(1) + float(chains.cost(1).sum())
+    if limit > greatest + _SLACK:
+        raise InputError(
+            f"adversary error {limit:.6g} is above the greatest achievable, {number_text(greatest)}"
+        )
+    return chains.spend(1, max(0.0, limit - least))
+
+
+def _chains(
+    conference_error: ArrayLike,
+    adversary_error: ArrayLike,
+    weights: ArrayLike | None,
+    adversary_weights: ArrayLike | None,
+) -> _Chains:
+    conference = within("conference_error", conference_error, 0.0, 1.0)
+    adversary = within("adversary_error", adversary_error, 0.0, 1.0)
+    if conference.ndim == 0 or conference.shape != adversary.shape or conference.size == 0:
+        raise InputError(
+            "conference_error and adversary_error must have one non-empty shape [..., vertices], "
+            f"found {conference.shape} and {adversary.shape}"
+        )
+    shape = conference.shape[:-1]
+    of_conference = _weights("weights", weights, shape)
+    of_adversary = of_conference
+    if adversary_weights is not None:
+        of_adversary = _weights("adversary_weights", adversary_weights, shape)
+    flat = conference.reshape(-1, conference.shape[-1]), adversary.reshape(-1, adversary.shape[-1])
+    start = flat[0][:, 0], flat[1][:, 0]
+    counts = of_adversary[:, None] > 0  # where the adversary gains nothing there is nothing to buy
+    step = np.diff(flat[0], axis=1) * counts, np.diff(flat[1], axis=1) * counts
+    for name, along in zip(("conference_error", "adversary_error"), step, strict=True):
+        if along.size and along.min() < -_SLACK:
+            raise InputError(f"{name} must not decrease along a chain, found a step of {along.min():.6g}")
+    price, rounding = _prices(step, of_conference, of_adversary)
+    return _Chains(shape, start, step, (of_conference, of_adversary), price, rounding)
+
+
+def _prices(step: tuple[Array, Array], weights: Array, adversary_weights: Array) -> tuple[Array, Array]:
+    """Price of each segment and its rounding; a chain whose price falls is refused."""
+    length = np.where(step[1] > 0, step[1], 1.0)
+    slope = np.where(step[1] > 0, np.maximum(step[0], 0.0) / length, 0.0)
+    scale = np.divide(weights, adversary_weights, out=np.zeros_like(weights), where=adversary_weights > 0)
+    sorted_slope = np.maximum.accumulate(slope, axis=1)
+    if step[0].size and ((sorted_slope - slope) * step[1]).max() > 1e-9:
+        raise InputError("each chain must be convex: price must not decrease along it")
+    rounding = _ROUNDING * (1.0 + sorted_slope) / length
+    return np.asarray(scale[:, None] * sorted_slope), np.asarray(scale[:, None] * rounding)
+
+
+def _weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
+    papers = int(np.prod(shape))
+    if weights is None:
+        return np.full(papers, 1.0 / papers)
+    given = nonnegative(name, weights)
+    if given.shape != shape:
+        raise InputError(f"{name} must have one number for each instance {shape}, found {given.shape}")
+    if abs(float(given.sum()) - 1.0) > 1e-9:
+        raise InputError(f"{name} must sum to 1, found {number_text(float(given.sum()))}")
+    return given.reshape(-1)

@@ -1,0 +1,402 @@
+"""Any losses of any number of decisions -> the chance of each decision, under the same guarantees.
+
+Accept and reject have programs of their own (`programs`), of which this one is the oracle. The variable is
+`x[r, d] = weight[r] * P(d | r)`, for the same reason as there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from blindcal.cells import number_text
+from blindcal.checks import Array, Integers, nonnegative, numbers, within
+from blindcal.compute.highs import passed, run
+from blindcal.errors import BlindcalError, InputError
+from blindcal.io.tables import long_frame
+from blindcal.policy.guarantee import UNLIMITED, Guarantee
+from blindcal.policy.policy import label_tops
+
+_FEASIBLE = 1e-12
+# Lighter secrets than this cannot be seen by the solver: their probabilities are set afterwards.
+_LIGHTEST = 1e-11
+_SAME_VERTEX = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """The probabilities `chance[secret, decision]`, with their expected `loss`.
+
+    `success` is the adversary's chance of a correct guess, mean over the slots.
+    """
+
+    chance: Array
+    loss: float
+    success: float
+
+    @property
+    def epsilon(self) -> float:
+        """`max over secrets r, r' and outcomes d of log(P(d|r)/P(d|r'))`; 0/0 counts as 1.
+
+        >>> round(Chances(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]), 0.0, 0.0).epsilon, 6)
+        1.098612
+        """
+        most, least = self.chance.max(axis=0), self.chance.min(axis=0)
+        with np.errstate(divide="ignore"):
+            ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
+        return float(ratio.max())
+
+    @property
+    def multiplier(self) -> float:
+        """`sum_d max_r P(d|r)`: the factor by which any prior's best guess can grow."""
+        return float(self.chance.max(axis=0).sum())
+
+    def largest_posterior(self, weight: ArrayLike, labels: ArrayLike | None = None) -> float:
+        """The largest `P(label | outcome)` over the slots, labels and outcomes that can happen.
+
+        >>> Chances(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), 0.0, 0.0).largest_posterior([0.6, 0.4])
+        1.0
+        """
+        mass = nonnegative("weight", weight)[:, None] * self.chance
+        slots = _slots(labels, len(mass))
+        tops = [label_tops(column, slots).max() / column.sum() for column in mass.T if column.sum() > 0.0]
+        return float(max(tops))
+
+    def to_frame(self) -> Any:
+        """One row per secret and decision, as a pandas data frame; needs pandas."""
+        return long_frame({"chance": self.chance}, "secret", "decision")
+
+
+def least_loss(
+    weight: ArrayLike,
+    loss: ArrayLike,
+    labels: ArrayLike | None = None,
+    guarantee: Guarantee = UNLIMITED,
+    *,
+    success: float | None = None,
+    price: float = 0.0,
+) -> Chances:
+    """The least expected loss under a guarantee, for one instance and any number of decisions.
+
+    `weight`: `[secret]`, the belief before the decision, which sums to 1.
+    `loss`: `[secret, decision]`; for accept and reject, that of a belief is `[1-favor, favor]`.
+    `labels`: `[slot, secret]`, what the adversary guesses, as in `Belief`; by default the secret.
+    `guarantee`: what else is limited; nothing by default. It must be without `never_against`.
+    `success`: the most that the adversary's chance of a correct guess may be, mean over the slots.
+    `price`: what a unit of that chance costs on top of the loss; nothing by default.
+
+    >>> favor = np.array([0.9, 0.2])
+    >>> found = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
+    >>> print(f"{found.loss:.6f}")
+    0.380000
+    """
+    case = _Case(weight, loss, labels, guarantee, success)
+    values = _optimum(_load(*_model(case, float(nonnegative("price", price)))))
+    chance = _polished(case, values)
+    mass = case.weight[:, None] * chance
+    tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
+    return Chances(chance, float((mass * case.loss).sum()), float(tops))
+
+
+@dataclass(frozen=True, eq=False)
+class LossFrontier:
+    """The least loss for each success of the adversary: vertices from full calibration onward.
+
+    `loss` rises and `success` falls along them; `chance[vertex, secret, decision]` has the probabilities.
+    """
+
+    loss: Array
+    success: Array
+    chance: Array
+
+    def at(self, success: float) -> Chances:
+        """The mixture of two vertices whose success is at most this: success is convex, so it may be less.
+
+        >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+        >>> round(front.at(0.9).loss, 9)
+        0.2
+        """
+        if success < self.success[-1] - _FEASIBLE:
+            raise InputError(
+                f"success {success} cannot be achieved: the scores alone give {self.success[-1]}"
+            )
+        place = np.interp(-success, -self.success, np.arange(len(self.success)))
+        low = min(int(place), len(self.success) - 2) if len(self.success) > 1 else 0
+        part, high = place - low, min(low + 1, len(self.success) - 1)
+        mixed = [(1.0 - part) * value[low] + part * value[high] for value in (self.chance, self.loss)]
+        return Chances(mixed[0], float(mixed[1]), float(max(success, self.success[-1])))
+
+    def to_frame(self) -> Any:
+        """One row per vertex, as a pandas data frame; needs pandas."""
+        return long_frame({"loss": self.loss, "success": self.success}, "vertex")
+
+
+def loss_frontier(
+    weight: ArrayLike, loss: ArrayLike, labels: ArrayLike | None = None, guarantee: Guarantee = UNLIMITED
+) -> LossFrontier:
+    """The best trade of expected loss and the adversary's success, for any number of decisions.
+
+    `weight`, `loss`, `labels` and `guarantee` are those of `least_loss`.
+
+    >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+    >>> front.loss.round(9), front.success.round(9)
+    (array([0.14, 0.38]), array([1. , 0.6]))
+    """
+    top = float(_Case(weight, loss, labels, guarantee, None).tops.mean())
+    first = least_loss(weight, loss, labels, guarantee, price=_SAME_VERTEX)
+    last = least_loss(weight, loss, labels, guarantee, success=top)
+    found, pending = [first], [(first, last)]
+    while pending:
+        left, right = pending.pop()
+        run, rise = left.success - right.success, right.loss - left.loss
+        if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
+            if run > _SAME_VERTEX:
+                found.append(right)
+            continue
+        price = rise / run
+        between = least_loss(weight, loss, labels, guarantee, price=price)
+        gain = left.loss + price * left.success - between.loss - price * between.success
+        if gain > _SAME_VERTEX * (1.0 + price):
+            pending += [(between, right), (left, between)]
+        else:
+            found.append(right)
+    parts = (np.array([getattr(one, name) for one in found]) for name in ("loss", "success", "chance"))
+    return LossFrontier(*parts)
+
+
+class _Case:
+    """One instance, checked: what the scores alone give, and the limits of the guarantee as numbers."""
+
+    def __init__(
+        self,
+        weight: ArrayLike,
+        loss: ArrayLike,
+        labels: ArrayLike | None,
+        guarantee: Guarantee,
+        success: float | None,
+    ) -> None:
+        self.weight, self.loss = nonnegative("weight", weight), numbers("loss", loss)
+        if self.weight.ndim != 1 or self.loss.shape[:1] != self.weight.shape or self.loss.ndim != 2:
+            raise InputError(
+                f"weight[secret] and loss[secret, decision] do not fit: "
+                f"{self.weight.shape} and {self.loss.shape}"
+            )
+        if abs(self.weight.sum() - 1.0) > 1e-9:
+            raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
+        if guarantee.never_against is not None:
+            raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
+        self.labels = _slots(labels, self.weight.size)
+        self.tops = label_tops(self.weight, self.labels)
+        self.columns = _Columns(self.weight.size, self.loss.shape[1], self.labels.shape[0])
+        self.steady = guarantee.name == "steady"
+        self.epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
+        self.multiplier, self.posterior_cap = guarantee.multiplier, guarantee.posterior_cap
+        self.success = _least(success, guarantee, self.tops)
+        _achievable(self)
+
+
+def _least(success: float | None, guarantee: Guarantee, tops: Array) -> float | None:
+    """The limit on success: the one given, and what the average guarantee leaves."""
+    if success is not None:
+        within("success", success, 0.0, 1.0)
+    if guarantee.name != "average":
+        return success
+    allowed = min(1.0, float(tops.mean()) + guarantee.added_success)
+    return allowed if success is None else min(success, allowed)
+
+
+def _optimum(solver: Any) -> Array:
+    """The values of the columns at the optimum."""
+    status = run(solver)
+    if status != highspy.HighsModelStatus.kOptimal:
+        # Presolve calls tight programs infeasible by a rounding: try once more without it.
+        solver.clearSolver()
+        solver.setOptionValue("presolve", "off")
+        status = run(solver)
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise BlindcalError(f"the solver stopped: {solver.modelStatusToString(status)}")
+    return np.asarray(solver.getSolution().col_value)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Where each variable lies: x[r, d], then t[slot, d], P(d), lo[d] and hi[d]."""
+
+    secrets: int
+    decisions: int
+    slots: int
+
+    def guess(self, slot: int) -> int:
+        return (self.secrets + slot) * self.decisions
+
+    def outcome(self) -> int:
+        return self.guess(self.slots)
+
+    def low(self) -> int:
+        return self.outcome() + self.decisions
+
+    def high(self) -> int:
+        return self.low() + self.decisions
+
+    def count(self) -> int:
+        return self.high() + self.decisions
+
+
+class _Rows:
+    """Rows of `lower <= a x <= upper`, gathered block by block."""
+
+    def __init__(self) -> None:
+        self.row: list[Array] = []
+        self.column: list[Array] = []
+        self.value: list[Array] = []
+        self.lower: list[Array] = []
+        self.upper: list[Array] = []
+        self.count = 0
+
+    def add(self, lower: ArrayLike, upper: ArrayLike, *terms: tuple[ArrayLike, ArrayLike, ArrayLike]) -> None:
+        """One row for each entry of `upper`; each term is (row within the block, column, coefficient)."""
+        high = np.atleast_1d(np.asarray(upper, dtype=np.float64))
+        for row, column, value in terms:
+            r, c, v = (np.ravel(a) for a in np.broadcast_arrays(row, column, value))
+            self.row.append(r + self.count)
+            self.column.append(c)
+            self.value.append(v.astype(np.float64))
+        self.lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), high.shape))
+        self.upper.append(high)
+        self.count += high.size
+
+
+def _model(case: _Case, price: float) -> tuple[Array, Array, Array, _Rows]:
+    """Cost, column bounds and rows of the general case."""
+    w, loss = case.weight, case.loss
+    at, free = case.columns, highspy.kHighsInf
+    n, decisions = loss.shape
+    x = np.arange(n * decisions).reshape(n, decisions)
+    t = at.guess(0) + np.arange(at.slots * decisions).reshape(at.slots, decisions)
+    d = np.arange(decisions)
+    rows = _Rows()
+    ceiling = free if case.success is None else at.slots * max(case.success, float(case.tops.mean()))
+    rows.add(-free, ceiling, (0, t, 1.0))
+    rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
+    rows.add(np.zeros(decisions), np.zeros(decisions), (d, x, 1.0), (d, at.outcome() + d, -1.0))
+    caps = _posterior_caps(case)
+    for slot, labels in enumerate(case.labels):
+        count = int(labels.max()) + 1
+        named = labels >= 0
+        row, mass = labels[named][:, None] * decisions + d, x[named]
+        every = np.arange(count)[:, None] * decisions + d
+        rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), (every, t[slot], -1.0))
+        if caps is not None:
+            capped = (every, at.outcome() + d, -caps[slot])
+            rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), capped)
+    _add_box(rows, case, x)
+    upper = np.full(at.count(), 1.0)
+    upper[x] = w[:, None]
+    cost = np.zeros(at.count())
+    cost[x] = loss
+    cost[t] = price / at.slots
+    return cost, np.zeros(at.count()), upper, rows
+
+
+def _posterior_caps(case: _Case) -> Array | None:
+    """Each slot's largest allowed posterior: its own from the scores alone if steady, and the cap."""
+    caps = case.tops if case.steady else np.ones_like(case.tops)
+    if case.posterior_cap is not None:
+        caps = np.minimum(caps, np.maximum(case.posterior_cap, case.tops.max()))
+    return caps if case.steady or case.posterior_cap is not None else None
+
+
+def _add_box(rows: _Rows, case: _Case, x: Integers) -> None:
+    """`lo[d]*weight <= x <= hi[d]*weight`, `hi <= e^eps lo`, `sum_d hi <= multiplier`."""
+    at, free = case.columns, highspy.kHighsInf
+    if case.epsilon is None and case.multiplier is None:
+        return
+    heavy = case.weight >= _LIGHTEST
+    d = np.arange(x.shape[1])
+    xs, size = x[heavy], x[heavy].size
+    row = np.arange(size).reshape(xs.shape)
+    w = case.weight[heavy][:, None]
+    rows.add(-free, np.zeros(size), (row, xs, 1.0), (row, at.high() + d, -w))
+    if case.epsilon is not None:
+        rows.add(-free, np.zeros(size), (row, xs, -1.0), (row, at.low() + d, w))
+        shrink = float(np.exp(-case.epsilon))
+        rows.add(-free, np.zeros(d.size), (d, at.high() + d, shrink), (d, at.low() + d, -1.0))
+        rows.add(-free, 1.0, (0, at.low() + d, 1.0))
+    rows.add(1.0, free, (0, at.high() + d, 1.0))
+    if case.multiplier is not None:
+        rows.add(-free, case.multiplier, (0, at.high() + d, 1.0))
+
+
+def _polished(case: _Case, values: Array) -> Array:
+    """The solver's `x` as probabilities that sum to 1 and keep the box; the lightest secrets are set here."""
+    at = case.columns
+    n, decisions = case.loss.shape
+    low, high = np.zeros(decisions), np.ones(decisions)
+    if case.epsilon is not None or case.multiplier is not None:
+        high = np.clip(values[at.high() : at.high() + decisions], 0.0, 1.0)
+    if case.epsilon is not None:
+        low = np.clip(values[at.low() : at.low() + decisions], high * np.exp(-case.epsilon), high)
+    x = np.maximum(values[: n * decisions].reshape(n, decisions), 0.0)
+    total = x.sum(axis=1, keepdims=True)
+    light = (case.weight < _LIGHTEST) | (total[:, 0] <= 0.0)
+    p = np.clip(x / np.where(light[:, None], 1.0, total), low, high)
+    p[light] = _cheapest(case.loss[light], low, high)
+    return _summing_to_one(p, low, high)
+
+
+def _cheapest(loss: Array, low: Array, high: Array) -> Array:
+    """From `low`, fill up the decisions of least loss first, each to `high`, until they sum to 1."""
+    order = np.argsort(loss, axis=1, kind="stable")
+    room = (high - low)[order]
+    used = np.concatenate([np.zeros((len(loss), 1)), np.cumsum(room, axis=1)[:, :-1]], axis=1)
+    filled = np.clip(1.0 - low.sum() - used, 0.0, room)
+    p = np.broadcast_to(low, loss.shape).copy()
+    np.put_along_axis(p, order, low[order] + filled, axis=1)
+    return p
+
+
+def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
+    """Move each row to sum 1, using the room it has up to `high` or down to `low` in proportion."""
+    missing = 1.0 - p.sum(axis=1, keepdims=True)
+    missing = np.where(np.abs(missing) > 1e-15, missing, 0.0)
+    room = np.where(missing > 0.0, high - p, p - low)
+    total = room.sum(axis=1, keepdims=True)
+    return p + missing * room / np.where(total > 0.0, total, 1.0)
+
+
+def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
+    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody; by default one slot, the
+    secret itself."""
+    if labels is None:
+        return np.arange(secrets, dtype=np.int64)[None, :]
+    array = np.asarray(labels)
+    if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2 or array.shape[1] != secrets:
+        raise InputError(
+            f"labels must be integers [slot, secret] for {secrets} secrets, found {array.dtype} {array.shape}"
+        )
+    slots = [np.unique(np.maximum(slot, -1), return_inverse=True)[1] - (slot < 0).any() for slot in array]
+    return np.stack(slots).astype(np.int64)
+
+
+def _achievable(case: _Case) -> None:
+    if case.success is not None and case.success < case.tops.mean() - _FEASIBLE:
+        raise InputError(
+            f"success {case.success} cannot be achieved: the scores alone give {float(case.tops.mean())}"
+        )
+    if case.posterior_cap is not None and case.posterior_cap < case.tops.max() - _FEASIBLE:
+        raise InputError(
+            f"posterior cap {case.posterior_cap} cannot be achieved: "
+            f"the scores alone give {float(case.tops.max())}"
+        )
+
+
+def _load(cost: Array, lower: Array, upper: Array, rows: _Rows) -> Any:
+    entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
+    matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
+    bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
+    return passed(matrix, cost, (lower, upper), bounds)

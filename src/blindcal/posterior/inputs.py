@@ -1,0 +1,157 @@
+"""Three files -> all that is known of a conference: reviews, calibration, and who may have reviewed what.
+
+Reviews name their authors, so what is read here is CONFIDENTIAL. `Inputs.prepared` divides it: the public
+side, from which everything is planned, and the true reviewers, who are for the coin alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, pools_of
+from blindcal.cells import count, number_text
+from blindcal.checks import of_type
+from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.errors import InputError
+from blindcal.fitting.history import Scale
+from blindcal.fitting.reuse_guard import read_scale, refuse_own
+from blindcal.posterior.conference import (
+    Conference,
+    Level,
+    Parameters,
+    Sources,
+    Truth,
+    prepare,
+    read_reviewers,
+    true_reviewers,
+)
+from blindcal.posterior.paper import PaperCase
+from blindcal.reviews import Reviews, absent_remarks, upright_reviewers, upright_reviews
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A conference as it was given, made by `read_inputs`. CONFIDENTIAL: the reviews name their authors.
+
+    `reviews`: this year's, without papers that were withdrawn.
+    `parameters`: the calibration; for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
+    `pools`: for each paper its candidates and their chances.
+    `sources`: the names of the three files, for messages.
+    `scale`: how `fit` moved the calibration to this year's scores; None if `fit` did not write it.
+    `remarks`: what the chair should know about papers that were withdrawn.
+    """
+
+    reviews: Reviews
+    parameters: Parameters
+    pools: Pools
+    sources: Sources
+    scale: Scale | None = None
+    remarks: tuple[str, ...] = ()
+
+    def prepared(
+        self,
+        *,
+        accept_rate: Level | None = None,
+        bar: Level | None = None,
+        better: str = "high",
+        workers: Workers = 1,
+        progress: Progress = silent,
+    ) -> tuple[Conference, Truth]:
+        """The public side, with a bar that is given or chosen for a share to accept; and the true reviewers.
+
+        `accept_rate`, `bar`: one of them, as for `prepare`.
+        `better`: the better end of the scale, `high` or `low`.
+        `workers`: how many processes share the work, or a cluster's pool; results are the same.
+        `progress`: called as work goes on; silent by default.
+        """
+        reviews = upright_reviews(self.reviews, better)
+        papers = len(reviews.papers)
+        with progress(f"weighing {count(papers, 'paper')}", papers) as advance:
+            conference = prepare(
+                reviews,
+                upright_reviewers(self.parameters, better),
+                self.pools,
+                accept_rate=accept_rate,
+                bar=bar,
+                sources=self.sources,
+                workers=workers,
+                advance=advance,
+            )
+        who = true_reviewers(conference, reviews)
+        return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+
+    def on_grid(self, grid: Sequence[float]) -> Inputs:
+        """The same with the `grid` that papers were decided with before, unless a grid was declared now.
+
+        A grid that is recognized in the scores would move with a late review, and with it every paper.
+        """
+        reviews = self.reviews
+        if reviews.grid_declared:
+            return self
+        off = int((~np.isin(reviews.score, grid)).sum()) if grid else 0
+        if off:
+            scores = ", ".join(map(number_text, grid))
+            raise InputError(
+                f"{self.sources.reviews}: {count(off, 'score')} not among those that papers were decided "
+                f"with ({scores}): give the scores that can be given as `grid`"
+            )
+        return replace(self, reviews=replace(reviews, grid=np.array(grid) if grid else None))
+
+
+def read_inputs(
+    reviews: str | os.PathLike[str],
+    reviewers: str | os.PathLike[str],
+    pools: str | os.PathLike[str],
+    *,
+    grid: Sequence[float] | None = None,
+    withdrawn: Collection[str] = (),
+) -> Inputs:
+    """Read the three files, or raise an `InputError` with every problem of the first bad one.
+
+    `reviews`: a table `paper,reviewer,score[,confidence,conference,track]`.
+    `reviewers`: their calibration (see `read_reviewers`); one fitted on these very reviews is refused.
+    `pools`: who may have reviewed each paper (see `pools_of`), or the word `everyone`.
+    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
+    `withdrawn`: the ids of papers to leave out.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
+    >>> inputs = read_inputs(reviews, reviewers, "everyone")
+    >>> inputs.reviews
+    Reviews(3 reviews of 3 papers by 3 reviewers)
+    >>> sorted(inputs.pools["p1"])
+    ['ada', 'ben', 'cleo']
+    >>> folder.cleanup()
+    """
+    if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
+        raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
+    whole, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    given = whole.without(withdrawn)
+    refuse_own(reviewers, parameters, given)
+    named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
+    return Inputs(
+        given,
+        parameters,
+        pools_of(pools, given.papers, parameters),
+        Sources(str(reviews), str(reviewers), named),
+        read_scale(reviewers),
+        tuple(absent_remarks(whole, withdrawn, str(reviews))),
+    )
+
+
+def check_inputs(inputs: object) -> None:
+    """Refuse what `read_inputs` did not return, as the path of a file."""
+    of_type("inputs", inputs, Inputs, "what read_inputs returns")
+
+
+def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
+    return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)

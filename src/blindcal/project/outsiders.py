@@ -1,0 +1,114 @@
+"""Where a message may not name reviewers: a file beside the reviews does, for the chair alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from blindcal.assignment.candidates import CAUSES, EVERYONE, conflicts_in
+from blindcal.errors import InputError, Problem
+from blindcal.fitting.committee import read_committee
+from blindcal.io.atomic_files import read_bytes, write_table
+from blindcal.io.tables import refuse
+from blindcal.posterior.conference import read_reviewers, refuse_mismatches
+from blindcal.posterior.inputs import read_inputs
+from blindcal.project.settings import Folder, levels
+from blindcal.reviews import Reviews
+
+NAME = "CONFIDENTIAL-unknown-reviewers.csv"
+_COLUMNS = ("paper", "reviewer", "cause", "nearest")
+_COMPLETE = (
+    "complete the list in full, from who was invited and without looking at who reviewed: adding only those "
+    "who are missing would reveal who they are"
+)
+
+
+@contextmanager
+def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
+    """Within the block, reviewers whom no pool holds are listed in a file beside `reviews`, for the chair
+    alone, and never in `out`, which is public; the error then says where.
+
+    Where the files are those of a conference's `folder`, it also says what to do there."""
+    try:
+        yield
+    except InputError as error:
+        if not error.confidential:
+            raise
+        said = error if folder is None else _in_folder(error, folder)
+        told = InputError(f"{said}\n{_listed(error, reviews.parent / NAME, out)}", said.problems)
+        raise told from None
+
+
+def refused_in(folder: Folder) -> InputError | None:
+    """What `plan` would refuse in the files of a `folder` that has a calibration, in the same words; None
+    where they fit together. It names nobody, and nothing is written."""
+    reviews, reviewers, pools, grid = (
+        str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
+    )
+    try:
+        inputs = read_inputs(reviews, reviewers, pools, grid=levels(grid or None), withdrawn=folder.withdrawn)
+        refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
+    except InputError as error:
+        return _in_folder(error, folder)
+    return None
+
+
+def _in_folder(error: InputError, folder: Folder) -> InputError:
+    """The same error in words of the folder, where everyone without a conflict is a candidate: who is not on
+    the committee, or has joined it since the calibration was made. It names nobody."""
+    committee, pools, reviewers = (
+        str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
+    )
+    missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
+    if not missing or not committee or not (pools == EVERYONE or conflicts_in(pools)):
+        return error
+    others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
+    past = bool(folder.settings.get("past"))
+    fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
+    members = {*read_committee(committee)}
+    if unlisted := len(missing - members):
+        rule, found = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
+        file, advice = committee, f"{_COMPLETE}. Then {fit}"
+    else:
+        without = len(members - {*read_reviewers(reviewers)})
+        rule, found = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
+        file, advice = reviewers, f"the committee has changed since: {fit}"
+    said = refuse([*others, Problem(file, None, "reviewer", rule, found)])
+    return InputError(f"{said}\n{advice}", said.problems)
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, inputs: Path) -> list[str]:
+    """How many reviewers in `file` are not on a `committee`, which has members, and what to do in the folder
+    `inputs`: their papers could not be decided. It names nobody."""
+    missing = len({*reviews.reviewers} - {*committee})
+    if not committee or not missing:
+        return []
+    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
+    return [
+        f"{file} has {whom} not on the committee: `blindcal plan` says who, in a file for you alone. If an "
+        f"id is spelled differently, correct it in {inputs}; if the list is not complete, complete "
+        f"{inputs / 'committee.csv'} without looking at who reviewed"
+    ]
+
+
+def _listed(error: InputError, path: Path, out: Path | None) -> str:
+    """Write the file; what is said of it."""
+    if out is not None and out.resolve() in path.resolve().parents:
+        return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"
+    if path.exists() and not _ours(path):
+        return f"their names are not written down: {path} already exists"
+    columns = dict(zip(_COLUMNS, zip(*error.confidential, strict=True), strict=True))
+    try:
+        write_table(path, columns, confidential=True, replace=True)
+    except OSError as problem:
+        return f"their names cannot be written to {path}: {problem.strerror}"
+    return f"their names, and the closest known names: {path} (CONFIDENTIAL, never share)"
+
+
+def _ours(path: Path) -> bool:
+    return path.is_file() and read_bytes(path).startswith(",".join(_COLUMNS).encode())

@@ -1,0 +1,436 @@
+"""conference.toml -> `Folder`: the settings of a conference, each as it would stand on a command line.
+
+Settings as text -> what the library takes: a guarantee, numbers of papers, a grid, a whole request.
+
+A conference's folder and the command line say them in the same words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from blindcal.cells import Column, cell_problem, id_problem, number_text
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_bytes
+from blindcal.io.tables import decode, refuse
+from blindcal.planning.request import Request, known_readers
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import Inputs, read_inputs
+
+FILE = "conference.toml"
+Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
+Setting = str | bool | tuple[str, ...]
+
+SETTINGS: Mapping[str, Kind] = {
+    "conference": "text",
+    "reviews": "file",
+    "committee": "file",
+    "pools": "pools",
+    "titles": "file",
+    "tracks": "file",
+    "past": "files",
+    "past-better": "texts",
+    "same": "file",
+    "reviewers": "file",
+    "grid": "grid",
+    "better": "text",
+    "scores": "text",
+    "distinct-papers": "flag",
+    "accept-rate": "number",
+    "accept": "papers",
+    "wait-list": "papers",
+    "bar": "number",
+    "guarantee": "text",
+    "added-success": "number",
+    "epsilon": "limit",
+    "multiplier": "number",
+    "posterior-cap": "number",
+    "never-against": "number",
+    "accepted": "text",
+    "rejected": "text",
+    "key": "file",
+    "out": "file",
+    "numbered": "flag",
+}
+"""What the file may set: the names of options, and what each of them takes."""
+NOTES = ("withdrawn", "overridden")
+"""What the file keeps note of, paper by paper."""
+
+_RULES: Mapping[Kind, str] = {
+    "text": 'must be text in quotes, like "high"',
+    "texts": 'must be a list of texts, like ["2021=low"]',
+    "file": 'must be the name of a file in quotes, like "inputs/reviews.csv"',
+    "files": 'must be a list of file names, like ["inputs/past/2025.csv"]',
+    "pools": 'must be the name of a file in quotes, or "everyone"',
+    "number": "must be a number, like 0.25",
+    "papers": 'must be a whole number, like 50, or one for each track in quotes, like "main=40,short=10"',
+    "limit": 'must be a number, or "none"',
+    "grid": 'must be text in quotes, like "1..10" or "none", or a list of numbers, like [1, 3, 5]',
+    "flag": "must be true or false",
+}
+_LARGEST = 10**15
+_LINE = re.compile(r"(.*?) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
+_DECISION = re.compile(r"(accept|reject)(?:$|: *\S)")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A conference's folder.
+
+    `path`: where it is.
+    `settings`: the values of its `conference.toml` by the names of options, as they would be typed; files as
+    the caller can open them.
+    `withdrawn`: the reason, for each paper that was withdrawn.
+    `overridden`: the decision and its reason, for each paper that was decided by hand.
+    """
+
+    path: Path
+    settings: Mapping[str, Setting]
+    withdrawn: Mapping[str, str]
+    overridden: Mapping[str, str]
+
+    @property
+    def options(self) -> dict[str, Setting]:
+        """Everything in the file as options; decisions overridden are `paper=decision`."""
+        decisions = tuple(f"{paper}={text.split(':')[0]}" for paper, text in self.overridden.items())
+        return {**self.settings, "withdrawn": tuple(self.withdrawn), "overridden": decisions}
+
+
+def read_folder(path: str | os.PathLike[str]) -> Folder:
+    """The folder of a conference at `path`, or an `InputError` with every problem of its conference.toml.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     _ = Path(place, FILE).write_text('accept-rate = 0.25\\n[withdrawn]\\n"17" = "by its authors"\\n')
+    ...     folder = read_folder(place)
+    >>> folder.settings, folder.withdrawn
+    ({'accept-rate': '0.25'}, {'17': 'by its authors'})
+    """
+    folder = Path(path)
+    file = folder / FILE
+    if not os.path.lexists(file):
+        raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {FILE} in it")
+    content = _parsed(decode(read_bytes(file), str(file)), str(file))
+    problems = [
+        *(problem for name, value in content.items() for problem in _problems(str(file), name, value)),
+        *(problem for name in NOTES for problem in _note_problems(str(file), name, content.get(name, {}))),
+    ]
+    if problems:
+        raise refuse(problems)
+    settings = {
+        name: _setting(kind, content[name], folder) for name, kind in SETTINGS.items() if name in content
+    }
+    withdrawn, overridden = (dict(content.get(name, {})) for name in NOTES)
+    return Folder(folder, settings, withdrawn, overridden)
+
+
+def _parsed(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits and lists within lists are errors of other kinds.
+        match = _LINE.fullmatch(str(error)) if isinstance(error, tomllib.TOMLDecodeError) else None
+        said, row = (match[1], int(match[2])) if match else ("something else", None)
+        rule = "must be TOML: lines like name = value, text in quotes"
+        raise refuse([Problem(file, row, None, rule, said[:1].lower() + said[1:])]) from None
+
+
+def _problems(file: str, name: str, value: object) -> list[Problem]:
+    if name in NOTES:
+        return []
+    if name not in SETTINGS:
+        close = get_close_matches(name.replace("_", "-"), SETTINGS, n=1)
+        rule = f"must be a setting that is known{f': is it {close[0]}?' if close else ''}"
+        return [Problem(file, None, name, rule)]
+    kind = SETTINGS[name]
+    return [] if _fits(kind, value) else [Problem(file, None, name, _RULES[kind])]
+
+
+def _fits(kind: Kind, value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    match kind:
+        case "flag":
+            return isinstance(value, bool)
+        case "number":
+            return number
+        case "limit":
+            return number or value == "none"
+        case "papers" if number:
+            return isinstance(value, int) and value >= 0
+        case "texts" | "files":
+            return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+        case "grid" if isinstance(value, list):
+            return bool(value) and all(_fits("number", item) for item in value)
+    return isinstance(value, str) and bool(value)
+
+
+def _note_problems(file: str, name: str, value: object) -> list[Problem]:
+    """What is wrong with a table of papers: ids as elsewhere, and a text for each."""
+    if not isinstance(value, dict):
+        rule = f'must be a table: a line [{name}], and below it lines like "17" = "why"'
+        return [Problem(file, None, name, rule)]
+    rule = 'must be "accept: why" or "reject: why"' if name == "overridden" else "must be a reason in quotes"
+    good = _DECISION.match if name == "overridden" else str.strip
+    problems = []
+    for place, (paper, text) in enumerate(value.items(), start=1):
+        column = f"{name}, entry {place}"
+        if (broken := id_problem(paper)) is not None:
+            problems.append(Problem(file, None, column, f"its paper {broken[0]}", broken[1]))
+        if not isinstance(text, str) or not good(text):
+            problems.append(Problem(file, None, column, rule))
+    return problems
+
+
+def _setting(kind: Kind, value: object, folder: Path) -> Setting:
+    """A value of the file as it would be typed."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return str(value) if kind == "papers" else number_text(float(value))
+    if isinstance(value, list):
+        if kind == "grid":
+            return ",".join(number_text(float(item)) for item in value)
+        return tuple(_place(folder, item) if kind == "files" else item for item in value)
+    text = str(value)
+    return _place(folder, text) if kind == "file" or (kind == "pools" and text != "everyone") else text
+
+
+def _place(folder: Path, name: str) -> str:
+    """Where a file that is named relative to the folder lies, in as few words as can be."""
+    # A folder that is a link has its neighbors elsewhere.
+    base = os.path.realpath(folder) if folder.is_symlink() else os.fspath(folder)
+    return os.path.normpath(os.path.join(base, name))
+
+
+_LARGEST_GRID = 1001
+# The limit that is set where none is given, and the guarantees that it does not touch.
+_EPSILON = "2"
+_UNLIMITED = ("none", "public")
+_LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap", "never-against")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a folder's settings add up to.
+
+    `request`: the guarantee, how many papers, and which end of the scale is better.
+    `grid`: the scores that reviewers can give, none of them if any number can be one; None: as they show.
+    `files`: where reviews, calibration and pools are, in this order; the last may be `everyone`.
+    `withdrawn`: the papers that are left out.
+    `key`: the file of the key.
+    `out`: the public folder.
+    `numbered`: whether each release has a folder of its own there.
+    `distinct_papers`: whether papers that look like one under several ids are said to be different.
+    """
+
+    request: Request
+    grid: list[float] | None
+    files: tuple[str, str, str]
+    withdrawn: tuple[str, ...]
+    key: Path
+    out: Path
+    numbered: bool
+    distinct_papers: bool
+
+    def inputs(self) -> Inputs:
+        """Reviews, calibration and pools. CONFIDENTIAL."""
+        return read_inputs(*self.files, grid=self.grid, withdrawn=self.withdrawn)
+
+
+def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
+    """What the commands would do with this folder, or an `InputError` where its settings do not say it.
+
+    `folder` is what `read_folder` returns. `yes_leak` is the consent of a chair whose guarantee is `none`,
+    which is refused without it.
+
+    >>> names = ("reviews", "reviewers", "pools", "key", "out")
+    >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
+    >>> settings["scores"] = "public"
+    >>> found = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
+    >>> found.request.guarantee.epsilon, found.request.accept_rate, found.grid, found.withdrawn
+    (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
+    """
+    settings = folder.settings
+
+    def number(name: str) -> float | None:
+        text = settings.get(name)
+        return None if text is None else float(str(text))
+
+    def text(name: str) -> str | None:
+        value = settings.get(name)
+        return None if value is None else str(value)
+
+    guarantee = guarantee_of(
+        text("guarantee") or "steady",
+        number("added-success") or 0.0,
+        text("epsilon"),
+        number("multiplier"),
+        number("posterior-cap"),
+        number("never-against"),
+        yes_leak,
+    )
+    request = Request(
+        guarantee,
+        text("conference") or "conference",
+        number("accept-rate"),
+        number("bar"),
+        text("better") or "high",
+        papers("`accept`", text("accept")),
+        papers("`wait_list`", text("wait-list")) or 0,
+    ).checked()
+    reviews, reviewers, pools, key, out = (
+        str(_set(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
+    )
+    withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
+    request = replace(request, scores=readers_of(folder))
+    flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
+    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
+
+
+def readers_of(folder: Folder) -> str:
+    """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
+    try:
+        return known_readers(str(folder.settings.get("scores", "")))
+    except InputError as error:
+        raise InputError(f"{folder.path / FILE}: {error}") from None
+
+
+def _set(folder: Folder, name: str) -> Setting:
+    if not folder.settings.get(name):
+        raise InputError(f"{folder.path / FILE}: must set {name}")
+    return folder.settings[name]
+
+
+def guarantee_of(
+    name: str,
+    added_success: float,
+    epsilon: str | None,
+    multiplier: float | None,
+    posterior_cap: float | None,
+    never_against: float | None,
+    yes_leak: bool,
+) -> Guarantee:
+    """The guarantee that these settings request.
+
+    `name`: `steady`, `public`, `average` or `none`.
+    `epsilon`: as text, a number or `none`; None sets 2 where the guarantee takes a limit.
+    `added_success`, `multiplier`, `posterior_cap`, `never_against`: the fields of `Guarantee`.
+    `yes_leak`: the consent that `none` needs.
+
+    >>> guarantee_of("steady", 0.0, None, None, None, None, False).epsilon
+    2.0
+    """
+    if name == "none" and not yes_leak:
+        raise InputError(
+            "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+        )
+    if name in _UNLIMITED and epsilon not in (None, "none"):
+        raise InputError(f"`epsilon` has no effect with `guarantee` {name}: leave it out")
+    limit = None if epsilon == "none" or name in _UNLIMITED else _number("`epsilon`", epsilon or _EPSILON)
+    try:
+        return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
+    except InputError as error:
+        raise InputError(_quoted(str(error))) from None
+
+
+def _quoted(message: str) -> str:
+    """A message about a limit, with its name as that of a setting.
+
+    >>> _quoted("added success must lie in [0, 1]")
+    '`added_success` must lie in [0, 1]'
+    """
+    name = next((name for name in _LIMITS if message.startswith(f"{name} ")), None)
+    if name is None:
+        return message
+    return f"`{re.sub('[ -]', '_', name)}`{message.removeprefix(name)}"
+
+
+def _number(option: str, text: str) -> float:
+    if cell_problem(text, Column(option, "number")) is not None:
+        raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
+    return float(text)
+
+
+def papers(option: str, text: str | None) -> int | dict[str, int] | None:
+    """The number of papers that the `text` of an `option` gives, or one for each track; None for no text.
+
+    >>> papers("`accept`", "50"), papers("`accept`", "main=40, short=10")
+    (50, {'main': 40, 'short': 10})
+    """
+    if text is None:
+        return None
+    if "=" not in text:
+        return _papers(option, text, text)
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    names = [name.strip() for name, _, _ in pairs]
+    if len(set(names)) < len(names) or not all(names):
+        raise InputError(f"{option} must name each track once, like main=40,short=10, found {text!r}")
+    return {name: _papers(option, number, text) for name, (_, _, number) in zip(names, pairs, strict=True)}
+
+
+def _papers(option: str, number: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", number.strip()):
+        share = re.fullmatch(r"0?\.[0-9]+|[0-9.]+ ?%", text) is not None
+        raise InputError(
+            f"{option} must be a whole number of papers, or one for each track (main=40,short=10), found "
+            f"{text!r}" + ": for a share of the papers give `accept_rate`" * share
+        )
+    return int(number)
+
+
+def levels(text: str | None) -> list[float] | None:
+    """The scores that the `text` of `grid` names, a range of whole numbers or a list, none of them for `none`
+    (any number can be given); None for no text.
+
+    >>> levels("1..4"), levels("1,3,5.5"), levels("none")
+    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
+    """
+    if text is None:
+        return None
+    if text == "none":
+        return []
+    ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
+    if ends is None:
+        return _listed_levels(text)
+    low, high = int(ends[1]), int(ends[3])
+    if ends[2] == "-":
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}: write {low}..{high}")
+    if high <= low:
+        raise InputError(f"`grid` must go from the lowest score up to the highest, found {text!r}")
+    if high - low + 1 > _LARGEST_GRID:
+        raise InputError(f"`grid` must have at most {_LARGEST_GRID:,} scores, found {high - low + 1:,}")
+    return [float(level) for level in range(low, high + 1)]
+
+
+def _listed_levels(text: str) -> list[float]:
+    parts = text.replace(" ", "").split(",")
+    if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
+        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
+    found = [float(part) for part in parts]
+    if len({*found}) < 2:
+        raise InputError(f"`grid` must have at least two different scores, found {text!r}")
+    return found
+
+
+def meant(text: str, *, percent: bool = False) -> str:
+    """The number that was probably meant by a `text`, with a colon before it: by a decimal comma or a percent
+    sign, or, where the option is a `percent`, by a number up to 100. Empty where there is nothing to guess.
+
+    >>> meant("0,25"), meant("25%"), meant("25", percent=True)
+    (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')
+    >>> meant("1,000"), meant("250", percent=True), meant("half")
+    ('', '', '')
+    """
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.fullmatch(r"[+-]?[1-9][0-9]*,[0-9]{3}", text):
+        return f": give {text.replace(',', '.')}"
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)( ?%)?", text)
+    if match is None or not (match[2] or percent) or not 1 < float(match[1]) <= 100:
+        return ""
+    return f": for {match[1]} % give {number_text(round(float(match[1]) / 100, 12))}"

@@ -1,0 +1,188 @@
+"""The public side of a conference -> where its papers stand before any decision, and the menu.
+
+Everything is a function of scores, pools, calibration and bar: the same whoever wrote the reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from blindcal.cells import count
+from blindcal.compute.parallel import Progress, Workers, each, silent, stepping
+from blindcal.errors import InputError
+from blindcal.exporters.decisions import Decided
+from blindcal.io.tables import frame
+from blindcal.planning.calibration_check import agreement
+from blindcal.planning.expected_errors import evidence
+from blindcal.planning.guarantee_menu import MENU, UNLIKELY, Choice, Menu, menu, menu_steps
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.inputs import Inputs
+from blindcal.posterior.paper import PaperCase
+from blindcal.report.explanation import guarantee_of
+
+# The fit of the calibration is published with four digits: other files have another one.
+_SAME_FIT = 2e-4
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """One paper before any decision, as public information has it.
+
+    `paper`: its id.
+    `mean`: its mean score, on the scale of the reviews.
+    `chance`: the probability that it is above the bar given scores and pools.
+    `gray`: whether its reviewers could turn the decision, evidence for either side being at least as likely
+    as 1 in 1,000.
+    `pool`: how many candidates its pool has.
+    """
+
+    paper: str
+    mean: float
+    chance: float
+    gray: bool
+    pool: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Where a conference stands before any decision: all `papers`, in the order of the conference, and the
+    `menu`, None where it was not requested. The guarantee that was `chosen` is one of its choices."""
+
+    papers: tuple[Surveyed, ...]
+    chosen: Guarantee
+    menu: Menu | None
+
+    def to_frame(self) -> Any:
+        """One row per paper, as a pandas data frame; needs pandas."""
+        names = ("paper", "mean", "chance", "gray", "pool")
+        return frame({name: [getattr(one, name) for one in self.papers] for name in names})
+
+    @property
+    def gray(self) -> int:
+        """How many papers are in the gray zone."""
+        return sum(one.gray for one in self.papers)
+
+    @property
+    def choice(self) -> Choice | None:
+        """The chosen guarantee as the menu has it."""
+        choices = () if self.menu is None else self.menu.choices
+        return next((one for one in choices if one.guarantee == self.chosen), None)
+
+    @property
+    def dearer(self) -> Choice | None:
+        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions: what a little
+        more would buy. None if nothing but full calibration does."""
+        if self.menu is None or (own := self.choice) is None:
+            return None
+        better = [
+            one
+            for one in self.menu.choices
+            if one.guarantee.name != "none" and one.wrong < own.wrong - 1e-9 and one != own
+        ]
+        return max(better, key=lambda one: one.wrong, default=None)
+
+
+def survey(
+    conference: Conference,
+    chosen: Guarantee,
+    *,
+    better: str = "high",
+    only: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Survey:
+    """Where every paper stands, and the menu with the chosen guarantee in it.
+
+    `conference`: its public side, as `prepare` returns it.
+    `chosen`: the guarantee to compare with those of the menu.
+    `better`: the better end of the scale, `high` or `low`; with `low`, mean scores are those that were given.
+    `only`: whether to survey the papers alone, without the menu.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+
+    >>> from blindcal.assignment.candidates import everyone
+    >>> from blindcal.posterior.conference import prepare
+    >>> from blindcal.reviews import Reviews
+    >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [9.0, 5.5]})
+    >>> people = {"ada": (1, 6, 1, 0, 0, 0, 0), "ben": (1, 5, 1, 0, 0, 0, 0)}  # slope, offset, noise
+    >>> conference = prepare(reviews, people, everyone(["p", "q"], ["ada", "ben"]), bar=0.0)
+    >>> found = survey(conference, Guarantee("steady"), only=True)
+    >>> [(one.paper, one.mean, round(one.chance, 2), one.gray) for one in found.papers]
+    [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
+    """
+    cases, sign = conference.cases, -1.0 if better == "low" else 1.0
+    guarantees = with_chosen(chosen)
+    steps = len(cases) + (0 if only else menu_steps(conference, guarantees))
+    with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
+        papers = each(_surveyed, cases, workers=workers, advance=stepping(advance, 1))
+        found = None if only else menu(conference, guarantees, workers=workers, advance=advance)
+    upright = (replace(one, mean=sign * one.mean) for one in papers)
+    return Survey(tuple(upright), chosen, found)
+
+
+def survey_release(
+    inputs: Inputs,
+    certificate: Mapping[str, Any],
+    decided: Sequence[Decided],
+    *,
+    only: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Survey:
+    """The survey of a conference that was decided, or an `InputError` if the inputs are others.
+
+    `inputs`: what `read_inputs` returns for the files that were decided.
+    `certificate`, `decided`: what `read_certificate` and `read_decided` return for the release.
+    `only`: whether to survey the papers alone, without the menu.
+    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
+    """
+    bar, better = certificate["bar"], certificate["better"]
+    conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
+    if {case.paper for case in conference.cases} != {one.paper for one in decided}:
+        raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
+    fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
+    reviews = sum(len(case.scores) for case in conference.cases)
+    if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
+        raise InputError(
+            "`reviews`, `reviewers`, `pools` or `grid` are not those that were decided: by the certificate "
+            "they fit the scores in another way"
+        )
+    chosen = guarantee_of(certificate)
+    return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
+
+
+def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
+    """The menu with the chosen guarantee in it: after the last one of its name; `guarantees` is the menu.
+
+    >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
+    [1.0, 2.0, None, 0.5]
+    """
+    if chosen in guarantees:
+        return tuple(guarantees)
+    place = 1 + max(index for index, one in enumerate(guarantees) if one.name == chosen.name)
+    return *guarantees[:place], chosen, *guarantees[place:]
+
+
+def _surveyed(case: PaperCase) -> Surveyed:
+    belief = case.belief
+    sides = [evidence(belief, case.sample, side) for side in (1, -1)]
+    return Surveyed(
+        paper=case.paper,
+        mean=fsum(case.scores) / len(case.scores),
+        chance=min(1.0, max(0.0, float(np.dot(belief.weight, belief.favor)))),
+        gray=min(sides) >= UNLIKELY,
+        pool=len(case.candidates),
+    )
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= _SAME_FIT * max(1.0, abs(other))
+    return one == other

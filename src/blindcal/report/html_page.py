@@ -1,0 +1,339 @@
+"""What was published, and what a survey found -> one HTML page that needs nothing else.
+
+The page has no script and asks for nothing: a policy in its head forbids both. Its numbers come from the
+certificate, the decisions and the public side of the conference, so it is the same whoever wrote the reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from math import isinf
+from typing import Any
+
+from blindcal.cells import count
+from blindcal.errors import InputError
+from blindcal.exporters.decisions import WAITING, Decided
+from blindcal.planning.calibration_check import FITS
+from blindcal.planning.request import Quota
+from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
+from blindcal.report.explanation import explained, guarantee_of, has_figures, points
+from blindcal.report.guarantee_survey import Survey, Surveyed
+from blindcal.report.wording import (
+    UNSEEN,
+    about,
+    after_odds,
+    against,
+    bar_words,
+    expected,
+    factor,
+    percent,
+    promises,
+    quota_line,
+    shown,
+)
+
+MOST_LISTED = 1000
+"""More papers than this are not listed one by one."""
+_SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
+_KINDS = ("accepted", "not accepted")
+# More words than this before a colon are no title.
+_LEAD = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a page is about, for everyone or for the chair. Neither says who reviewed what.
+
+    `certificate`: what `read_certificate` returns; before the toss, the fields that it would have.
+    `decided`: the papers as `read_decided` returns them; none before the toss.
+    `survey`: of the public side of the conference; without it the page has no menu and no gray zone.
+    `confidential`: whether the page is for the chair: it then also lists papers with titles, mean scores and
+    chances, and is marked so everywhere.
+    `titles`: by paper; only a confidential page shows them.
+    `notes`: what the chair should know, a sentence each; only a confidential page shows them.
+    """
+
+    certificate: Mapping[str, Any]
+    decided: tuple[Decided, ...] = ()
+    survey: Survey | None = None
+    confidential: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One paper as the page lists it, numbers as text: `decision`, `raw_decision`, `advice` and `title` as in
+    `Decided`, `mean`, `chance` and `gray` as in `Surveyed`; empty where they are not known or not shown."""
+
+    paper: str
+    decision: str
+    raw_decision: str
+    advice: str
+    title: str = ""
+    mean: str = ""
+    chance: str = ""
+    gray: bool = False
+
+
+def page(report: Report) -> str:
+    """The HTML of a page about this `report`, in one file that loads nothing; needs Jinja2."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise InputError("a page needs Jinja2: pip install 'blindcal[cli]'") from None
+    environment = Environment(
+        loader=PackageLoader("blindcal.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = files("blindcal.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    if not has_figures(report.certificate):
+        return environment.get_template("decisions.html").render(style=style, **_without_figures(report))
+    return environment.get_template("report.html").render(style=style, **facts(report))
+
+
+def _without_figures(report: Report) -> dict[str, Any]:
+    """What the page of a `report` says for everyone if scores are confidential: nothing that depends on
+    them but the decisions."""
+    hidden = promises(guarantee_of(report.certificate), hidden=True)
+    return {**_common(report), "promises": hidden, "unseen": UNSEEN}
+
+
+def _common(report: Report) -> dict[str, Any]:
+    """What every page says."""
+    content, guarantee = report.certificate, guarantee_of(report.certificate)
+    tossed = bool(report.decided)
+    return {
+        "content": content,
+        "tossed": tossed,
+        "confidential": report.confidential,
+        "papers": count(content["papers"], "paper"),
+        "reviews": count(content["reviews"], "review"),
+        "guarantee": shown(guarantee),
+        "guarantee_name": guarantee.name,
+        "against_whom": against(guarantee, listed="selection" in content),
+        "lots": guarantee.name not in ("public", "none"),
+        "rows": _rows(report),
+        "listed": MOST_LISTED,
+        "waiting": sum(one.decision == WAITING for one in report.decided),
+        "explained": explained(content) if tossed else (),
+        "assumptions": [_lead(one) for one in content["assumptions"]],
+    }
+
+
+def facts(report: Report) -> dict[str, Any]:
+    """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
+    content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
+    papers, tossed = content["papers"], bool(report.decided)
+    by_the_bar = "expected_wrong_fully_calibrated" in content
+    names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
+    wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
+    against_evidence = content["against_evidence"] * papers if by_the_bar else 0.0
+    return {
+        **_common(report),
+        "notes": report.notes if report.confidential else (),
+        "bar": bar_words(content["bar"]),
+        "promises": promises(guarantee),
+        "number": {name or "_now": expected(value) for name, value in wrong.items()},
+        "saved": wrong["_raw"] - wrong[""],
+        "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
+        "by_the_bar": by_the_bar,
+        "bar_for": None if by_the_bar else quota_line(Quota(content["selection"]["bar_for"])),
+        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong.get("_fully_calibrated", 0.0)), 0.0)),
+        "against": expected(against_evidence),
+        "about": _in_letters(wrong) | {"against": about(against_evidence)},
+        "wrong_bars": _wrong_bars(content, wrong, tossed),
+        "named_bars": _named_bars(content, tossed),
+        "odds": _odds(content["epsilon"]),
+        "suspicion": f"{100 * after_odds(0.1, content['epsilon']):.0f}",
+        "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
+        "spans": score_spans(content["calibration_fit"]),
+        "fits": content["calibration_fit"]["verdict"] == FITS,
+        "survey": survey,
+        "menu_bars": None if survey is None else menu_bars(survey),
+        "more": None if survey is None else more_words(survey),
+        "gray": None if survey is None else _gray(report, survey),
+        "titled": report.confidential and bool(report.titles),
+        "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
+        "tied": sum(one.raw_decision == "tie" for one in report.decided),
+        "scale": _scale(content),
+        "width": WIDTH,
+        "percent": percent,
+        "points": points,
+        "kinds": _KINDS if tossed else ("papers",),
+    }
+
+
+def _lead(text: str) -> tuple[str, str]:
+    """The first words of an assumption, which say what it is about, and the rest.
+
+    >>> _lead("Not covered: texts"), _lead("Reviewers are taken as independent given all of this: so")[0]
+    (('Not covered:', 'texts'), '')
+    """
+    lead, colon, rest = text.partition(": ")
+    return (f"{lead}:", rest) if colon and len(lead.split()) <= _LEAD else ("", text)
+
+
+def _tenths(number: float) -> float:
+    """A number of papers as it is shown beside its difference to another one.
+
+    >>> round(_tenths(5.04) - _tenths(4.76), 1)
+    0.2
+    """
+    return round(number, 1 if number < 1000 else 0)
+
+
+def _scale(content: Mapping[str, Any]) -> dict[str, str] | None:
+    """How far the calibration was moved to this year's scores; None where it was not.
+
+    >>> _scale({"calibration_scale": {"shift": 0.1712, "stretch": 0.89}}), _scale({})
+    ({'shift': '+0.17', 'stretch': '0.89'}, None)
+    """
+    if "calibration_scale" not in content:
+        return None
+    moved = content["calibration_scale"]
+    return {"shift": f"{moved['shift']:+.2f}", "stretch": f"{moved['stretch']:.2f}"}
+
+
+def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
+    """Expected wrong decisions as letters say them: roughly, unless that hides what differs."""
+    rough, shown = ({words(value) for value in wrong.values()} for words in (about, expected))
+    words = about if len(rough) == len(shown) else expected
+    return {name or "_now": words(value) for name, value in wrong.items()}
+
+
+def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
+    named = (
+        ("_raw", "by mean score", False),
+        ("", "as decided" if tossed else "as planned", True),
+        ("_fully_calibrated", "with full calibration, which would reveal reviewers", False),
+    )
+    return bars(
+        (label, wrong[name], expected(wrong[name]), own, (percent(content[f"expected_wrong{name}"]),))
+        for name, label, own in named
+        if name in wrong
+    )
+
+
+def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
+    named = (
+        ("success_scores_only", "from the scores alone, before any decision", False),
+        ("success", "with all decisions" if tossed else "with all decisions as planned", True),
+        ("success_fully_calibrated", "if papers were decided with no protection", False),
+    )
+    return bars((label, content[name], percent(content[name]), own, ()) for name, label, own in named)
+
+
+def _odds(epsilon: float) -> list[tuple[str, str, str]]:
+    """What a suspicion can become by one decision, at the least and at the most."""
+    if isinf(epsilon):
+        return []
+    return [
+        (
+            f"{100 * one:.0f} %",
+            percent(1.0 - after_odds(1.0 - one, epsilon)),
+            percent(after_odds(one, epsilon)),
+        )
+        for one in _SUSPICIONS
+    ]
+
+
+def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
+    """The scores that the calibration predicts, and those that were given, as two rows of a chart.
+
+    `fit` is the `calibration_fit` of a certificate.
+
+    >>> fit = {"predicted_mean": 5.0, "predicted_sd": 1.0, "observed_mean": 6.0, "observed_sd": 1.5}
+    >>> [span.text for span in score_spans(fit)]
+    ['5.00 ± 1.00', '6.00 ± 1.50']
+    """
+    rows = [("predicted", fit["predicted_mean"], fit["predicted_sd"])]
+    return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
+
+
+def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
+    """The menu of a `survey` as bars: raw decisions, then each guarantee with what it costs and keeps; None
+    where it has no menu."""
+    if survey.menu is None:
+        return None
+    found, papers = survey.menu, survey.menu.papers
+    raw = found.wrong_raw * papers
+    rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
+    rows += [
+        (
+            shown(one.guarantee),
+            one.wrong * papers,
+            expected(one.wrong * papers),
+            one.guarantee == survey.chosen,
+            (
+                percent(one.kept, one.kept_se),
+                expected(one.against * papers),
+                percent(one.success, one.success_se),
+            ),
+        )
+        for one in found.choices
+    ]
+    return bars(rows)
+
+
+def more_words(survey: Survey) -> str:
+    """What a promise slightly weaker than the chosen one of a `survey` would buy, or that none buys
+    anything, in a sentence; empty where the survey has no menu."""
+    own, other, papers = survey.choice, survey.dearer, len(survey.papers)
+    if own is None:
+        return ""
+    if other is None:
+        return "No weaker promise of the menu has noticeably fewer wrong decisions."
+    fewer, named = (own.wrong - other.wrong) * papers, other.success - own.success
+    price = (
+        f"and let {points(named)} more of the reviewers be named on average"
+        if named >= 5e-5
+        else "and name no more reviewers on average, but promise less about single decisions"
+    )
+    return (
+        f"The next weaker promise ({shown(other.guarantee)}) would be expected to avoid {expected(fewer)} "
+        f"more wrong decision{'' if expected(fewer) == '1.0' else 's'} {price}."
+    )
+
+
+@dataclass(frozen=True)
+class Gray:
+    """The gray zone: how many papers are in it, how many of them accepted, a chart of them, and for
+    the chair those nearest to the bar."""
+
+    papers: int
+    accepted: int
+    chart: Histogram
+    nearest: tuple[Row, ...]
+
+
+def _gray(report: Report, survey: Survey) -> Gray:
+    decisions = {one.paper: one for one in report.decided}
+    kinds = {paper: int(one.decision != "accept") for paper, one in decisions.items()}
+    values = [(one.chance, kinds.get(one.paper, 0)) for one in survey.papers if one.gray]
+    accepted = sum(
+        one.gray and one.paper in decisions and decisions[one.paper].decision == "accept"
+        for one in survey.papers
+    )
+    near = sorted((one for one in survey.papers if one.gray), key=lambda one: abs(one.chance - 0.5))
+    nearest = near[:MOST_LISTED] if report.confidential else []
+    rows = tuple(_row(report, one.paper, decisions.get(one.paper), one) for one in nearest)
+    return Gray(survey.gray, accepted, histogram(values, 2 if decisions else 1), rows)
+
+
+def _rows(report: Report) -> tuple[Row, ...]:
+    """The papers in the order of the public table, the first of them where there are many."""
+    return tuple(_row(report, one.paper, one, None) for one in report.decided[:MOST_LISTED])
+
+
+def _row(report: Report, paper: str, decided: Decided | None, found: Surveyed | None) -> Row:
+    said = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
+    title = report.titles.get(paper, "") if report.confidential else ""
+    if found is None:
+        return Row(paper, *said, title)
+    return Row(paper, *said, title, f"{found.mean:.2f}", percent(found.chance), found.gray)

@@ -1,0 +1,210 @@
+"""Numbers and guarantees as a person says them: one wording for the command line and for every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp, floor, inf, isinf
+
+from blindcal.cells import count
+from blindcal.planning.request import Quota
+from blindcal.policy.guarantee import Guarantee
+
+_WORDS = {
+    "public": "public: decisions reveal nothing new",
+    "steady": "steady: no decision makes the best guess likelier",
+    "average": "average: the best guess is no likelier on average",
+    "none": "none: full calibration",
+}
+_PROMISES = {
+    "public": "Decisions depend on public information alone, so to anyone who has that they reveal nothing "
+    "new about who wrote which review.",
+    "steady": "To someone with only public information, no decision makes the best guess of who wrote a "
+    "review any likelier than it is from the scores alone.",
+    "average": "To someone with only public information, decisions do not make the best guess of who wrote a "
+    "review any likelier, on average over all reviews.",
+    "none": "There is no promise: decisions may reveal who wrote which review.",
+}
+UNSEEN = (
+    "To someone who does not see the scores, each decision says something about them, and through them about "
+    "reviewers; such a person still names reviewers no more often than someone who sees the scores too."
+)
+"""What holds for readers of decisions whose scores are confidential."""
+VERDICTS = {
+    "worth it": "calibrating from these reviews alone (hierarchical) helps",
+    "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
+    "not worth it": "too little would change, or the data do not bear it out: use the raw means",
+    "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
+}
+"""What each verdict on calibrating means."""
+SOURCES = {
+    "quality": "papers' quality",
+    "offset": "reviewers' leniency (offset)",
+    "slope": "reviewers' use of the scale (slope)",
+    "noise": "noise",
+}
+"""What makes scores differ, as a fit finds it."""
+# Odds that grow beyond this are said to be unlimited.
+_MOST = 1e6
+
+
+def percent(share: float, error: float = 0.0) -> str:
+    """A share in percent, with its standard error where it has one; a loss too small to be shown is none.
+
+    >>> percent(0.3066), percent(0.125, 0.0034), percent(-0.0001)
+    ('30.7 %', '12.5 +- 0.34 %', '0.0 %')
+    """
+    beside = f" +- {100 * error:.2f}" if error > 0.0 else ""
+    return f"{round(100 * share, 1) + 0.0:.1f}{beside} %"
+
+
+def expected(number: float) -> str:
+    """An expected number of papers.
+
+    >>> expected(15.91), expected(0.02), expected(0.0), expected(1591.2)
+    ('15.9', 'fewer than 0.1', '0', '1,591')
+    """
+    if 0.0 < number < 0.05:
+        return "fewer than 0.1"
+    return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
+
+
+def about(number: float) -> str:
+    """An expected number of papers, in a letter.
+
+    >>> about(15.91), about(22.5), about(1.42), about(0.0)
+    ('about 16', 'about 23', '1.4', '0')
+    """
+    return f"about {floor(number + 0.5):,}" if number >= 3 else expected(number)
+
+
+def factor(epsilon: float) -> str:
+    """By how many times odds may change where they change by up to e^`epsilon`.
+
+    >>> factor(2.0), factor(0.0), factor(float("inf"))
+    ('7.4', '1', 'any number of')
+    """
+    grown = exp(epsilon) if epsilon < 20 else inf
+    return "any number of" if grown > _MOST else f"{grown:.1f}".removesuffix(".0")
+
+
+def after_odds(before: float, epsilon: float) -> float:
+    """The most that a suspicion can become by one decision that changes odds by up to e^epsilon.
+
+    `before` is the suspicion, a probability; so is what is returned. `epsilon` may be infinite.
+
+    >>> round(after_odds(0.5, 2.0), 3), after_odds(0.1, float("inf"))
+    (0.881, 1.0)
+    """
+    if isinf(epsilon):
+        return 1.0
+    return before / (before + (1.0 - before) * exp(-epsilon))
+
+
+def shown(guarantee: Guarantee) -> str:
+    """A guarantee in words.
+
+    >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
+    'average, up to 1 percentage point more reviewers named'
+    >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
+    'public, never against 0.95'
+    """
+    points = 100 * guarantee.added_success
+    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more reviewers named"] if points else []
+    limits = {
+        "epsilon": guarantee.epsilon,
+        "multiplier": guarantee.multiplier,
+        "posterior cap": guarantee.posterior_cap,
+        "never against": guarantee.never_against,
+    }
+    more += [f"{name} {value:g}" for name, value in limits.items() if value is not None]
+    return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
+
+
+def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
+    """What a guarantee and its limits promise, a sentence each; to whom, if scores are `hidden` from readers.
+
+    >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
+    Whatever someone already suspects, no single decision changes their odds by more than a factor of 7.4.
+    """
+    points = 100 * guarantee.added_success
+    found = [
+        _PROMISES[guarantee.name]
+        if not points
+        else f"Over all reviews, decisions let at most {points:g} more reviewer{'s' * (points != 1)} in 100 "
+        "reviews be named than the scores alone do."
+    ]
+    if guarantee.epsilon is not None:
+        found.append(
+            "Whatever someone already suspects, no single decision changes their odds by more than a factor "
+            f"of {factor(guarantee.epsilon)}."
+        )
+    if guarantee.multiplier is not None:
+        found.append(
+            f"Whatever someone already suspects, a correct guess becomes at most {guarantee.multiplier:g} "
+            "times as likely."
+        )
+    if guarantee.posterior_cap is not None:
+        found.append(
+            f"No decision leaves anyone more than {percent(guarantee.posterior_cap)} likely to have written "
+            "a review."
+        )
+    if guarantee.never_against is not None:
+        found.append(
+            f"No paper is decided against evidence of {percent(guarantee.never_against)} or stronger."
+        )
+    if not hidden or guarantee.name == "none":
+        return found
+    return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in found]
+
+
+def against(guarantee: Guarantee, *, listed: bool = False) -> str:
+    """Against whom a guarantee holds, and against whom it does not.
+
+    `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
+
+    >>> print(against(Guarantee("public", epsilon=None)))
+    It holds against all who see the scores and know reviewers' habits, whatever else they know.
+    >>> print(against(Guarantee("steady", epsilon=2.0)).split(". ")[1])
+    The limit on odds holds even against someone who knows or suspects more
+    """
+    if guarantee.name == "public":
+        return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
+    if guarantee.name == "none":
+        return "There is nobody against whom it would hold."
+    found = [
+        "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
+        "habits and who might have reviewed what, and who has nothing else to go by."
+    ]
+    named = [("odds", guarantee.epsilon), ("a correct guess", guarantee.multiplier)]
+    if limits := [name for name, limit in named if limit is not None]:
+        held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
+        found.append(
+            f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more"
+            + (", as long as they take papers one at a time." if listed else ".")
+        )
+    return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
+
+
+def quota_line(quota: Quota) -> str:
+    """How many papers are accepted, exactly, as a `quota` has it.
+
+    >>> print(quota_line(Quota({"main": 40, "short": 10}, {"main": 5})))
+    exactly 40 papers accepted in main and 5 on the wait list, 10 papers accepted in short
+    """
+    parts = []
+    for group in quota.groups:
+        accept, wait = quota.of(group)
+        waiting = f" and {wait} on the wait list" if wait else ""
+        parts.append(f"{count(accept, 'paper')} accepted{f' in {group}' if group else ''}{waiting}")
+    return f"exactly {', '.join(parts)}"
+
+
+def bar_words(bar: float | Mapping[str, float]) -> str:
+    """The bar, or that of each track.
+
+    >>> bar_words(0.5), bar_words({"main": 0.5, "short": 0.75})
+    ('0.5', '0.5 in main, 0.75 in short')
+    """
+    if not isinstance(bar, Mapping):
+        return f"{bar:.3g}"
+    return ", ".join(f"{height:.3g} in {track}" for track, height in bar.items())

@@ -1,0 +1,445 @@
+"""share: the reviews of a past conference -> noisy sums for a public list of people, sealed and published.
+
+What each review is worth when a past conference shares sums: points, from papers and scores alone.
+
+Who wrote a review plays no part here. A review is worth `POINTS` points, split between *above* and *below* by
+how far its score is above what the other scores of the paper suggest. So a change of one review's author
+moves `POINTS` points from one person to another and nothing else, whatever the paper's other reviews are.
+
+The account of a key: every release of sums, sealed beside it, and what is spent of each review's privacy.
+
+The files lie in a folder beside the key (`key.bin` -> `key.bin.shared`), one per release, like those of
+decisions: numbered, chained, written once. A release counts from the moment its file has its name, and
+nothing public is written before that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.cells import in_natural_order
+from blindcal.checks import Array, Integers
+from blindcal.deciding.coins import Key, read_key
+from blindcal.deciding.ledger import (
+    Seal,
+    changed,
+    full_head,
+    held,
+    read_chain,
+    read_seal,
+    sealed,
+    sealed_folder,
+    sealed_name,
+)
+from blindcal.errors import InputError, RefusedError
+from blindcal.fitting.committee import ANYONE
+from blindcal.fitting.history import Past, pasts_of
+from blindcal.fitting.reuse_guard import Footprint, as_footprint, footprint, resemblance, used_in
+from blindcal.fitting.shared_sums import POINTS, REACH, SHARED_FORMAT, statement_path
+from blindcal.io.atomic_files import check_folder_of, make_folder, refuse_empty, refuse_existing, write_bytes
+from blindcal.io.tables import format_table
+from blindcal.reviews import Reviews
+from blindcal.sharing.privacy_loss import Limit, Total, noisy, total_of
+
+# How much of a score's variance may be the paper's: papers of one review each say nothing about it.
+_LEAST, _MOST = 0.05, 0.95
+
+
+@dataclass(frozen=True)
+class Points:
+    """`above[paper, score]` of the `POINTS` points of a review; the rest are below. All of it is public.
+
+    In standard deviations of the scores, a review's difference is taken as `REACH * (2 above / POINTS - 1)`;
+    `mean` and `variance` are those over all reviews. `gain` is by how much the difference grows where a
+    reviewer is more lenient by 1: less than 1, since it is bounded.
+    """
+
+    above: Mapping[tuple[str, float], int] = field(repr=False)
+    reviews: int
+    mean: float
+    gain: float
+    variance: float
+
+
+def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
+    """The points of each review of a conference, from the scores of each paper, high ones better."""
+    # One order whoever wrote what: the last digits of a sum depend on it.
+    papers = in_natural_order(scores)
+    sizes = [len(scores[paper]) for paper in papers]
+    score = np.concatenate([np.sort(scores[paper]) for paper in papers])
+    paper = np.repeat(np.arange(len(papers)), sizes)
+    difference = differences(score, paper)
+    above = np.rint(0.5 * POINTS * (1.0 + np.clip(difference / REACH, -1.0, 1.0))).astype(np.int64)
+    counted = REACH * (2.0 * above / POINTS - 1.0)
+    keys = ((papers[index], float(value)) for index, value in zip(paper, score, strict=True))
+    return Points(
+        dict(zip(keys, above.tolist(), strict=True)),
+        reviews=score.size,
+        mean=float(counted.mean()),
+        gain=float((np.abs(difference) < REACH).mean()),
+        variance=float(counted.var()),
+    )
+
+
+def differences(score: Array, paper: Integers) -> Array:
+    """Each score less what the others of its paper suggest, if all reviewers are alike, in standard
+    deviations of all scores.
+
+    Of k other scores with mean m, `k r / (1 - r + k r) * m` is expected, where r is the paper's part of a
+    score's variance.
+
+    >>> differences(np.array([0.0, 0.0, 2.0, 2.0]), np.array([0, 0, 1, 1])).round(2)
+    array([-0.05, -0.05,  0.05,  0.05])
+    """
+    z = (score - score.mean()) / score.std()
+    reviews: Integers = np.bincount(paper).astype(np.int64)
+    total: Array = np.bincount(paper, z).astype(np.float64)
+    part = _part(z, paper, reviews, total)
+    others = reviews[paper] - 1
+    return np.asarray(z - part * (total[paper] - z) / (1.0 - part + others * part))
+
+
+def _part(z: Array, paper: Integers, reviews: Integers, total: Array) -> float:
+    """The paper's part of the variance of a score: the mean product of two scores of one paper."""
+    pairs = float((reviews * (reviews - 1)).sum())
+    products = float((total**2).sum() - (z**2).sum())
+    return float(np.clip(products / pairs, _LEAST, _MOST)) if pairs else _LEAST
+
+
+def upright_scores(past: Past) -> dict[str, list[float]]:
+    """The scores of each paper, high ones better."""
+    sign = 1.0 if past.better == "high" else -1.0
+    found = defaultdict[str, list[float]](list)
+    for paper, score in zip(past.paper, past.score.tolist(), strict=True):
+        found[paper].append(sign * score)
+    return dict(found)
+
+
+def sums_of(points: Points, past: Past, people: Sequence[str]) -> Integers:
+    """Points above and below of each of these people, `[2, person]`; reviews by others count for nobody."""
+    sign = 1.0 if past.better == "high" else -1.0
+    place = {name: index for index, name in enumerate(people)}
+    sums = np.zeros((2, len(people)), dtype=np.int64)
+    for paper, who, score in zip(past.paper, past.reviewer, past.score.tolist(), strict=True):
+        if who in place:
+            above = points.above[paper, sign * score]
+            sums[:, place[who]] += (above, POINTS - above)
+    return sums
+
+
+_KIND = "shared sums"
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "conference": (str,),
+    "epsilon": (float, int, type(None)),
+    "zcdp": (float, int, type(None)),
+    "input": (str,),
+    "reason": (str,),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release of sums: for which reviews, with which limit, and what was published."""
+
+    counter: int
+    conference: str
+    limit: Limit
+    input: str
+    reason: str = field(repr=False)
+    footprint: Footprint = field(repr=False)
+    table: bytes = field(repr=False)
+    statement: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Account:
+    """The releases of sums made with one key.
+
+    `folder`: where their sealed files lie.
+    `key`: that they are sealed with.
+    `entries`: one for each release, oldest first.
+    `last`: the stamp of the latest one's head, to which the next will be chained; empty before the first.
+    """
+
+    folder: Path
+    key: Key
+    entries: tuple[Entry, ...]
+    last: str = ""
+
+    def again(self, input_stamp: str) -> Entry | None:
+        """The release that this very input led to before."""
+        return next((entry for entry in self.entries if entry.input == input_stamp), None)
+
+    def about(self, conference: str, footprint: Footprint) -> tuple[Entry, ...]:
+        """Earlier releases about the same reviews: of the same name, or as alike as chance makes them once in
+        a hundred times. (A total that is too high does no harm.)"""
+        return tuple(
+            entry
+            for entry in self.entries
+            if entry.conference == conference or resemblance(entry.footprint, footprint)
+        )
+
+
+def shared_folder(key_path: str | os.PathLike[str]) -> Path:
+    """Where the sealed releases of a key lie: beside it.
+
+    >>> shared_folder("chair/key.bin").as_posix()
+    'chair/key.bin.shared'
+    """
+    return sealed_folder(key_path).with_suffix(".shared")
+
+
+@contextmanager
+def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account]:
+    """The account of a key, held by this process alone: a second run is refused at once."""
+    with held(shared_folder(key_path)):
+        yield read_account(key_path, key)
+
+
+def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
+    """The account of a key as it stands; empty if nothing was shared.
+
+    `key_path` is the file of the key, beside which the sealed files lie; `key` is what `read_key` found
+    there.
+
+    >>> read_account("nowhere/key.bin", Key(bytes(32))).entries
+    ()
+    """
+    folder = shared_folder(key_path)
+    chain = read_chain(folder, key, _KIND)
+    return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")
+
+
+def enter(
+    account: Account, conference: str, limit: Limit, stamp: str, reason: str, parts: Mapping[str, Any]
+) -> Entry:
+    """Seal a release in one new file; `parts` are footprint, table and statement."""
+    counter = len(account.entries) + 1
+    fields = {
+        "conference": conference,
+        "epsilon": limit.epsilon,
+        "zcdp": limit.zcdp,
+        "input": stamp,
+        "reason": reason,
+    }
+    (used,) = used_in([parts["footprint"]])
+    content = {
+        "footprint": json.dumps(used).encode(),
+        "table": parts["table"],
+        "statement": parts["statement"],
+    }
+    head = full_head(account.key, _KIND, counter, account.last, fields, content)
+    _, data = sealed(account.key, head, content)
+    make_folder(account.folder)
+    path = account.folder / sealed_name(counter)
+    write_bytes(path, data, confidential=True)
+    return _entry(read_seal(path, account.key))
+
+
+def _entry(seal: Seal) -> Entry:
+    head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
+    try:
+        footprint = as_footprint(json.loads(seal.part("footprint")))
+        if footprint is None:
+            raise KeyError
+        return Entry(
+            counter=seal.head["counter"],
+            conference=head["conference"],
+            limit=Limit(head["epsilon"], head["zcdp"]),
+            input=head["input"],
+            reason=head["reason"],
+            footprint=footprint,
+            table=seal.part("table"),
+            statement=seal.part("statement"),
+        )
+    except (KeyError, ValueError, TypeError):
+        raise changed(seal.path) from None
+
+
+_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Share:
+    """What was released.
+
+    `how`: `new`, or `stored` where this very input was released before.
+    `statement`: what the table promises and how it is read; public, as the table is. Its total is as it was
+    when the table was released.
+    `total`: what all releases about the same reviews add up to now, later ones included.
+    `left_out`: the number of reviews by people who are not on the list; for the chair alone.
+    """
+
+    how: str
+    statement: dict[str, Any]
+    total: Total
+    left_out: int = field(repr=False)
+
+
+def share(
+    reviews: Reviews,
+    committee: Iterable[str],
+    limit: Limit,
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    conference: str,
+    better: str = "high",
+    reason: str = "",
+) -> Share:
+    """Release noisy sums of one past conference for each person of a public list.
+
+    The same input and key return the same release. Another release about the same reviews adds to what is
+    spent of their privacy.
+
+    `reviews`: of that conference, with the true reviewers.
+    `committee`: the ids of the people to publish sums for, whether or not they reviewed.
+    `limit`: the privacy loss of one review, as `Limit(epsilon=1.0)`.
+    `key`: the file that `make_key` made; what is drawn is sealed beside it.
+    `out`: the table to write, a CSV; its statement is written beside it, as `out` with .share.json at the
+    end.
+    `conference`: its name, public.
+    `better`: which end of the scale of scores is the better one, "high" or "low".
+    `reason`: for a further release about the same reviews, in words; without one it is refused.
+    """
+    past = _one(reviews, conference, better)
+    people = tuple(in_natural_order(set(committee)))
+    if not people or ANYONE in people:
+        raise InputError(f"committee must list people, at least one, and not {ANYONE}")
+    _check_place(key, out)
+    left_out = sum(who not in set(people) for who in past.reviewer)
+    secret = read_key(key)
+    stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
+    with open_account(key, secret) as account:
+        stored = account.again(stamp)
+        _check_vacant(out, stored)
+        entry = stored or _released(account, past, people, limit, stamp, reason)
+        about = account.about(past.name, footprint(past))
+        total = total_of(one.limit for one in (*about, *(() if stored else (entry,))))
+    _publish(entry, out)
+    statement = json.loads(entry.statement)
+    return Share("stored" if stored else "new", statement, total, left_out)
+
+
+def _check_place(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Public tables never lie among sealed files."""
+    refuse_empty(out)
+    folder = Path(os.path.realpath(Path(out).parent))
+    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), sealed_folder(key))}:
+        raise InputError("`out` must not lie in a sealed folder, which must never be shared")
+
+
+def _one(reviews: Reviews, conference: str, better: str) -> Past:
+    if reviews.conferences and len(reviews.conferences) > 1:
+        raise InputError("share one conference at a time: the table has several")
+    past = pasts_of({conference: reviews}, better=better)[0]
+    return Past(
+        conference, past.file, past.paper, past.reviewer, past.score, past.confidence, past.grid, past.better
+    )
+
+
+def _identity(past: Past, people: tuple[str, ...], limit: Limit) -> dict[str, Any]:
+    """All that a release depends on, in no order of rows."""
+    rows = sorted(zip(past.paper, past.reviewer, past.score.tolist(), strict=True))
+    return {
+        "conference": past.name,
+        "better": past.better,
+        "reviews": [list(row) for row in rows],
+        "people": list(people),
+        "epsilon": limit.epsilon,
+        "zcdp": limit.zcdp,
+    }
+
+
+def _released(
+    account: Account, past: Past, people: tuple[str, ...], limit: Limit, stamp: str, reason: str
+) -> Entry:
+    used = footprint(past)
+    earlier = account.about(past.name, used)
+    total = total_of([*(entry.limit for entry in earlier), limit])
+    if earlier and not reason.strip():
+        spent = total_of(entry.limit for entry in earlier)
+        raise RefusedError(
+            f"sums of these reviews were shared before ({_said(spent)} spent); a further release would make "
+            f"it {_said(total)}: give a `reason`"
+        )
+    points = points_of(upright_scores(past))
+    drawn = noisy(sums_of(points, past, people), limit)
+    statement = _statement(account, past.name, points, limit, total, len(earlier) + 1, len(people))
+    parts = {"footprint": used, "table": _table(people, drawn), "statement": statement}
+    return enter(account, past.name, limit, stamp, reason, parts)
+
+
+def _said(total: Total) -> str:
+    pure = "" if total.epsilon is None else f"epsilon {total.epsilon:g}, "
+    return f"{pure}zCDP {total.zcdp:g}"
+
+
+def _table(people: tuple[str, ...], drawn: Integers) -> bytes:
+    above, below = (np.asarray(row).tolist() for row in drawn)
+    return format_table({"reviewer": people, "above": above, "below": below})
+
+
+def _statement(
+    account: Account, conference: str, points: Points, limit: Limit, total: Total, number: int, people: int
+) -> bytes:
+    promise = (
+        "Whoever wrote one review, and whoever else had written it, any table is at most e^epsilon times as "
+        "likely; zcdp bounds the same by concentrated differential privacy. Papers, scores and the list of "
+        "people are public; the unit is the author of one review."
+    )
+    content = {
+        "format": SHARED_FORMAT,
+        "conference": conference,
+        "promise": promise,
+        "noise": "discrete Laplace" if limit.pure else "discrete Gaussian",
+        "noise_scale": limit.scale,
+        "noise_variance": limit.variance,
+        "epsilon": limit.epsilon,
+        "zcdp": limit.zcdp,
+        "release": number,
+        "total": {"epsilon": total.epsilon, "zcdp": total.zcdp},
+        "total_epsilon_at_delta_1e-6": total.epsilon_at(_DELTA),
+        "people": people,
+        "reviews": points.reviews,
+        "points": {
+            "each_review": POINTS,
+            "reach": REACH,
+            "mean": points.mean,
+            "gain": points.gain,
+            "variance": points.variance,
+        },
+        "key_fingerprint": account.key.fingerprint,
+    }
+    return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
+
+
+def _files(entry: Entry, out: str | os.PathLike[str]) -> dict[Path, bytes]:
+    # A table must never be there without what it is read by.
+    return {Path(statement_path(out)): entry.statement, Path(out): entry.table}
+
+
+def _check_vacant(out: str | os.PathLike[str], entry: Entry | None) -> None:
+    """Refuse an `out` that could not be written, before anything is spent of the reviews' privacy."""
+    files = (Path(statement_path(out)), Path(out))
+    there = [path for path in files if os.path.lexists(path)]
+    for path in there:
+        if entry is None or not path.is_file() or path.read_bytes() != _files(entry, out)[path]:
+            refuse_existing(path)
+    if len(there) < len(files):
+        check_folder_of(out)
+
+
+def _publish(entry: Entry, out: str | os.PathLike[str]) -> None:
+    for path, data in _files(entry, out).items():
+        if not os.path.lexists(path):
+            write_bytes(path, data)

@@ -1,0 +1,21 @@
+"""Made-up conferences with known qualities, to see how well each method does.
+
+In: a population of reviewers, numbers of papers and reviews. Out: simulated conferences, ranking
+errors, and sweeps over many settings on all cores. Open `population` first. Imports: calibrators
+and earlier.
+"""
+
+from blindcal.simulation import metrics, parameter_sweep, population
+from blindcal.simulation.best_of_several import Selection, selection
+from blindcal.simulation.random_assignments import even_loads, stacked_assignments, uniform_assignments
+
+__all__ = [
+    "Selection",
+    "even_loads",
+    "metrics",
+    "parameter_sweep",
+    "population",
+    "selection",
+    "stacked_assignments",
+    "uniform_assignments",
+]

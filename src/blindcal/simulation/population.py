@@ -1,0 +1,365 @@
+"""Synthetic conferences, many at once, drawn from a population of reviewers (rng passed in).
+
+Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`.
+
+The embedded conference: a made-up one of 200 papers, always the same, as a chair's files.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blindcal.calibrators.batch import Batch
+from blindcal.checks import Array, Integers, nonnegative, numbers, positive
+from blindcal.errors import InputError
+from blindcal.io.tables import format_table
+from blindcal.posterior.paper import PaperCase
+from blindcal.reviewers.affine import Affine
+from blindcal.reviews import Reviews
+from blindcal.simulation.random_assignments import stacked_assignments, uniform_assignments
+
+__all__ = [
+    "PooledConference",
+    "Population",
+    "Simulation",
+    "nips_2014_population",
+    "paper_population",
+    "pooled_conference",
+    "prototype_population",
+    "rounded",
+    "simulate",
+]
+
+Slopes = Literal["exponential", "lognormal", "equal"]
+
+
+@dataclass(frozen=True)
+class Population:
+    """How reviewers are drawn and how scores arise.
+
+    `slopes`: "exponential" with mean `slope`; "lognormal" with median `slope` and log-sd `slope_spread`; or
+    all "equal" to `slope`. `offset` and `noise` are standard deviations, `center` the mean of the offsets;
+    with `noise_spread` each reviewer has a noise of its own, lognormal with median `noise` and that log-sd.
+    With a `grid`, each score moves to the nearest grid point (to the higher one from the middle).
+
+    >>> Population(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
+    array([1., 1.])
+    """
+
+    slopes: Slopes = "equal"
+    slope: float = 1.0
+    slope_spread: float = 0.0
+    offset: float = 0.0
+    noise: float = 0.5
+    center: float = 0.0
+    noise_spread: float = 0.0
+    grid: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.slopes not in ("exponential", "lognormal", "equal"):
+            raise InputError(f"slopes must be exponential, lognormal or equal, found {self.slopes!r}")
+        positive("slope", self.slope)
+        numbers("center", self.center)
+        for name in ("slope_spread", "offset", "noise", "noise_spread"):
+            nonnegative(name, getattr(self, name))
+        if self.slopes != "lognormal" and self.slope_spread > 0:
+            raise InputError(f"slope_spread is for lognormal slopes, found {self.slope_spread:g}")
+        if self.grid is not None and (len(self.grid) < 2 or (np.diff(numbers("grid", self.grid)) <= 0).any()):
+            raise InputError(f"grid must be two or more increasing scores, found {self.grid!r}")
+
+    def parameters(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Independent (slope, offset, noise), each of the given shape."""
+        if self.slopes == "exponential":
+            slope = rng.exponential(self.slope, shape)
+        elif self.slopes == "lognormal":
+            slope = self.slope * np.exp(self.slope_spread * rng.standard_normal(shape))
+        else:
+            slope = np.full(shape, self.slope)
+        offset = self.center + self.offset * rng.standard_normal(shape)
+        noise = self.noise * np.exp(self.noise_spread * rng.standard_normal(shape))
+        return slope, offset, noise
+
+    def scores(
+        self, rng: np.random.Generator, quality: Array, slope: Array, offset: Array, noise: Array
+    ) -> Array:
+        """One score for each entry of the (broadcast) arguments, moved to the grid if there is one."""
+        mean = slope * quality + offset
+        score = mean + noise * rng.standard_normal(np.shape(mean))
+        return score if self.grid is None else rounded(score, self.grid)
+
+
+def paper_population(noise: float, reading: str = "text") -> Population:
+    """The reviewers of Appendix A: slopes Exp(1), with this `noise`.
+
+    With `reading` "text" it is a variance, and offsets have variance 0.5; with "script", as the published
+    script has it, both numbers are standard deviations.
+
+    >>> round(paper_population(0.25).noise, 3), round(paper_population(0.25).offset, 3)
+    (0.5, 0.707)
+    >>> paper_population(0.25, "script").noise, paper_population(0.25, "script").offset
+    (0.25, 0.5)
+    """
+    nonnegative("noise", noise)
+    if reading == "script":
+        return Population(slopes="exponential", offset=0.5, noise=noise)
+    if reading == "text":
+        return Population(slopes="exponential", offset=math.sqrt(0.5), noise=math.sqrt(noise))
+    raise InputError(f"reading must be text or script, found {reading!r}")
+
+
+def nips_2014_population() -> Population:
+    """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1.
+
+    >>> found = nips_2014_population()
+    >>> round(found.offset**2, 2), round(found.noise**2, 2), found.slopes
+    (0.19, 0.99, 'equal')
+    """
+    return Population(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
+
+
+def prototype_population() -> Population:
+    """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much.
+
+    >>> found = prototype_population()
+    >>> found.slopes, found.slope_spread, found.offset, found.noise
+    ('lognormal', 0.5, 0.7, 0.5)
+    """
+    return Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
+
+
+def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
+    """The point of an increasing `grid` nearest to each `score`; from the middle, the higher of the two.
+
+    >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
+    array([1., 2., 3.])
+    """
+    points = numbers("grid", grid)
+    middles = (points[1:] + points[:-1]) / 2
+    chosen: Array = points[np.searchsorted(middles, numbers("score", score), side="right")]
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Many conferences of one size: `quality[c, paper]`, and `slope`, `offset`, `noise` `[c, reviewer]`.
+
+    In conference c, `reviewer[c, paper, place]` (numbered from 0) gave the paper `score[c, paper, place]`.
+    """
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    reviewer: Integers
+    score: Array
+
+    @cached_property
+    def _numbers(self) -> Integers:
+        """Reviewer numbers `c * reviewers + j` through all conferences, one for each review."""
+        count, reviewers = self.slope.shape
+        flat: Integers = (self.reviewer + reviewers * np.arange(count)[:, None, None]).ravel()
+        return flat
+
+    @cached_property
+    def _reviewing(self) -> NDArray[np.bool_]:
+        """Which of those numbers have a review: only they are reviewers of the batch."""
+        return np.bincount(self._numbers, minlength=self.slope.size) > 0
+
+    @cached_property
+    def batch(self) -> Batch:
+        """All conferences as one disjoint table for the calibrators; papers in order `c * papers + i`."""
+        count, papers, per_paper = self.reviewer.shape
+        renumbered = np.cumsum(self._reviewing) - 1
+        return Batch(
+            paper=np.repeat(np.arange(count * papers), per_paper),
+            reviewer=renumbered[self._numbers],
+            score=self.score.ravel(),
+            paper_group=np.repeat(np.arange(count), papers),
+            reviewer_group=np.repeat(np.arange(count), self.slope.shape[1])[self._reviewing],
+        )
+
+    @property
+    def parameters(self) -> tuple[Array, Array, Array]:
+        """(slope, offset, noise) of the batch's reviewers."""
+        chosen = self._reviewing
+        return self.slope.ravel()[chosen], self.offset.ravel()[chosen], self.noise.ravel()[chosen]
+
+    def reviews(self, conference: int = 0) -> Reviews:
+        """One of the conferences as a table; ids `P000001`, `R000001` sort like the numbers from 0."""
+        papers, per_paper = self.score.shape[1:]
+        paper = [f"P{number:06d}" for number in range(papers) for _ in range(per_paper)]
+        reviewer = [f"R{number:06d}" for number in self.reviewer[conference].ravel()]
+        score = self.score[conference].ravel()
+        return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+
+
+def simulate(
+    rng: np.random.Generator,
+    count: int,
+    papers: int,
+    reviewers: int,
+    per_paper: int,
+    population: Population,
+    stacked: bool = False,
+) -> Simulation:
+    """Independent conferences of one size.
+
+    `rng`: the generator that everything is drawn with.
+    `count`: how many conferences.
+    `papers`, `reviewers`: how many each of them has.
+    `per_paper`: reviews that each paper gets.
+    `population`: how reviewers are drawn and how scores arise.
+    `stacked`: assignments as in the published script, with as many reviewers as papers; by default they are
+    uniform under even loads.
+
+    >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
+    >>> drawn.score.shape, drawn.batch.groups
+    ((2, 4, 3), 2)
+    """
+    if stacked and reviewers != papers:
+        raise InputError(f"stacked assignments need as many reviewers as papers, found {reviewers}, {papers}")
+    if stacked:
+        reviewer = stacked_assignments(rng, count, papers, per_paper)
+    else:
+        reviewer = uniform_assignments(rng, count, papers, reviewers, per_paper)
+    quality = rng.standard_normal((count, papers))
+    parameters = population.parameters(rng, (count, reviewers))
+    person = reviewer + reviewers * np.arange(count)[:, None, None]
+    theirs = (value.ravel().take(person) for value in parameters)
+    score = population.scores(rng, quality[..., None], *theirs)
+    return Simulation(quality, *parameters, reviewer, score)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledConference:
+    """One conference in which the adversary knows a pool of candidates for each paper.
+
+    Parameters `slope[j], offset[j], noise[j]` are public. `pool[paper, m]` lists the candidates in increasing
+    order, whatever the truth; each is one of the paper's reviewers with `probability[paper, m] = k/m`.
+    Secret: `reviewer[paper, k]`, who wrote `score[paper, k]`, and `quality[paper]`.
+    """
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    pool: Integers
+    probability: Array
+    reviewer: Integers
+    score: Array
+
+    @property
+    def reviewers(self) -> Affine:
+        """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
+        return Affine(self.slope, self.offset, self.noise)
+
+    def cases(self, bar: float) -> list[PaperCase]:
+        """The papers as anyone sees them, with every reviewer's parameters known.
+
+        >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
+        >>> [case.paper for case in drawn.cases(0.5)], len(drawn.cases(0.5)[0].candidates)
+        (['p00000', 'p00001', 'p00002', 'p00003', 'p00004'], 4)
+        """
+        known = np.zeros((self.slope.size, 7))
+        known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
+        return [
+            PaperCase(
+                paper=f"p{i:05d}",
+                scores=tuple(sorted(self.score[i].tolist())),
+                candidates=tuple(f"r{j:07d}" for j in pool),
+                inclusion=tuple(self.probability[i].tolist()),
+                parameters=tuple(map(tuple, known[pool].tolist())),
+                bar=bar,
+            )
+            for i, pool in enumerate(self.pool)
+        ]
+
+
+def pooled_conference(
+    rng: np.random.Generator,
+    papers: int,
+    pool: int,
+    per_paper: int,
+    population: Population,
+    reviewers: int | None = None,
+) -> PooledConference:
+    """One conference in which each paper has a uniform pool of candidates.
+
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
+
+    `rng`: the generator that everything is drawn with.
+    `papers`: how many there are.
+    `pool`: candidates of each paper.
+    `per_paper`: reviews that each paper gets, at most `pool`.
+    `population`: how reviewers are drawn and how scores arise.
+    `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
+
+    >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
+    >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
+    ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
+    """
+    people = max(papers, pool) if reviewers is None else reviewers
+    if not 1 <= per_paper <= pool <= people:
+        raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
+    quality = rng.standard_normal(papers)
+    slope, offset, noise = population.parameters(rng, (people,))
+    drawn = _subsets(rng, papers, people, pool)
+    reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
+    score = population.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
+    probability = np.full((papers, pool), per_paper / pool)
+    return PooledConference(quality, slope, offset, noise, drawn, probability, reviewer, score)
+
+
+def _subsets(rng: np.random.Generator, count: int, people: int, size: int) -> Integers:
+    """`count` independent uniform subsets of `size` out of `people`, each sorted (Floyd's algorithm)."""
+    chosen = np.empty((count, size), dtype=np.int64)
+    for place, last in enumerate(range(people - size, people)):
+        candidate = rng.integers(0, last, count, endpoint=True)
+        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, candidate)
+    return np.sort(chosen, axis=1)
+
+
+PAPERS, POOL, REVIEWS, RATE = 200, 8, 3, 0.25
+_SEED = 14
+
+
+def example(papers: int = PAPERS) -> PooledConference:
+    """The embedded conference, with the qualities that only a made-up one knows."""
+    return pooled_conference(np.random.default_rng(_SEED), papers, POOL, REVIEWS, prototype_population())
+
+
+def example_files(drawn: PooledConference) -> dict[str, bytes]:
+    """What a chair would have: reviews, the reviewers' calibration, and the pools."""
+    papers, people = [f"P{i + 1:03d}" for i in range(len(drawn.quality))], len(drawn.slope)
+    names = [f"R{j + 1:03d}" for j in range(people)]
+    reviews = [
+        (i, j, s) for i in range(len(papers)) for j, s in zip(drawn.reviewer[i], drawn.score[i], strict=True)
+    ]
+    pools = [(i, j) for i in range(len(papers)) for j in drawn.pool[i]]
+    return {
+        "reviews.csv": format_table(
+            {
+                "paper": [papers[i] for i, _, _ in reviews],
+                "reviewer": [names[j] for _, j, _ in reviews],
+                "score": [round(float(s), 2) for _, _, s in reviews],
+            }
+        ),
+        "reviewers.csv": format_table(
+            {
+                "reviewer": names,
+                "slope": drawn.slope.round(3),
+                "offset": drawn.offset.round(3),
+                "noise": drawn.noise.round(3),
+            }
+        ),
+        "pools.csv": format_table(
+            {"paper": [papers[i] for i, _ in pools], "reviewer": [names[j] for _, j in pools]}
+        ),
+    }

@@ -1,0 +1,144 @@
+"""Leaks that were planted are found, and none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blindcal.adversaries.side_knowledge import Trial, leaks
+from blindcal.certify.claims import certify
+from blindcal.certify.exact import ExactPolicy
+from blindcal.deciding.coins import Key, toss
+from blindcal.errors import InputError
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
+from random_cases import random_case
+from sizes import count
+
+Truth = list[int]
+GUARANTEE = Guarantee("average", epsilon=2.0)
+
+
+def open_cases(seed: int = 5, papers: int = 4) -> list[PaperCase]:
+    """Papers whose decisions are open for many of their tuples."""
+    rng, found = np.random.default_rng(seed), []
+    while len(found) < papers:
+        case = replace(random_case(rng, 5, 2), paper=f"p{len(found)}")
+        table = table_of(case).accept
+        if (case.belief.weight @ (table * (1 - table))) > 0.05:
+            found.append(case)
+    return found
+
+
+def table_of(case: PaperCase) -> ExactPolicy:
+    return certify(case.belief, solve(case, GUARANTEE).accept, GUARANTEE)[0]
+
+
+def sound(case: PaperCase, truth: int) -> PaperCase:
+    return case
+
+
+def rows_by_paper(cases: Sequence[PaperCase], truth: Truth, accepted: Sequence[bool]) -> list[int]:
+    return list(range(len(cases)))
+
+
+def own_coin(paper: str, truth: int) -> dict[str, object]:
+    return {"paper": paper, "truth": truth}
+
+
+def played(
+    cases: Sequence[PaperCase],
+    trials: int,
+    *,
+    planned: Callable[[PaperCase, int], PaperCase] = sound,
+    order: Callable[[Sequence[PaperCase], Truth, Sequence[bool]], list[int]] = rows_by_paper,
+    coin: Callable[[str, int], dict[str, object]] = own_coin,
+) -> list[Trial]:
+    """The same scores decided for assignments drawn from the belief, each with a key of its own."""
+    rng, found = np.random.default_rng(9), []
+    tables: dict[tuple[str, int], ExactPolicy] = {}
+    for _ in range(trials):
+        key = Key(rng.bytes(32))
+        truth = [int(rng.choice(len(case.tuples), p=case.belief.weight)) for case in cases]
+        policies = []
+        for case, who in zip(cases, truth, strict=True):
+            place = case.paper, who if planned is not sound else 0
+            if place not in tables:
+                tables[place] = table_of(planned(case, who))
+            policies.append(tables[place])
+        chance = [policy.probability(who) for policy, who in zip(policies, truth, strict=True)]
+        accepted = [
+            toss(key, coin(case.paper, who), one) for case, who, one in zip(cases, truth, chance, strict=True)
+        ]
+        rows = [
+            f"{cases[i].paper},{'accept' if accepted[i] else 'reject'}" for i in order(cases, truth, accepted)
+        ]
+        found.append(
+            Trial(
+                tuple(policy.accept for policy in policies),
+                tuple(map(float, chance)),
+                tuple(accepted),
+                "\n".join(rows).encode(),
+            )
+        )
+    return found
+
+
+def test_a_sound_system_is_not_suspected() -> None:
+    """A false alarm in one of a million runs."""
+    assert not leaks(played(open_cases(), count(400, 4000))).any
+
+
+def test_a_table_that_depends_on_the_truth_is_found() -> None:
+    def truth_first(case: PaperCase, truth: int) -> PaperCase:
+        chances = np.array(case.inclusion)
+        chances[case.tuples[truth]] += 0.05
+        return replace(case, inclusion=tuple(chances * len(case.scores) / chances.sum()))
+
+    assert leaks(played(open_cases(), 40, planned=truth_first)).tables == (0, 1, 2, 3)
+
+
+def test_parameters_fitted_on_the_same_conference_are_found() -> None:
+    """Everybody's offset moved by the score that they gave: the public data are the same, the tables not."""
+
+    def fitted(case: PaperCase, truth: int) -> PaperCase:
+        rows = [list(row) for row in case.parameters]
+        for slot, who in enumerate(case.tuples[truth]):
+            rows[who][1] = 0.5 * (rows[who][1] + case.scores[slot])
+        return replace(case, parameters=tuple(map(tuple, rows)))
+
+    assert len(leaks(played(open_cases(), 40, planned=fitted)).tables) >= 3
+
+
+def test_a_coin_used_twice_is_found() -> None:
+    found = leaks(played(open_cases(), count(400, 4000), coin=lambda paper, truth: {"conference": "one"}))
+    assert len(found.together) == 6
+    assert not found.tables
+
+
+def test_rows_in_processing_order_are_found() -> None:
+    """Papers of the same first reviewer were handled one after the other."""
+
+    def by_reviewer(cases: Sequence[PaperCase], truth: Truth, accepted: Sequence[bool]) -> list[int]:
+        return sorted(range(len(cases)), key=lambda i: cases[i].tuples[truth[i]][0])
+
+    found = leaks(played(open_cases(), 40, order=by_reviewer))
+    assert found.texts > 0
+    assert not found.tables
+
+
+def test_a_coin_that_is_not_the_tables_is_found() -> None:
+    trials = [replace(one, accepted=(True,) * 4) for one in played(open_cases(), count(400, 4000))]
+    assert set(leaks(trials).biased) == {0, 1, 2, 3}
+
+
+def test_what_was_certain_must_come_out() -> None:
+    sure = Trial((np.ones(2),), (1.0,), (True,), b"")
+    assert not leaks([sure, sure]).any
+    assert leaks([sure, replace(sure, accepted=(False,))]).biased == (0,)
+    with pytest.raises(InputError, match="at least 2"):
+        leaks([sure])

@@ -1,0 +1,347 @@
+"""Audits against exact rationals, enumeration, and adversaries that play."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.stats import binom
+
+from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
+from blindcal.adversaries import bits, guess, posterior, success_of
+from blindcal.adversaries.single_paper import top_k_success
+from blindcal.certify.claims import Claim, certify
+from blindcal.certify.exact import FINE
+from blindcal.checks import Array
+from blindcal.policy.solver import solve
+from oracles import solvable
+from random_cases import GUARANTEES, random_cases
+from sizes import count
+from strategies import beliefs_with_policies, random_beliefs, random_policies
+
+FALSE_ALARM = 1e-6
+
+
+def exact_masses(belief: Belief, policy: Policy) -> tuple[list[Fraction], list[Fraction]]:
+    weight = [Fraction(float(w)) for w in belief.weight]
+    accept = [Fraction(float(a)) for a in policy.accept]
+    return (
+        [w * a for w, a in zip(weight, accept, strict=True)],
+        [w * (1 - a) for w, a in zip(weight, accept, strict=True)],
+    )
+
+
+def exact_tops(mass: list[Fraction], labels: Array | None) -> list[Fraction]:
+    slots = [list(range(len(mass)))] if labels is None else labels.tolist()
+    return [
+        max(sum((m for m, y in zip(mass, slot, strict=True) if y == x), Fraction(0)) for x in set(slot))
+        for slot in slots
+    ]
+
+
+def exp_at_least(value: float, ratio: Fraction) -> bool:
+    with localcontext() as context:
+        context.prec = 60
+        return Decimal(value).exp() * ratio.denominator >= ratio.numerator
+
+
+def log(ratio: Fraction) -> float:
+    with localcontext() as context:
+        context.prec = 60
+        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
+def the_exact_value(found: Claim, belief: Belief, policy: Policy) -> None:
+    """Every number is the exact one or the next on its grid, on the unsafe side."""
+    masses = exact_masses(belief, policy)
+    tops = [exact_tops(mass, belief.labels) for mass in masses]
+    total = sum(Fraction(float(w)) for w in belief.weight)
+    before = exact_tops([m + n for m, n in zip(*masses, strict=True)], belief.labels)
+    success = sum(sum(t) for t in tops) / total
+    assert found.reviews == len(before)
+    for stated, true in (
+        (found.success, success),
+        (found.success_scores_only, sum(before) / total),
+        (found.added, success - sum(before) / total),
+    ):
+        assert 0 <= stated - true < Fraction(1, FINE)
+    chances = [Fraction(float(a)) for a in policy.accept]
+    multiplier = max(chances) + max(1 - a for a in chances)
+    assert Fraction(float(found.multiplier)) >= multiplier
+    assert found.multiplier == pytest.approx(float(multiplier), rel=1e-15)
+    seen = [
+        (t, sum(mass), b)
+        for mass, tt in zip(masses, tops, strict=True)
+        for t, b in zip(tt, before, strict=True)
+    ]
+    posteriors = [t / chance for t, chance, _ in seen if chance > 0]
+    assert max(posteriors) <= Fraction(found.largest_posterior) <= 1
+    assert found.largest_posterior == pytest.approx(float(max(posteriors)), rel=1e-15)
+    rise = max(max(t / chance - b / total for t, chance, b in seen if chance > 0), Fraction(0))
+    assert rise <= Fraction(found.largest_rise)
+    assert found.largest_rise == pytest.approx(float(rise), rel=1e-15, abs=1e-23)
+    sides = (chances, [1 - a for a in chances])
+    if any(min(side) == 0 < max(side) for side in sides):
+        assert found.epsilon == np.inf
+        return
+    ratio = max((max(side) / min(side) for side in sides if max(side) > 0), default=Fraction(1))
+    assert exp_at_least(found.epsilon, ratio)
+    assert found.epsilon == pytest.approx(log(ratio), rel=1e-12, abs=0.0)
+
+
+@given(beliefs_with_policies())
+def test_audits_are_exact_on_awkward_tables(case: tuple[Belief, Policy]) -> None:
+    the_exact_value(audit(*case), *case)
+
+
+def test_audits_are_exact_on_random_tables() -> None:
+    rng = np.random.default_rng(1)
+    for n in range(1, 13):
+        batch = random_beliefs(rng, count(60, 1000), n)
+        policies = random_policies(rng, batch.weight.shape)
+        for w, f, a in zip(batch.weight, batch.favor, policies.accept, strict=True):
+            belief, policy = Belief(w, f), Policy(a)
+            the_exact_value(audit(belief, policy), belief, policy)
+
+
+def test_audits_are_exact_on_the_frontier() -> None:
+    """The tables that matter: optimal ones, where the guesses are tied by construction."""
+    rng = np.random.default_rng(2)
+    for n in range(2, 9):
+        batch = random_beliefs(rng, count(60, 1000), n)
+        front = frontier(batch)
+        wanted = (
+            front.adversary_error[:, 0] + rng.choice([0.0, 0.5, 1.0], len(batch.weight)) * front.bought[:, -1]
+        )
+        policies = front.policy(adversary_error=wanted)
+        for w, f, a in zip(batch.weight, batch.favor, policies.accept, strict=True):
+            belief, policy = Belief(w, f), Policy(a)
+            the_exact_value(audit(belief, policy), belief, policy)
+
+
+def test_audits_are_exact_with_labels() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(count(200, 4000)):
+        n, slots = int(rng.integers(1, 9)), int(rng.integers(1, 4))
+        batch = random_beliefs(rng, 1, n)
+        belief = Belief(batch.weight[0], batch.favor[0], rng.integers(0, 3, (slots, n)))
+        policy = Policy(random_policies(rng, (n,)).accept)
+        the_exact_value(audit(belief, policy), belief, policy)
+
+
+def test_audits_are_exact_where_masses_underflow() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        n = int(rng.integers(2, 5))
+        weight = 10.0 ** rng.uniform(-323.0, 0.0, n)
+        weight[rng.integers(n)] = 1.0
+        weight /= weight.sum()
+        accept = 10.0 ** rng.uniform(-323.0, 0.0, n) * (rng.random(n) < 0.8)
+        belief, policy = Belief(weight, rng.random(n)), Policy(accept)
+        the_exact_value(audit(belief, policy), belief, policy)
+
+
+def test_a_leaking_decision_leaves_no_error_at_all() -> None:
+    found = audit(Belief([0.7, 0.3], [1.0, 0.0]), Policy([1.0, 0.0]))
+    assert found.success == 1
+    assert found.epsilon == np.inf
+    assert found.multiplier == 2.0
+    assert found.largest_posterior == 1.0
+
+
+def test_batches_are_their_instances() -> None:
+    rng = np.random.default_rng(4)
+    batch = random_beliefs(rng, 6, 4)
+    for labels in (None, rng.integers(0, 2, (6, 2, 4))):
+        belief = Belief(batch.weight, batch.favor, labels)
+        policy = random_policies(rng, (6, 4))
+        for i in range(6):
+            one = Belief(batch.weight[i], batch.favor[i], None if labels is None else labels[i])
+            alone = Policy(policy.accept[i])
+            for measure in (bits, guess, posterior):
+                np.testing.assert_array_equal(measure(belief, policy)[i], measure(one, alone))
+            stated = audit(one, alone)
+            for floats, exact in (
+                (1.0 - policy.adversary_error(belief), float(stated.success) / stated.reviews),
+                (policy.epsilon, stated.epsilon),
+                (policy.multiplier, stated.multiplier),
+                (policy.largest_posterior(belief), stated.largest_posterior),
+            ):
+                assert floats[i] == pytest.approx(exact, rel=1e-13)
+
+
+def test_posterior_guess_and_top_k_by_enumeration() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        n, slots = int(rng.integers(2, 7)), int(rng.integers(1, 3))
+        weight = rng.dirichlet(np.ones(n))
+        labels = rng.integers(0, 4, (slots, n)) if rng.random() < 0.7 else None
+        belief, policy = Belief(weight, rng.random(n), labels), Policy(rng.random(n))
+        mass = np.stack([weight * policy.accept, weight * (1 - policy.accept)])
+        np.testing.assert_allclose(posterior(belief, policy), mass / mass.sum(axis=1, keepdims=True))
+        slots_of = np.arange(n)[None, :] if labels is None else labels
+        for k in (1, 2, 3):
+            right = 0.0
+            for slot, outcome in product(slots_of, mass):
+                names = sorted(set(slot.tolist()))
+                chosen = combinations(names, min(k, len(names)))
+                right += max(outcome[np.isin(slot, subset)].sum() for subset in chosen)
+            assert top_k_success(belief, policy, k) == pytest.approx(right / len(slots_of), abs=1e-13)
+        for d, (slot, named) in product((0, 1), enumerate(guess(belief, policy).T)):
+            best = max(mass[d][slots_of[slot] == y].sum() for y in set(slots_of[slot].tolist()))
+            assert mass[d][slots_of[slot] == named[d]].sum() == pytest.approx(best, abs=1e-15)
+
+
+def test_an_impossible_outcome_has_no_posterior() -> None:
+    after = posterior(Belief([0.6, 0.4], [1.0, 1.0]), Policy([1.0, 1.0]))
+    np.testing.assert_array_equal(after[0], [0.6, 0.4])
+    assert np.isnan(after[1]).all()
+
+
+def test_bits_are_the_loss_of_entropy() -> None:
+    def entropy(p: Array) -> float:
+        p = p[p > 0]
+        return float(-(p * np.log2(p)).sum())
+
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        n = int(rng.integers(2, 8))
+        labels = rng.integers(0, 3, (2, n))
+        weight, policy = rng.dirichlet(np.ones(n)), random_policies(rng, (n,))
+        expected = []
+        for slot in labels:
+            joint = np.stack(
+                [np.bincount(slot, weight * chance, 3) for chance in (policy.accept, 1 - policy.accept)]
+            )
+            before = entropy(joint.sum(axis=0))
+            after = sum(p.sum() * entropy(p / p.sum()) for p in joint if p.sum() > 0)
+            expected.append(before - after)
+        belief = Belief(weight, rng.random(n), labels)
+        assert bits(belief, policy) == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+def test_the_empirical_adversary_wins_as_often_as_stated() -> None:
+    """Four beliefs, with and without labels; two-sided exact binomial tests, false alarm 1e-6 in all."""
+    rng = np.random.default_rng(7)
+    games = count(40_000, 1_000_000)
+    for labels in (None, np.array([[0, 0, 1]])):
+        batch = random_beliefs(rng, 4, 3)
+        belief = Belief(batch.weight, batch.favor, labels)
+        policy = random_policies(rng, (4, 3))
+        played = play(belief, policy, games, rng)
+        stated = 1.0 - policy.adversary_error(belief)
+        low, high = binom.interval(1.0 - FALSE_ALARM / 8, games, stated)
+        assert ((played.wins[:, 0] >= low) & (played.wins[:, 0] <= high)).all()
+        np.testing.assert_allclose(played.success, played.wins[:, 0] / games)
+
+
+def normal_density(x: Array, mean: float, variance: float) -> Array:
+    return np.exp(-0.5 * (x - mean) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+
+
+@pytest.mark.parametrize("noise", [(0.0, 0.0), (0.5, 0.5), (0.3, 0.9)])
+def test_an_independent_adversary_wins_as_often_as_stated_on_a_million_pairs(
+    noise: tuple[float, float],
+) -> None:
+    """Qualities, assignment, scores and decision are drawn; an adversary with its own formulas guesses.
+
+    A sum of unequal Bernoullis is more concentrated than the binomial of their mean (Hoeffding 1956), so the
+    binomial interval of the mean stated success holds with false alarm at most 1e-6.
+    """
+    rng = np.random.default_rng(8)
+    games, prior = 1_000_000, 0.4
+    (a1, b1), (a2, b2) = (1.2, 0.3), (0.7, -0.4)
+    quality = rng.normal(size=(games, 2))
+    first = rng.random(games) < prior  # A1: reviewer 1 on paper 1
+    slope = np.where(first[:, None], [a1, a2], [a2, a1])
+    offset = np.where(first[:, None], [b1, b2], [b2, b1])
+    spread = np.where(first[:, None], noise, noise[::-1])
+    scores = slope * quality + offset + spread * rng.normal(size=(games, 2))
+
+    belief = pair_belief(
+        (Affine(a1, b1, noise=noise[0]), Affine(a2, b2, noise=noise[1])), scores, prior=prior
+    )
+    front = frontier(belief)
+    least, most = front.conference_error[:, 0], front.conference_error[:, -1]
+    policy = front.policy(conference_error=least + rng.choice([0.0, 0.4, 1.0], games) * (most - least))
+    accept = np.where(first, policy.accept[:, 0], policy.accept[:, 1])
+    accepted = rng.random(games) < accept
+
+    total1, total2 = a1**2 + noise[0] ** 2, a2**2 + noise[1] ** 2
+    s1, s2 = scores.T
+    joint1 = prior * normal_density(s1, b1, total1) * normal_density(s2, b2, total2)
+    joint2 = (1 - prior) * normal_density(s1, b2, total2) * normal_density(s2, b1, total1)
+    seen1 = joint1 * np.where(accepted, policy.accept[:, 0], 1.0 - policy.accept[:, 0])
+    seen2 = joint2 * np.where(accepted, policy.accept[:, 1], 1.0 - policy.accept[:, 1])
+    wins = int(((seen1 >= seen2) == first).sum())
+    stated = 1.0 - policy.adversary_error(belief).mean()
+    low, high = binom.interval(1.0 - FALSE_ALARM / 6, games, stated)
+    assert low <= wins <= high
+
+    wrong = int((accepted != (quality[:, 0] > quality[:, 1])).sum())
+    low, high = binom.interval(1.0 - FALSE_ALARM / 6, games, policy.conference_error(belief).mean())
+    assert low <= wrong <= high
+
+
+def test_bad_input_is_named() -> None:
+    belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0])
+    with pytest.raises(InputError, match="k must be at least 1, found 0"):
+        top_k_success(belief, policy, 0)
+    with pytest.raises(InputError, match="games must be at least 1, found 0"):
+        play(belief, policy, 0, np.random.default_rng(1))
+    with pytest.raises(InputError, match="3 secrets and the belief 2"):
+        audit(belief, Policy([1.0, 0.0, 0.0]))
+    with pytest.raises(InputError, match="one belief and one policy"):
+        audit(belief, Policy([[1.0, 0.0], [0.0, 1.0]]))
+    with pytest.raises(InputError, match="3 secrets and the belief 2"):
+        posterior(belief, Policy([1.0, 0.0, 0.0]))
+
+
+def test_the_audit_of_a_certified_policy_is_its_certificate():
+    for index, case in enumerate(random_cases(41, count(40, 300), 200)):
+        guarantee = GUARANTEES[index % len(GUARANTEES)]
+        if not solvable(case, guarantee):
+            continue
+        policy, stated = certify(case.belief, solve(case, guarantee).accept, guarantee)
+        assert replace(audit(case.belief, policy), mixed=stated.mixed) == stated
+
+
+def contrarian(belief: Belief, policy: Policy) -> Array:
+    """Guesses the least likely secret after acceptance and the first one after rejection."""
+    least = np.argmin(belief.weight, axis=-1)
+    return np.stack([least, np.zeros_like(least)], axis=-1)[..., None]
+
+
+def test_an_adversary_of_ones_own_is_played_and_counted() -> None:
+    """Its exact chance by enumeration, its games within the false-alarm rate, and no better than MAP."""
+    rng = np.random.default_rng(31)
+    belief, policy = random_beliefs(rng, 6, 3), random_policies(rng, (6, 3))
+    exact = success_of(belief, policy, contrarian)
+    mass = belief.weight * policy.accept, belief.weight * (1.0 - policy.accept)
+    rows = np.arange(6)
+    by_hand = mass[0][rows, belief.weight.argmin(axis=1)] + mass[1][:, 0]
+    np.testing.assert_allclose(exact, by_hand)
+    games = count(2_000, 100_000)
+    played = play(belief, policy, games, rng, adversary=contrarian)
+    tails = binom(games, exact).cdf(played.wins[:, 0])
+    assert ((tails > FALSE_ALARM) & (tails < 1 - FALSE_ALARM)).all()
+    best = 1.0 - policy.adversary_error(belief)
+    assert (exact <= best + 1e-12).all()
+    np.testing.assert_allclose(success_of(belief, policy, guess), best)
+
+
+def test_an_adversary_with_labels_guesses_each_slot() -> None:
+    belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.6], labels=np.array([[0, 1, 1], [4, 4, -1]]))
+    policy = Policy([0.8, 0.5, 0.1])
+    always = np.array([[1, 4], [0, -1]])
+    found = success_of(belief, policy, lambda *_: always)
+    accepted, rejected = belief.weight * policy.accept, belief.weight * (1 - policy.accept)
+    first = accepted[1] + accepted[2] + rejected[0]
+    assert found == pytest.approx((first + accepted[0] + accepted[1]) / 2)
+    with pytest.raises(InputError, match=r"must guess \[outcome, slot\] = \[2, 2\] labels"):
+        success_of(belief, policy, lambda *_: np.zeros((3, 2), dtype=int))

@@ -1,0 +1,187 @@
+"""Who gets an answer: by the right name, with the token, from our own pages. All else is refused, and what is
+answered allows a browser next to nothing."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("jinja2")
+
+from app_clients import Client, served
+from blindcal.app import routes
+from blindcal.app.guard import MOST_BODY, new_token, policy
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with served(tmp_path_factory.mktemp("home")) as (found, _, _):
+        yield found
+
+
+def test_tokens_are_long_and_never_the_same() -> None:
+    assert len({new_token() for _ in range(100)}) == 100
+    assert all(len(new_token()) >= 43 for _ in range(10))
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_the_right_name_and_token_pass(client: Client, name: str) -> None:
+    assert client.get("/", Host=f"{name}:{client.port}").status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "",
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "127.0.0.1.evil.example:{port}",
+        "localhost.evil.example:{port}",
+        "[::1]:{port}",
+        "0.0.0.0:{port}",
+        "127.0.0.1:{port}@evil.example",
+        "LOCALHOST:{port} ",
+    ],
+)
+def test_a_wrong_host_is_refused(client: Client, host: str | None) -> None:
+    """A page that had its own name point here (DNS rebinding) comes by that name."""
+    named = None if host is None else host.format(port=client.port)
+    answer = client.get("/conference", Host=named)
+    assert answer.status in (400, 403)
+    assert "200 papers" not in answer.text
+
+
+def test_two_hosts_are_refused(client: Client) -> None:
+    with socket.create_connection(("127.0.0.1", client.port)) as line:
+        line.sendall(
+            f"GET /{client.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nHost: evil.example\r\n"
+            "Connection: close\r\n\r\n".encode()
+        )
+        assert b" 200 " not in line.recv(100)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/pair",
+        "/conference",
+        "/static/app.css",
+        "//{token}/",
+        "/x/{token}/",
+        "/{token}x/",
+        "/%2e%2e/{token}/",
+        "/docs",
+        "/openapi.json",
+        "/favicon.ico",
+        "/{wrong}/pair",
+        "/%C3%A9",
+    ],
+)
+def test_a_missing_or_wrong_token_is_refused(client: Client, path: str) -> None:
+    wrong = client.token[:-1] + ("A" if client.token[-1] != "A" else "B")
+    asked = path.format(token=client.token, wrong=wrong)
+    answer = client.ask("GET", asked, whole=True)
+    assert answer.status in (400, 403)
+    assert client.token not in answer.text
+    for method in ("POST", "PUT", "DELETE"):
+        assert client.ask(method, asked, b"{}", whole=True).status in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": None},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Origin": "http://localhost:{port}"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+    ],
+)
+def test_what_another_page_sends_is_refused(client: Client, headers: dict[str, str | None]) -> None:
+    given = {k: None if v is None else v.format(port=client.port) for k, v in headers.items()}
+    for method, path in (("POST", "/conference/do/example"), ("PUT", "/conference/files/reviews?name=a.csv")):
+        assert client.ask(method, path, b"{}", given).status == 403
+    assert "Open the embedded conference" in client.get("/conference").text, "nothing was opened"
+
+
+def test_what_another_page_loads_is_refused_but_people_may_follow_a_link(client: Client) -> None:
+    for site in ("cross-site", "same-site"):
+        assert client.get("/pair/numbers", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors").status == 403
+        assert client.get("/pair", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200
+
+
+def test_no_other_page_may_read_anything(client: Client) -> None:
+    """There is no header that would allow it, and a question whether one may ask is refused."""
+    answer = client.get("/pair", Origin="http://evil.example")
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+    asked = client.ask(
+        "OPTIONS",
+        "/conference/do/example",
+        None,
+        {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"},
+    )
+    assert asked.status == 403
+    assert not [name for name in asked.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("path", ["/", "/pair", "/conference", "/static/app.js", "/nowhere", "/pair/numbers"])
+def test_every_answer_allows_a_browser_next_to_nothing_and_does_not_say_who_serves(
+    client: Client, path: str
+) -> None:
+    headers = client.get(path).headers
+    assert "server" not in headers
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-content-type-options"] == "nosniff"
+    rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
+    assert rules["frame-ancestors"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_policy_allows_the_styles_of_a_page_by_their_digest() -> None:
+    found = policy("<style>a</style><style>b</style>")
+    assert "'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='" in found, "SHA-256 of the letter a"
+    assert found.count("sha256-") == 2
+    assert "unsafe" not in found
+
+
+def test_a_long_request_is_refused_while_it_is_read(client: Client) -> None:
+    answer = client.ask("POST", "/pair/draws", b"[" * (MOST_BODY + 1), {"Content-Type": "application/json"})
+    assert answer.status == 413
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"a": 1}', b'{"number": ["x"]}', b"\xff"])
+def test_what_cannot_be_read_is_refused_without_an_echo(client: Client, body: bytes) -> None:
+    answer = client.ask("POST", "/pair/draws", body, {"Content-Type": "application/json"})
+    assert (answer.status, answer.text) in ((422, "That cannot be read.\n"), (400, answer.text))
+    assert "Traceback" not in answer.text
+
+
+def test_a_failure_is_told_without_its_text_or_a_traceback(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def failing(desk: object, fields: object) -> None:
+        raise ValueError("canary-123456789")
+
+    monkeypatch.setitem(routes.ACTIONS, "example", failing)
+    answer = client.post("/conference/do/example", {})
+    assert answer.status == 500
+    assert answer.text.startswith("internal error (ValueError at test_guards.py:")
+    assert "canary" not in answer.text
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "")

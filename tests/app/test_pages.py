@@ -1,0 +1,101 @@
+"""What the page says: no reviewer is named, whatever went wrong; files go by the page's own names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blindcal.app.jobs import CanceledError, State
+from blindcal.app.pages import MOST_LISTED, fault, fit_view, found_upload, job_view, notice, plain
+from blindcal.app.session import Upload
+from blindcal.errors import InputError, Problem, RefusedError
+
+pytestmark = pytest.mark.edge
+
+PRIVATE = Path("/private")
+CANARY = "canary-000000001"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem("r.csv", 3, "reviewer", "must not be empty", repr(CANARY)),
+        Problem("r.csv", 3, "score", "must be a number", repr(CANARY)),
+        Problem("r.csv", 3, "paper", "must be an id", repr(CANARY)),
+        Problem("r.csv", None, "reviewer", "must be known", CANARY),
+    ],
+)
+def test_a_value_of_a_row_is_never_shown(problem: Problem) -> None:
+    found = fault(problem, PRIVATE)
+    assert CANARY not in str(found)
+    assert found.rule == problem.rule
+
+
+def test_rows_and_fields_are_shown() -> None:
+    twice = Problem("r.csv", 1234, "reviewer", "must not repeat an earlier row", "row 7's")
+    assert fault(twice, PRIVATE).rule == "must not repeat an earlier row, found row 7's"
+    assert fault(twice, PRIVATE).row == "1,234"
+    which = Problem("r.csv", None, None, "must have one field: say which with `score_field`", "A, B")
+    assert fault(which, PRIVATE).rule == "must have one field: say which with “Score field”, found A, B"
+
+
+def test_errors_are_told_by_kind() -> None:
+    assert notice(None, PRIVATE) is None
+    canceled = notice(CanceledError(), PRIVATE)
+    assert canceled is not None
+    assert canceled.mild
+    refused = notice(RefusedError("/private/uploads/reviews/r.csv: `accept_rate` is frozen"), PRIVATE)
+    assert refused is not None
+    assert refused.text == "r.csv: “Share” is frozen"
+    failed = notice(ValueError(CANARY), PRIVATE)
+    assert failed is not None
+    assert "internal error (ValueError" in failed.text
+    assert CANARY not in failed.text
+    full = notice(OSError(28, "No space left on device", f"/x/{CANARY}"), PRIVATE)
+    assert full is not None
+    assert full.text == "The system says: No space left on device."
+
+
+def test_many_problems_are_counted() -> None:
+    many = [Problem("r.csv", row, "score", "must be a number") for row in range(MOST_LISTED + 5)]
+    found = notice(InputError("many", many), PRIVATE)
+    assert found is not None
+    assert (found.text, len(found.faults), found.more) == ("205 problems", MOST_LISTED, 5)
+
+
+def test_an_upload_goes_by_its_own_name() -> None:
+    bad = Upload("reviews", "r.csv", 1500, (), InputError("/private/uploads/reviews/r.csv must not be empty"))
+    found = found_upload(bad, PRIVATE)
+    assert (found.label, found.name, found.size) == ("This year's reviews", "r.csv", "2 kB")
+    assert found.notice is not None
+    assert found.notice.text == "r.csv must not be empty"
+
+
+def test_progress_says_how_much_is_left() -> None:
+    assert job_view(None) == {"running": False}
+    state = State("job", "weighing", 3, 9, 12.3, True, False)
+    assert job_view(state)["left"] == "about 12 s left"
+    assert job_view(State("job", "weighing", 0, 9, None, True, False))["left"] == ""
+    assert plain("see `blindcal key`", PRIVATE) == "see `blindcal key`"
+
+
+def test_a_fit_is_told_without_the_reviewers_that_it_names() -> None:
+    one = {"value": 0.25, "low": 0.2, "high": 0.3}
+    forecast = {"conference": "2026", "reviews": 90, "population": 1.0, "raw": 0.9, "fitted": 0.8}
+    checks = {
+        "shares": dict.fromkeys(("quality", "offset", "slope", "noise"), one),
+        "persistence": one,
+        "outliers": [CANARY, CANARY + "2"],
+        "newcomers": 3,
+        "forecast": {**forecast, "gain": 0.12, "gain_se": 0.01},
+    }
+    found = fit_view({"conferences": ["2025", "2026"], "checks": checks})
+    assert found["conferences"] == "2 past conferences"
+    assert found["shares"][0] == ("papers' quality", "25.0 %", "20.0 % to 30.0 %")
+    assert (found["outliers"], found["newcomers"]) == (2, 3)
+    assert found["forecast"] == ("history helps", "12.0 %")
+    assert CANARY not in str(found)
+    assert fit_view({"checks": {**checks, "forecast": None}})["forecast"] is None

@@ -1,0 +1,82 @@
+"""Work shared out: results in order, few threads, and a problem in one process ends all."""
+
+from __future__ import annotations
+
+import os
+from time import sleep
+
+import pytest
+
+from blindcal.compute import parallel
+from blindcal.compute.parallel import apart, each
+
+
+def test_workers_give_results_in_order_and_count_them():
+    done: list[int] = []
+    items = list(range(-60, 60))
+    assert each(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
+    assert sum(done) == len(items)
+
+
+def _slow(item: int) -> tuple[int, int]:
+    sleep(0.2)
+    return item, os.getpid()
+
+
+def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
+    pytest.importorskip("joblib")
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.3)
+    found = each(_slow, list(range(8)), workers=2)
+    assert [item for item, _ in found] == list(range(8))
+    here = [pid == os.getpid() for _, pid in found]
+    assert here[0]
+    assert not here[-1]
+    assert all(pid == os.getpid() for _, pid in each(_slow, [1, 2, 3], workers=1))
+
+
+def _threads(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkeypatch):
+    pytest.importorskip("joblib")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    assert set(each(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
+    assert dict(os.environ) == before
+
+
+def test_a_thousand_processes_are_not_started(monkeypatch):
+    """They would take the machine down; what is computed does not depend on their number."""
+    loky = pytest.importorskip("joblib.externals.loky")
+    started: list[int] = []
+
+    def pool(count: int, **settings):
+        started.append(count)
+        return loky.ProcessPoolExecutor(2)
+
+    monkeypatch.setattr(loky, "get_reusable_executor", pool)
+    assert dict(parallel.shared(abs, [-1, -2, -3], 1000)) == {0: 1, 1: 2, 2: 3}
+    assert started == [max(8, 2 * parallel.cores())]
+
+
+def test_work_without_steps_is_done_apart(monkeypatch):
+    pytest.importorskip("joblib")
+    calls: list[int] = []
+    item, pid = apart(_slow, 3, waiting=lambda: calls.append(1), pause=0.01)
+    assert (item, pid == os.getpid()) == (3, False)
+    assert calls
+    monkeypatch.setattr(parallel, "find_spec", lambda name: None)
+    assert apart(_slow, 3, waiting=lambda: None)[1] == os.getpid()
+
+
+def test_work_apart_ends_when_nobody_waits_for_it_any_more():
+    pytest.importorskip("joblib")
+
+    def enough() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        apart(sleep, 3600, waiting=enough, pause=0.01)
+    assert apart(abs, -3, waiting=lambda: None) == 3

@@ -1,0 +1,122 @@
+"""What is said of a release: decisions and advice, epsilons rounded up, claims that come back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import FINE
+from blindcal.deciding.certificate_file import (
+    Listing,
+    claim_json,
+    claim_of,
+    decisions_text,
+    figures_json,
+    figures_of,
+    upwards,
+)
+from blindcal.deciding.coins import Key
+from blindcal.deciding.draft import with_texts
+from blindcal.deciding.ledger import PaperRecord, open_ledger
+from blindcal.deciding.release import release
+from blindcal.planning import request as request_module
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.expected_errors import Figures, Standing
+from blindcal.planning.request import Quota, Request
+from blindcal.policy.guarantee import Guarantee
+from sealed_releases import PAPER
+from small_conferences import loaded, small_conference
+
+
+def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
+    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
+        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, {})
+
+    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
+    papers += [record("e", False, 1.0), record("f", False, 0.0)]
+    assert decisions_text(papers).splitlines()[1:] == [
+        "a,accept,tie,accept",
+        "b,reject,tie,reject",
+        "c,accept,accept,leave",
+        "d,accept,reject,raise",
+        "e,reject,accept,lower",
+        "f,reject,reject,leave",
+    ]
+
+
+def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
+    def record(paper: str, raw: float, track: str = "") -> PaperRecord:
+        return PaperRecord(paper, 1, (), None, {"track": track}, (), 0, ("1", "2"), True, raw, {})
+
+    words, waiting = ["accept", "wait list", "reject", "wait list", "wait list"], ["", 1, "", 3, 2]
+    raws = (0.0, 1.0, 0.5, 0.0, 0.5)
+    papers = [record(name, raw) for name, raw in zip("abcde", raws, strict=True)]
+    assert decisions_text(papers, Listing(Quota(1, 3), 1, words, waiting, raws, ())).splitlines() == [
+        "paper,decision,raw_decision,advice,wait_list",
+        "a,accept,reject,raise,",
+        "b,wait list,accept,lower,1",
+        "c,reject,tie,reject,",
+        "d,wait list,reject,leave,3",
+        "e,wait list,tie,wait list,2",
+    ]
+    nobody = Listing(Quota({"x": 1}), {"x": 1}, ["accept"], [""], [0.0], ())
+    assert decisions_text([record("a", 0.0, "x")], nobody).splitlines() == [
+        "paper,decision,raw_decision,advice,track",
+        "a,accept,reject,raise,x",
+    ]
+
+
+def test_figures_come_back_from_a_record_as_they_were():
+    figures = Figures(
+        0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, (Standing(0.1, 0.2, 0.3, 0.4), Standing(0.9, 0.8, 0, 1))
+    )
+    record = json.loads(json.dumps(figures_json(figures)))
+    assert figures_of(replace(PAPER, figures=record)) == figures
+
+
+@given(st.floats(0.0, 50.0), st.none() | st.floats(0.0, 50.0))
+def test_a_figure_is_stated_above_what_it_is_and_not_past_a_limit_that_it_keeps(
+    exact: float, limit: float | None
+) -> None:
+    """And above what a machine finds whose sums differ by 1e-11."""
+    stated = upwards(exact, limit, Fraction(1, 10**10))
+    assert stated <= exact + 1.2e-9
+    assert stated >= exact + 1e-11 or stated == limit or (exact < 1e-12 and stated == 0.0)
+    assert limit is None or exact > limit or stated <= limit
+    assert stated == limit or stated == float(f"{stated:.9f}")
+
+
+UNITS = st.integers(0, 4 * FINE).map(lambda units: Fraction(units, FINE))
+
+
+@given(UNITS, UNITS, UNITS, st.floats(0.0))
+def test_a_claim_comes_back_from_a_record_as_it_was(
+    before: Fraction, success: Fraction, added: Fraction, epsilon: float
+) -> None:
+    claim = Claim(3, before, success, added, 0.25, epsilon, 1.5, 0.1, 0.05)
+    written = json.loads(json.dumps({"claim": claim_json(claim)}, allow_nan=False))
+    assert claim_of(replace(PAPER, figures=written)) == claim
+
+
+@dataclass(frozen=True)
+class LaterGuarantee(Guarantee):
+    newer: float | None = None
+
+
+def test_a_later_version_with_more_options_makes_the_same_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise no release of today could be verified by it."""
+    request = Request(Guarantee(), accept_rate=0.4)
+    with open_ledger(tmp_path / "key.bin", Key(bytes(32))) as ledger:
+        record = release(*loaded(small_conference(papers=2)), request, ledger, plan_conference).record
+        monkeypatch.setattr(request_module, "Guarantee", LaterGuarantee)
+        assert isinstance(record.request.guarantee, LaterGuarantee)
+        assert with_texts(record, ledger).certificate == record.certificate

@@ -1,0 +1,203 @@
+"""Coins: exact frequencies, repeatable, independent after any change; keys that nobody else can read."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import stat
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.certify.exact import UNIT
+from blindcal.deciding import coins
+from blindcal.deciding.coins import Key, commitment, make_key, read_key, toss
+from blindcal.errors import InputError, RefusedError
+from chances import within
+from sizes import count
+
+KEY = Key(bytes(range(32)))
+FACTS = {
+    "conference": "c",
+    "release": 1,
+    "paper": "p1",
+    "scores": [3, 4.5],
+    "bar": 0.5,
+    "pool": [["r1", 0.5, 1, 0, 0.5], ["r2", 0.5, 2, 0, 0.5]],
+    "settings": {"guarantee": "steady", "epsilon": 2},
+    "price": None,
+    "reviewers": ["r1", "r2"],
+}
+
+
+def test_sampler_frequencies() -> None:
+    """64 probabilities, each drawn thousands of times with fresh facts (200,000 in the long run)."""
+    draws = count(3_000, 200_000)
+    rng = np.random.default_rng(1)
+    inside = [Fraction(int(n), UNIT) for n in rng.integers(0, UNIT, 40)]
+    odd = [Fraction(int(n), 3**20) for n in rng.integers(0, 3**20, 16)]
+    edges = [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, UNIT), 1 - Fraction(1, UNIT)]
+    probabilities = [*inside, *odd, *edges, Fraction(1, 1000), Fraction(1, 3), Fraction(2, 3)]
+    assert len(probabilities) == 64
+    for index, p in enumerate(probabilities):
+        hits = sum(toss(KEY, {"index": index, "draw": draw}, p) for draw in range(draws))
+        assert within(hits, draws, float(p), tests=64)
+
+
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
+    """Make the coin's 256-bit blocks given numbers."""
+
+    def use(values: list[int]) -> None:
+        def stamp(self: Key, purpose: str, content: dict[str, int]) -> bytes:
+            return values[content["block"]].to_bytes(32)
+
+        monkeypatch.setattr(coins.Key, "stamp", stamp)
+
+    return use
+
+
+def test_comparison_is_exact_at_the_boundary(blocks: Callable[[list[int]], None]) -> None:
+    """`coin < accept`: at a multiple of 2^-53 the coin that equals it rejects, the one below accepts."""
+    accept = Fraction(5, UNIT)
+    edge = 5 << (256 - 53)
+    for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False), (0, True)):
+        blocks([value])
+        assert toss(KEY, {}, accept) is expected
+
+
+def test_a_coin_that_equals_the_first_block_goes_on_to_the_next(blocks: Callable[[list[int]], None]) -> None:
+    third = (1 << 256) // 3
+    for second, expected in ((third - 1, True), (third + 1, False)):
+        blocks([third, second])
+        assert toss(KEY, {}, Fraction(1, 3)) is expected
+    blocks([third, third, 0])
+    assert toss(KEY, {}, Fraction(1, 3)) is True
+
+
+@given(st.fractions(0, 1))
+def test_the_number_of_first_blocks_that_accept_is_the_probability(accept: Fraction) -> None:
+    """Counting, not sampling: floor(accept * 2^256) blocks accept at once and at most one goes on."""
+    whole, part = divmod(accept.numerator << 256, accept.denominator)
+    again = Fraction(part, accept.denominator)
+    assert Fraction(whole, 1 << 256) + again / (1 << 256) == accept
+
+
+def test_each_part_of_the_input_has_a_coin_of_its_own() -> None:
+    """A change of any part gives an independent coin; the same input always the same one."""
+    stamps = {KEY.stamp("coin", FACTS), Key(bytes(32)).stamp("coin", FACTS), KEY.stamp("other", FACTS)}
+    changes: dict[str, object] = {
+        "conference": "d",
+        "release": 2,
+        "paper": "p2",
+        "scores": [3, 4.75],
+        "bar": 0.25,
+        "pool": [["r1", 0.5, 1, 0, 0.5], ["r2", 0.5, 2, 0.125, 0.5]],
+        "settings": {"guarantee": "steady", "epsilon": 1},
+        "price": 0.5,
+        "reviewers": ["r2", "r1"],
+    }
+    assert set(changes) == set(FACTS)
+    for part, value in changes.items():
+        stamps.add(KEY.stamp("coin", {**FACTS, part: value}))
+    assert len(stamps) == 3 + len(changes)
+    again = {**dict(reversed(FACTS.items())), "release": 1.0, "scores": [3.0, 4.5]}
+    assert KEY.stamp("coin", again) == KEY.stamp("coin", FACTS)
+
+
+def test_parts_cannot_run_into_each_other() -> None:
+    pairs = [
+        {"a": "x", "b": "yz"},
+        {"a": "xy", "b": "z"},
+        {"a": ["x", "y"]},
+        {"a": ["x,y"]},
+        {"a": ['x","y']},
+    ]
+    assert len({KEY.stamp("coin", pair) for pair in pairs}) == len(pairs)
+
+
+def test_the_stamp_is_hmac_sha256_of_the_canonical_text() -> None:
+    """Written out, so that an auditor can recompute a coin with any tool."""
+    message = b'{"content":{"paper":"p","score":3},"purpose":"blindcal/coin","version":1}'
+    expected = hmac.new(KEY.secret, message, hashlib.sha256).digest()
+    assert KEY.stamp("coin", {"score": 3.0, "paper": "p"}) == expected
+
+
+def test_no_library_generator_touches_a_coin() -> None:
+    source = Path(coins.__file__).read_text()
+    assert "import random" not in source
+    assert "numpy" not in source
+
+
+def test_commitment_fixes_key_and_content() -> None:
+    values = {commitment(KEY, {"a": 1}), commitment(KEY, {"a": 2}), commitment(Key(bytes(32)), {"a": 1})}
+    assert len(values) == 3
+    assert all(len(value) == 64 for value in values)
+
+
+def test_a_fingerprint_tells_keys_apart_and_is_no_stamp_of_anything_else() -> None:
+    expected = hmac.new(
+        KEY.secret, b'{"content":null,"purpose":"blindcal/fingerprint","version":1}', hashlib.sha256
+    )
+    assert KEY.fingerprint == expected.hexdigest()[:16]
+    assert len({Key(bytes([n] * 32)).fingerprint for n in range(256)}) == 256
+
+
+def test_a_key_is_made_once_and_read_by_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "key.bin"
+    key = make_key(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_key(path) == key
+    assert key.secret.hex() not in repr(key)
+    with pytest.raises(RefusedError):
+        make_key(path)
+    assert read_key(path) == key
+    assert make_key(tmp_path / "other.bin") != key
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "key.bin"
+    make_key(path)
+    os.chmod(path, mode)
+    with pytest.raises(InputError, match="readable by its owner only"):
+        read_key(path)
+
+
+@pytest.mark.parametrize("size", [0, 31, 33, 1000])
+def test_a_key_of_another_length_is_refused(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "key.bin"
+    path.write_bytes(bytes(size))
+    path.chmod(0o600)
+    with pytest.raises(InputError, match="must hold a key of 32 bytes"):
+        read_key(path)
+
+
+def test_a_key_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.bin", tmp_path):
+        with pytest.raises(InputError):
+            read_key(path)
+
+
+def test_a_probability_outside_the_unit_interval_is_refused() -> None:
+    for bad in (Fraction(-1, 2), Fraction(3, 2)):
+        with pytest.raises(InputError):
+            toss(KEY, {}, bad)
+
+
+def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -> None:
+    """The first 256 bits of the probability are those of the coin: the next 256 decide, and so on."""
+    key, facts = Key(bytes(range(32))), {"paper": "p"}
+    blocks = [int.from_bytes(key.stamp("coin", {"block": n, "facts": facts})) for n in range(3)]
+    whole = 1 << 256
+    for depth in (1, 2):
+        start = sum(Fraction(block, whole ** (n + 1)) for n, block in enumerate(blocks[:depth]))
+        last = whole ** (depth + 1)
+        assert toss(key, facts, start + Fraction(blocks[depth] + 1, last))
+        assert not toss(key, facts, start + Fraction(blocks[depth], 2 * last))

@@ -1,0 +1,420 @@
+"""The sealed files that are the ledger: stamped, chained, read by their owner only, never replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blindcal.deciding import coins
+from blindcal.deciding import ledger as ledger_module
+from blindcal.deciding.coins import Key, read_key
+from blindcal.deciding.ledger import (
+    NOTICE,
+    Published,
+    check_published,
+    check_vacant,
+    commit,
+    finish,
+    interrupted_release,
+    latest_release,
+    open_ledger,
+    publish,
+    read_ledger,
+    read_published,
+    read_seal,
+    release_folder,
+    sealed_folder,
+)
+from blindcal.deciding.release import Outcome
+from blindcal.errors import InputError, RefusedError, VerificationError
+from blindcal.verification import Verification
+from sealed_releases import PAPER, POLICIES, RECORD, committed, everything, forge, sealed, several
+from stress import stress
+
+
+def test_a_record_reads_back_equal(key_path: Path) -> None:
+    sealed(key_path)
+    ledger = read_ledger(key_path, read_key(key_path))
+    (release,) = ledger.of("c")
+    record = ledger.record(release)
+    assert record == committed(read_key(key_path), RECORD, "s")
+    assert (release.number, release.input) == (1, "s")
+    table = ledger.tables(record)["p1"]
+    assert table.exact == POLICIES["p1"].exact
+    assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
+
+
+def test_the_text_of_a_record_keeps_its_secrets() -> None:
+    """A notebook shows what its last line returns, and keeps it."""
+    paper = replace(PAPER, reviewers=("canary-1", "canary-2"), secret=73914, probability=("abcd", "ef01"))
+    record = replace(RECORD, papers=(paper,), reason="canary-3", decisions="canary-4")
+    shown = f"{paper!r} {record!r} {Outcome(record, 'new')!r} {Verification(record, (), ())!r}"
+    assert "release=1" in shown
+    assert "p1" in shown
+    assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
+
+
+def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
+    """An empty folder would later say that a lost key had decided something."""
+
+    def refused() -> None:
+        with open_ledger(key_path, read_key(key_path)):
+            raise RefusedError("no")
+
+    with pytest.raises(RefusedError):
+        refused()
+    assert not sealed_folder(key_path).exists()
+    sealed(key_path)
+    with pytest.raises(RefusedError):
+        refused()
+    assert len(read_ledger(key_path, read_key(key_path)).releases) == 1
+
+
+def test_releases_are_counted_over_all_conferences_of_a_key(key_path: Path) -> None:
+    for number, conference in enumerate(("c", "d", "c"), start=1):
+        sealed(key_path, replace(RECORD, conference=conference, release=1 + number // 3))
+    ledger = read_ledger(key_path, read_key(key_path))
+    assert [(r.counter, r.conference, r.number) for r in ledger.releases] == [
+        (1, "c", 1),
+        (2, "d", 1),
+        (3, "c", 2),
+    ]
+    assert ledger.counter == 3
+    assert ledger.of("d") == ledger.releases[1:2]
+    assert ledger.record(ledger.releases[1]).conference == "d"
+    assert ledger.fingerprint == read_key(key_path).fingerprint
+
+
+def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) -> None:
+    files = several(key_path, 2)
+    folder = sealed_folder(key_path)
+    assert folder.parent == key_path.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [file.name for file in files] == ["0001.sealed", "0002.sealed"]
+    for file in files:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.read_bytes().startswith(NOTICE.encode())
+
+
+def shorter(files: list[Path]) -> None:
+    files[1].write_bytes(files[1].read_bytes()[:-1])
+
+
+def longer(files: list[Path]) -> None:
+    files[1].write_bytes(files[1].read_bytes() + b"x")
+
+
+def empty(files: list[Path]) -> None:
+    files[1].write_bytes(b"")
+
+
+def lost(files: list[Path]) -> None:
+    files[1].unlink()
+
+
+def first_lost(files: list[Path]) -> None:
+    files[0].unlink()
+
+
+def exchanged(files: list[Path]) -> None:
+    one, two = files[0].read_bytes(), files[1].read_bytes()
+    files[0].write_bytes(two)
+    files[1].write_bytes(one)
+
+
+def doubled(files: list[Path]) -> None:
+    files[1].write_bytes(files[0].read_bytes())
+
+
+def renumbered(files: list[Path]) -> None:
+    files[0].unlink()
+    files[1].rename(files[0])
+    files[2].rename(files[1])
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [shorter, longer, empty, lost, first_lost, exchanged, doubled, renumbered],
+    ids=lambda f: f.__name__,
+)
+def test_a_row_of_files_that_is_not_whole_is_refused_with_how_to_restore_it(
+    key_path: Path, harm: Callable[[list[Path]], None]
+) -> None:
+    harm(several(key_path))
+    with pytest.raises(VerificationError, match=r"restore all of .*key\.bin\.sealed from the latest backup"):
+        read_ledger(key_path, read_key(key_path))
+
+
+def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp_path: Path) -> None:
+    """An older copy of the folder went on by itself: its files are stamped, and do not follow."""
+    files = several(key_path)
+    before = read_ledger(key_path, read_key(key_path))
+    other = tmp_path / "copy" / "key.bin"
+    other.parent.mkdir()
+    other.write_bytes(key_path.read_bytes())
+    other.chmod(0o600)
+    sealed(other, replace(RECORD, bar=0.25))
+    files[0].write_bytes((sealed_folder(other) / "0001.sealed").read_bytes())
+    with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
+        read_ledger(key_path, read_key(key_path))
+    with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
+        before.record(before.releases[0])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}]
+)
+def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
+    """Sealed with the key, but not by blindcal."""
+    sealed(key_path)
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), record=fields)
+    with pytest.raises(VerificationError, match="was changed"):
+        everything(key_path)
+
+
+FORGED = {
+    "coins": [0, "1", None],
+    "conference": ["d", 1, None],
+    "counter": [2, "1", True, None],
+    "input": ["t", 1, None],
+    "key_fingerprint": ["0" * 16, None],
+    "kind": ["shared sums", None],
+    "number": [2, "1", True, None],
+    "parts": [[], {}, 1, None],
+    "previous": ["0" * 64, 0, None],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in FORGED.items() for value in values]
+)
+def test_a_head_that_was_forged_with_the_key_is_refused(key_path: Path, name: str, value: object) -> None:
+    """Every field of a head follows from the key, the chain and the record."""
+    sealed(key_path)
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: value})
+    with pytest.raises(VerificationError):
+        everything(key_path)
+
+
+@pytest.mark.parametrize("name", ["format", "made", "papers", "decided", "reason", "note"])
+def test_a_head_holds_nothing_that_nobody_checks(key_path: Path, name: str) -> None:
+    sealed(key_path)
+    head = read_seal(sealed_folder(key_path) / "0001.sealed", read_key(key_path)).head
+    assert head.keys() == FORGED.keys(), "every field is forged above"
+    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: 1})
+    with pytest.raises(VerificationError, match="was changed"):
+        everything(key_path)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: int) -> None:
+    """As a key is: it says who reviewed what."""
+    path = several(key_path, 2)[1]
+    path.chmod(mode)
+    with pytest.raises(InputError, match=rf"0002\.sealed must be readable by its owner only .*{mode:o}"):
+        read_ledger(key_path, read_key(key_path))
+    path.chmod(0o600)
+    assert read_ledger(key_path, read_key(key_path)).counter == 2
+
+
+@pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
+def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
+    several(key_path, 1)
+    (sealed_folder(key_path) / name).write_text("x", encoding="utf-8")
+    with pytest.raises(VerificationError, match=f"{name} is no sealed release"):
+        read_ledger(key_path, read_key(key_path))
+    (sealed_folder(key_path) / name).rename(sealed_folder(key_path) / f".{name}")
+    assert len(everything(key_path)) == 1, "the system's own files have a dot in front"
+
+
+def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
+    several(key_path)
+    with pytest.raises(VerificationError, match="another key than the one given"):
+        read_ledger(key_path, Key(bytes(32)))
+
+
+def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path) -> None:
+    key, path = read_key(key_path), several(key_path, 2)[1]
+    head = dict(read_seal(path, key).head)
+    first = read_seal(path.with_name("0001.sealed"), key)
+    assert [part.pop("name") for part in head["parts"]] == ["record", "tables"]
+    assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
+    assert head == {
+        "kind": "decisions",
+        "coins": coins.COIN_FORMAT,
+        "counter": 2,
+        "key_fingerprint": key.fingerprint,
+        "previous": first.stamp,
+        "conference": "c",
+        "number": 2,
+        "input": "s1",
+    }
+
+
+def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
+    key_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several(key_path, 2)
+    key = read_key(key_path)
+    heads = [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())]
+    real = coins.Key.stamp
+    monkeypatch.setattr(
+        coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
+    )
+    assert key.stamp("coin", "x") != real(key, "coin", "x")
+    assert [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())] == heads
+    assert read_ledger(key_path, key).counter == 2
+
+
+def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several(key_path)
+    read: list[int] = []
+    real = ledger_module.read_part
+    monkeypatch.setattr(
+        ledger_module, "read_part", lambda path, start, size: (read.append(start), real(path, start, size))[1]
+    )
+    read_ledger(key_path, read_key(key_path))
+    assert read == [0, 0, 0]
+
+
+def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_path: Path) -> None:
+    """Two runs that read the ledger before either sealed: the same release is one, another is refused."""
+    key = read_key(key_path)
+    before = read_ledger(key_path, key)
+    first = sealed(key_path)
+    data = (sealed_folder(key_path) / "0001.sealed").read_bytes()
+    same = committed(key, RECORD, "s")
+    assert commit(before, same, POLICIES, "s") == first
+    for record, stamp in ((replace(same, bar=0.25), "s"), (same, "t")):
+        with pytest.raises(RefusedError, match="never replaced"):
+            commit(before, record, POLICIES, stamp)
+    with pytest.raises(RefusedError, match="never replaced"):
+        commit(before, same, {}, "s")
+    assert (sealed_folder(key_path) / "0001.sealed").read_bytes() == data
+    assert os.listdir(sealed_folder(key_path)) == ["0001.sealed"]
+
+
+def test_a_name_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
+    with pytest.raises(InputError, match="must be shorter"):
+        sealed(key_path, replace(RECORD, conference="x" * 40_000))
+    assert not sealed_folder(key_path).exists()
+    sealed(key_path, replace(RECORD, conference="\n" + "é" * 5_000, reason="\udcff" * 40_000))
+    assert len(everything(key_path)) == 1
+
+
+def test_temporaries_of_killed_writers_are_cleared_at_the_start(key_path: Path) -> None:
+    several(key_path, 1)
+    stale = sealed_folder(key_path) / ".0002.sealed.0123456789abcdef.blindcal-new"
+    stale.write_bytes(b"who reviewed what")
+    read_ledger(key_path, read_key(key_path))
+    with open_ledger(key_path, read_key(key_path)) as ledger:
+        assert ledger.counter == 1
+        assert not stale.exists()
+
+
+def test_a_second_run_is_refused_at_once(key_path: Path) -> None:
+    key = read_key(key_path)
+    with (
+        open_ledger(key_path, key),
+        pytest.raises(RefusedError, match="another run"),
+        open_ledger(key_path, key),
+    ):
+        pass
+
+
+def test_a_ledger_that_gets_no_release_leaves_nothing(key_path: Path) -> None:
+    with open_ledger(key_path, read_key(key_path)) as ledger:
+        assert ledger.counter == 0
+    assert list(key_path.parent.iterdir()) == [key_path]
+    sealed_folder(key_path).write_bytes(b"")
+    with pytest.raises(InputError, match="must be a folder"), open_ledger(key_path, read_key(key_path)):
+        pass
+
+
+def test_public_files_are_written_once_and_kept(key_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert len(publish(RECORD, out)) == 2
+    assert publish(RECORD, out) == []
+    (out / "certificate.json").unlink()
+    assert publish(RECORD, out) == [out / "certificate.json"], "what a killed run did not write is written"
+    with pytest.raises(RefusedError, match="another result"):
+        publish(replace(RECORD, decisions="other\n"), out)
+    with pytest.raises(RefusedError, match="another result"):
+        check_vacant(out, None)
+    assert (out / "decisions.csv").read_text(encoding="utf-8") == RECORD.decisions
+
+
+def certificate(folder: Path, fingerprint: object, counter: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    text = json.dumps({"key_fingerprint": fingerprint, "release_counter": counter})
+    (folder / "certificate.json").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_what_was_published_must_be_of_this_key_and_in_its_ledger(key_path: Path, tmp_path: Path) -> None:
+    key = read_key(key_path)
+    text = json.dumps({"key_fingerprint": key.fingerprint, "release_counter": 2})
+    sealed(key_path)
+    ledger = sealed(key_path, replace(RECORD, release=2, certificate=text))
+
+    def check(fingerprint: str, counter: int) -> None:
+        seen = read_published(certificate(tmp_path / "out", fingerprint, counter))
+        assert seen is not None
+        check_published(ledger, [seen])
+
+    check(key.fingerprint, 2)
+    with pytest.raises(RefusedError, match="was made with another key"):
+        check(Key(bytes(32)).fingerprint, 2)
+    with pytest.raises(RefusedError, match=r"holds only 2: it is older.*restore all of"):
+        check(key.fingerprint, 3)
+    with pytest.raises(RefusedError, match=r"not what .* holds as release 1.*restore all of"):
+        check(key.fingerprint, 1)
+
+
+@pytest.mark.parametrize("bad", [("x", "1"), (1, 1), ("x", 0), ("x", -1), ("x", 1.5), ("x", None)])
+def test_a_certificate_that_does_not_say_how_it_was_made_says_nothing(
+    tmp_path: Path, bad: tuple[object, object]
+) -> None:
+    assert read_published(tmp_path) is None
+    assert read_published(certificate(tmp_path / "out", *bad)) is None
+    (tmp_path / "out" / "certificate.json").write_text("{", encoding="utf-8")
+    assert read_published(tmp_path / "out") is None
+    good = read_published(certificate(tmp_path / "out", "x", 1))
+    assert good == Published(good.path, "x", 1, good.path.read_bytes())
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_killed_writer_leaves_the_old_ledger_or_the_new_one(named: int, tmp_path: Path) -> None:
+    """Killed before and after every call into the system: the ledger reads, and what it names is whole."""
+    seen = stress("kill_at_every_call_of_a_release", tmp_path, named=named)
+    assert seen["torn"] == 0
+    assert seen["left_over"] == 0, "no stray secrets"
+    assert min(seen["old"], seen["new"]) >= 5
+
+
+def test_a_release_without_its_certificate_is_interrupted_and_finished_from_the_ledger(
+    key_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "public"
+    assert (latest_release(out), interrupted_release(out)) == (None, None)
+    sealed(key_path)
+    second = replace(RECORD, release=2, certificate='{"release": 2}\n')
+    ledger = sealed(key_path, second)
+    publish(RECORD, release_folder(out, 1))
+    assert finish(ledger, RECORD.conference, out) == (), "what was published elsewhere stays there"
+    assert (latest_release(out), interrupted_release(out)) == (out / "release-1", None)
+    release_folder(out, 2).mkdir()
+    release_folder(out, 3).mkdir()
+    assert (latest_release(out), interrupted_release(out)) == (out / "release-1", out / "release-3")
+    assert finish(ledger, "another conference", out) == ()
+    said = f"{out / 'release-2'} was left incomplete by an interrupted run, and is complete now"
+    assert finish(ledger, RECORD.conference, out) == (said,)
+    assert (out / "release-2" / "certificate.json").read_text(encoding="utf-8") == second.certificate
+    assert list((out / "release-3").iterdir()) == [], "no such release was sealed"
+    assert (latest_release(out), finish(ledger, RECORD.conference, out)) == (out / "release-2", ())

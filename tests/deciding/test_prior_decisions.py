@@ -1,0 +1,282 @@
+"""The same reviews under other names, with other digits, pools and orders: never tossed twice unnoticed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindcal.deciding.certificate_file import claim_of, probability_of
+from blindcal.deciding.coins import Key
+from blindcal.deciding.ledger import PaperRecord, open_ledger
+from blindcal.deciding.prior_decisions import FEWEST, Past, same_reviews, same_scores
+from blindcal.deciding.release import Outcome, release
+from blindcal.errors import InputError, RefusedError
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.paper import PaperCase
+from blindcal.verification import checks_of, refuse_failed
+from sizes import count
+from small_conferences import loaded, small_conference
+
+KEY = Key(bytes(range(32)))
+REQUEST = Request(Guarantee("average", epsilon=2.0), accept_rate=0.4)
+Given = tuple[Conference, Truth]
+
+
+def decided(path: Path, given: Given, request: Request = REQUEST, *, amend: bool = False) -> Outcome:
+    path.parent.mkdir(exist_ok=True)
+    with open_ledger(path, KEY) as ledger:
+        return release(*given, request, ledger, plan_conference, amend=amend, reason="again")
+
+
+def with_cases(given: Given, cases: list[PaperCase], truth: Truth) -> Given:
+    return replace(given[0], cases=tuple(cases)), truth
+
+
+def renamed_papers(given: Given, rng: np.random.Generator) -> Given:
+    names = {case.paper: f"q{index}" for index, case in enumerate(given[0].cases)}
+    cases = [replace(case, paper=names[case.paper]) for case in given[0].cases]
+    return with_cases(given, cases, {names[p]: who for p, who in given[1].items()})
+
+
+def swapped_papers(given: Given, rng: np.random.Generator) -> Given:
+    """Every paper under the id of the next one."""
+    ids = [case.paper for case in given[0].cases]
+    names = dict(zip(ids, ids[1:] + ids[:1], strict=True))
+    cases = sorted((replace(case, paper=names[case.paper]) for case in given[0].cases), key=lambda c: c.paper)
+    return with_cases(given, cases, {names[p]: who for p, who in given[1].items()})
+
+
+def moved_digits(given: Given, rng: np.random.Generator) -> Given:
+    cases = [
+        replace(case, scores=tuple(sorted(s + 1e-9 * float(rng.uniform(-1, 1)) for s in case.scores)))
+        for case in given[0].cases
+    ]
+    return with_cases(given, cases, given[1])
+
+
+def other_chances(given: Given, rng: np.random.Generator) -> Given:
+    cases = []
+    for case in given[0].cases:
+        step = 1e-7 * np.array([1.0, -1.0] + [0.0] * (len(case.inclusion) - 2))
+        cases.append(replace(case, inclusion=tuple((np.array(case.inclusion) + step).tolist())))
+    return with_cases(given, cases, given[1])
+
+
+def larger_pools(given: Given, rng: np.random.Generator) -> Given:
+    cases = []
+    for case in given[0].cases:
+        size = len(case.candidates) + 1
+        chance = len(case.scores) / size
+        cases.append(
+            replace(
+                case,
+                candidates=(*case.candidates, "~somebody"),
+                inclusion=(chance,) * size,
+                parameters=(*case.parameters, case.parameters[0]),
+            )
+        )
+    return with_cases(given, cases, given[1])
+
+
+def other_order(given: Given, rng: np.random.Generator) -> Given:
+    order = rng.permutation(len(given[0].cases))
+    shuffled = replace(
+        given[0],
+        cases=tuple(given[0].cases[i] for i in order),
+        raw_accept=tuple(given[0].raw_accept[i] for i in order),
+    )
+    return shuffled, dict(sorted(given[1].items(), reverse=True))
+
+
+def one_review_dropped(given: Given, rng: np.random.Generator) -> Given:
+    """The lowest review of every paper is gone, under another id."""
+    cases, truth = [], {}
+    for index, case in enumerate(given[0].cases):
+        chance = (len(case.scores) - 1) / len(case.candidates)
+        cases.append(
+            replace(
+                case,
+                paper=f"z{index}",
+                scores=case.scores[1:],
+                inclusion=(chance,) * len(case.candidates),
+            )
+        )
+        truth[f"z{index}"] = given[1][case.paper][1:]
+    return with_cases(given, cases, truth)
+
+
+COPIES = (renamed_papers, swapped_papers, moved_digits, other_chances, larger_pools, other_order)
+
+
+def tossed(outcome: Outcome, number: int) -> list[PaperRecord]:
+    return [paper for paper in outcome.record.papers if paper.release == number]
+
+
+def test_near_copies_of_a_conference_are_noticed_and_never_tossed(tmp_path: Path) -> None:
+    """Each of 200 copies, by one to three of the ways and under a new or the old name of the conference."""
+    given = loaded(small_conference(papers=8, pool=4))
+    kinds = Counter[str]()
+    for seed in range(count(48, 200)):
+        rng = np.random.default_rng([80, seed])
+        path, copy = tmp_path / f"{seed}" / "key.bin", given
+        decided(path, given)
+        for way in rng.permutation(len(COPIES))[: 1 + seed % 3]:
+            copy = COPIES[way](copy, rng)
+        if seed % 8 == 7:
+            copy = one_review_dropped(copy, rng)
+        request = replace(REQUEST, conference="other") if seed % 2 else REQUEST
+        try:
+            again = decided(path, copy, request)
+        except RefusedError:
+            kinds["refused without --amend"] += 1
+        else:
+            assert again.how == "stored", "an input that did not change returns what was decided"
+            assert request == REQUEST
+            kinds["stored"] += 1
+        again = decided(path, copy, request, amend=True)
+        fresh = tossed(again, again.record.release) if again.how != "stored" else []
+        for paper in fresh:
+            assert paper.earlier, "every decision knows what was decided about these reviews"
+            assert probability_of(paper) in (0, 1), "what may be a copy is decided in public"
+            kinds["public"] += 1
+    assert min(kinds[kind] for kind in ("refused without --amend", "stored", "public")) > 0
+
+
+def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) -> None:
+    """An adversary that has seen all thirteen, by enumeration, does no better than after the first."""
+    given, key = loaded(small_conference(papers=8, pool=4)), tmp_path / "key.bin"
+    seen: dict[str, list[np.ndarray]] = {case.paper: [] for case in given[0].cases}
+    first: dict[str, float] = {}
+    for number in range(13):
+        request = replace(REQUEST, conference=f"name {number}") if number else REQUEST
+        copy = moved_digits(given, np.random.default_rng(number)) if number else given
+        outcome = decided(key, copy, request, amend=number > 0)
+        with open_ledger(key, KEY) as ledger:
+            tables = ledger.tables(ledger.record(ledger.releases[-1]))
+        for case, paper in zip(given[0].cases, outcome.record.papers, strict=True):
+            accept = tables[case.paper].accept
+            rows = accept if accept.size == len(case.tuples) else np.full(len(case.tuples), accept[0])
+            seen[case.paper].append(rows if paper.accepted else 1 - rows)
+            mass = case.belief.weight * np.prod(seen[case.paper], axis=0)
+            best = sum(np.bincount(slot, mass).max() for slot in case.tuples.T) / mass.sum()
+            assert best <= first.setdefault(case.paper, best) + 1e-12
+            assert best <= float(claim_of(paper).success) + 1e-9 or number == 0
+    with open_ledger(key, KEY) as ledger:
+        refuse_failed(checks_of(*copy, request, Past(ledger), plan_conference, assemble))
+
+
+def test_other_reviewers_ids_for_the_same_scores_are_refused(tmp_path: Path) -> None:
+    given, key = loaded(small_conference(papers=12)), tmp_path / "key.bin"
+    decided(key, given)
+    cases = [replace(c, candidates=tuple(f"x{n}" for n in c.candidates)) for c in given[0].cases]
+    truth = {paper: tuple(f"x{name}" for name in who) for paper, who in given[1].items()}
+    copy = renamed_papers(with_cases(given, cases, truth), np.random.default_rng(0))
+    for amend in (False, True):
+        with pytest.raises(RefusedError, match="these are the scores of conference 'conference'"):
+            decided(key, copy, replace(REQUEST, conference="other"), amend=amend)
+
+
+def test_another_conference_with_the_same_key_is_another_conference(tmp_path: Path) -> None:
+    key, other = tmp_path / "key.bin", replace(REQUEST, conference="other")
+    decided(key, loaded(small_conference(papers=10)))
+    outcome = decided(key, loaded(small_conference(seed=5, papers=10)), other)
+    assert outcome.how == "new"
+    assert not any(paper.earlier for paper in outcome.record.papers)
+    with pytest.raises(InputError, match="no release to amend"):
+        decided(key, loaded(small_conference(seed=6)), replace(REQUEST, conference="third"), amend=True)
+
+
+def test_the_same_reviews_by_hand() -> None:
+    then, who = (1.0, 3.0, 5.0), ("a", "b", "c")
+    assert same_reviews(then, who, then, who, 0.0)
+    assert same_reviews(then, who, (1.1, 3.0, 5.0), who, 0.11)
+    assert not same_reviews(then, who, (1.1, 3.0, 5.0), who, 0.09)
+    assert not same_reviews(then, who, then, ("b", "a", "c"), 0.0)
+    assert same_reviews(then, who, then, ("a", "*", "c"), 0.0), "somebody outside may be anyone"
+    assert not same_reviews(then, who, then, ("*", "a", "c"), 0.0)
+    assert same_reviews(then, who, (1.0, 5.0), ("a", "c"), 0.0), "one was dropped"
+    assert same_reviews((1.0, 5.0), ("a", "c"), then, who, 0.0), "one was added"
+    assert not same_reviews(then, who, (1.0,), ("a",), 0.0), "less than half"
+    assert not same_reviews(then, who, (1.0, 5.0), ("a", "b"), 0.0)
+
+
+def test_what_is_decided_and_certified_does_not_depend_on_who_wrote_a_late_paper(tmp_path: Path) -> None:
+    """A late paper with the scores of an early one, by the same people or others: the same public files."""
+    conference, truth = loaded(small_conference(papers=6, pool=5))
+    first = conference.cases[0]
+    late = replace(first, paper="q")
+    whole = assemble([*conference.cases, late], None, conference.bar)
+    seen = set()
+    for index, who in enumerate(permutations(first.candidates, 2)):
+        key = tmp_path / f"{index}" / "key.bin"
+        decided(key, (conference, truth))
+        outcome = decided(key, (whole, {**truth, "q": who}), amend=True)
+        hidden = ("commitment",)
+        told = {name: value for name, value in outcome.certificate.items() if name not in hidden}
+        with open_ledger(key, KEY) as ledger:
+            tables = ledger.tables(ledger.record(ledger.releases[-1]))
+        seen.add((json.dumps(told, sort_keys=True), outcome.record.decisions, tables["q"].accept.tobytes()))
+    assert len(seen) == 1
+
+
+def test_a_paper_alone_is_measured_by_the_conference_it_was_in(tmp_path: Path) -> None:
+    """One paper has no spread of its own: a score moved by a thousandth of that of all papers is the same."""
+    given, key = loaded(small_conference(papers=8)), tmp_path / "key.bin"
+    decided(key, given)
+    case = given[0].cases[0]
+    moved = replace(case, scores=tuple(score + 1e-3 for score in case.scores), paper="alone")
+    alone = assemble([moved], 0.4, None)
+    with pytest.raises(RefusedError, match="1 of 1 papers look like"):
+        decided(key, (alone, {"alone": given[1][case.paper]}), replace(REQUEST, conference="other"))
+
+
+def test_conferences_that_only_look_alike_are_let_pass() -> None:
+    """Independent conferences, coarse and fine scales: a false alarm in a million each; copies are found."""
+    rng = np.random.default_rng(81)
+    for _ in range(count(60, 400)):
+        papers, levels = int(rng.integers(FEWEST, 600)), int(rng.choice([3, 5, 10, 1000]))
+        mine, theirs = (
+            Counter(tuple(sorted(row)) for row in rng.binomial(levels, 0.5, (papers, 3)).tolist())
+            for _ in range(2)
+        )
+        assert not same_scores(mine, theirs)
+        if len(mine) >= FEWEST:
+            assert same_scores(mine, mine)
+    coarse = Counter(tuple(sorted(row)) for row in rng.binomial(3, 0.5, (300, 3)).tolist())
+    thrice = Counter({scores: 3 * count_ for scores, count_ in coarse.items()})
+    assert same_scores(coarse, thrice), "every share as it was, in a conference three times as large"
+    fine = [tuple(sorted(row)) for row in rng.normal(size=(60, 3)).round(2).tolist()]
+    assert same_scores(Counter(fine[:30]), Counter(fine)), "half of the papers, on a fine scale"
+
+
+def test_ids_count_only_where_half_of_a_conference_comes_back(tmp_path: Path) -> None:
+    """One of three papers is known from another conference: the other two only have the same ids."""
+    given, key = loaded(small_conference(papers=3)), tmp_path / "key.bin"
+    decided(key, given)
+    strangers, theirs = loaded(small_conference(seed=9, papers=3))
+    mixed = replace(strangers, cases=(given[0].cases[0], *strangers.cases[1:]))
+    mixed = assemble(mixed.cases, 0.4, None)
+    outcome = decided(
+        key, (mixed, {**theirs, "p00": given[1]["p00"]}), replace(REQUEST, conference="other"), amend=True
+    )
+    assert outcome.changes.alike == ("p00",)
+    assert [bool(paper.earlier) for paper in outcome.record.papers] == [True, False, False]
+
+
+def test_papers_of_a_later_release_are_known_under_another_name_too(tmp_path: Path) -> None:
+    given, key = loaded(small_conference(papers=6)), tmp_path / "key.bin"
+    early = replace(given[0], cases=given[0].cases[:4], raw_accept=given[0].raw_accept[:4])
+    decided(key, (early, given[1]))
+    decided(key, given, amend=True)
+    late = assemble(given[0].cases[4:], None, given[0].bar)
+    with pytest.raises(RefusedError, match="2 of 2 papers look like"):
+        decided(key, (late, given[1]), Request(REQUEST.guarantee, "other", bar=given[0].bar))

@@ -1,0 +1,337 @@
+"""Each step of the sampler against one joint density, written out plainly and integrated by other means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t, truncnorm
+
+from blindcal.checks import Array
+from blindcal.fitting.gibbs import Sampler, State
+from chances import within
+from sizes import count
+from small_pasts import tiny_history
+
+HISTORY = tiny_history(shared=True)
+VISIT = {
+    HISTORY.reviewers[HISTORY.visits.reviewer[v]]: v
+    for v in range(len(HISTORY.visits))
+    if HISTORY.visits.conference[v] == 1
+}
+PEOPLE, VISITS = len(HISTORY.reviewers), len(HISTORY.visits)
+
+
+def start() -> Sampler:
+    """A sampler in the middle of things: nothing is 0, equal or symmetric."""
+    sampler = Sampler(HISTORY, np.random.default_rng(8))
+    s, rng = sampler.state, np.random.default_rng(9)
+    s.quality = rng.standard_normal(6)
+    s.slope, s.offset = rng.normal(0.8, 0.3, VISITS), rng.normal(0.1, 0.4, VISITS)
+    s.log_noise = rng.normal(-0.6, 0.3, PEOPLE)
+    s.log_level = np.array([0.0, 0.3])
+    s.shift, s.stretch = np.array([0.2, -0.1]), np.array([0.15, -0.2])
+    s.mean_slope, s.covariance = 0.9, np.array([[0.1, 0.03], [0.03, 0.2]])
+    s.mean_log_noise, s.sd_log_noise, s.persistence = -0.5, 0.4, 0.6
+    s.load = np.array([4.0, 2.0])
+    return sampler
+
+
+def log_root_law(given: Array) -> float:
+    """Huang and Wand: the marginal prior of a covariance with half-t(2) deviations of scale 0.5."""
+    inverse = np.linalg.inv(given).diagonal()
+    return float(-3 * np.log(np.linalg.det(given)) - 2 * np.log(2 * inverse + 4).sum())
+
+
+def log_joint(s: State) -> float:
+    """Everything: scores before rounding, qualities, reviewers by their covariance over visits, priors."""
+    if s.sd_log_noise >= 0.75:
+        return -np.inf
+    total = normal(s.quality, 0, 1) + log_root_law(s.covariance)
+    total += normal(s.log_noise, s.mean_log_noise, s.sd_log_noise)
+    total += -1.5 * np.log(2 + (s.sd_log_noise / 0.3) ** 2)  # half-t(2) of scale 0.3
+    total += normal(s.log_level[1:], 0, 0.5) + normal(s.stretch, 0, 0.25)
+    total += 3 * np.log(s.persistence)  # Beta(4, 1)
+    visits = HISTORY.visits
+    for r in range(PEOPLE):
+        own = np.flatnonzero(visits.reviewer == r)
+        when = visits.conference[own]
+        whole = np.kron(s.persistence ** np.abs(when[:, None] - when), s.covariance)
+        habits = np.stack([s.slope[own] - s.mean_slope, s.offset[own]], axis=1).ravel()
+        total -= 0.5 * (habits @ np.linalg.solve(whole, habits) + np.linalg.slogdet(whole)[1])
+    total += log_of_shared(s.load, s.offset)
+    c, v = HISTORY.conference, HISTORY.visit
+    fair = s.shift[c] + s.slope[v] * s.quality[HISTORY.paper] + s.offset[v]
+    sd = np.exp(s.log_noise[HISTORY.reviewer] + s.log_level[HISTORY.level])
+    return float(total + normal(s.score, np.exp(s.stretch[c]) * fair, np.exp(s.stretch[c]) * sd))
+
+
+def log_of_shared(load: Array, offset: Array) -> float:
+    """Sums of 1.9 and -1.2 and counts of 4.3 and 2.6, by `tiny_shared`, whose noise has variance 0.8 on both;
+    counts over people are 3.45 on average, and vary by less than the noise."""
+    own = offset[[VISIT["ann"], VISIT["eve"]]]
+    within = 0.4 - 0.8**2 * 0.12
+    total = normal(np.array([1.9, -1.2]), load * (0.05 + 0.8 * own), np.sqrt(0.8 + load * within))
+    return total + normal(np.array([4.3, 2.6]), load, np.sqrt(0.8)) + normal(load, 3.45, 0.5)
+
+
+def normal(value: Array, mean: Array | float, sd: Array | float) -> float:
+    """Log density of normal values, up to a constant."""
+    return float((-0.5 * ((value - mean) / sd) ** 2 - np.log(sd)).sum())
+
+
+def gaussian(s: State, put: Callable[[State, Array], None], size: int) -> tuple[Array, Array]:
+    """Mean and covariance of a block in which the log joint density is quadratic: by differences, exactly."""
+
+    def value(x: Array) -> float:
+        moved = deepcopy(s)
+        put(moved, x)
+        return log_joint(moved)
+
+    step = np.eye(size)
+    base = value(np.zeros(size))
+    up, down = [value(e) for e in step], [value(-e) for e in step]
+    gradient = (np.array(up) - down) / 2
+    hessian = np.empty((size, size))
+    for i in range(size):
+        hessian[i, i] = up[i] + down[i] - 2 * base
+        for j in range(i):
+            hessian[i, j] = hessian[j, i] = value(step[i] + step[j]) - up[i] - up[j] + base
+    cov = np.linalg.inv(-hessian)
+    return cov @ gradient, cov
+
+
+def agree(found: Array, mean: Array, cov: Array) -> None:
+    """Means and covariances of independent draws, false alarm 1e-6 over a few hundred comparisons."""
+    n, limit = len(found), norm.isf(1e-6 / 2 / 300)
+    assert (np.abs(found.mean(axis=0) - mean) < limit * np.sqrt(cov.diagonal() / n)).all()
+    sd = np.sqrt(np.outer(cov.diagonal(), cov.diagonal()) + cov**2)
+    assert (np.abs(np.cov(found.T) - cov) < 1.1 * limit * sd / np.sqrt(n)).all()
+
+
+def redrawn(step: str, read: Callable[[State], Array], times: int) -> Array:
+    """What a step that depends on nothing it changes draws, again and again from the same state."""
+    sampler, found = start(), []
+    before = deepcopy(sampler.state)
+    for _ in range(times):
+        sampler.state = deepcopy(before)
+        getattr(sampler, step)()
+        found.append(read(sampler.state))
+    return np.array(found)
+
+
+def chained(step: str, read: Callable[[State], Array], times: int, thin: int) -> Array:
+    """Every `thin`-th state of a chain of one step alone."""
+    sampler, found = start(), []
+    for index in range(times * thin):
+        getattr(sampler, step)()
+        if index % thin == thin - 1:
+            found.append(np.array(read(sampler.state), dtype=float))
+    return np.array(found)
+
+
+def test_shifts_and_qualities() -> None:
+    def put(s: State, x: Array) -> None:
+        s.shift, s.quality = x[:2], x[2:]
+
+    found = redrawn(
+        "draw_shift_and_quality", lambda s: np.concatenate([s.shift, s.quality]), count(2000, 20000)
+    )
+    agree(found, *gaussian(start().state, put, 8))
+
+
+def test_slopes_and_offsets_at_every_visit() -> None:
+    def put(s: State, x: Array) -> None:
+        s.slope, s.offset = x[:VISITS], x[VISITS:]
+
+    sampler, found = start(), []
+    sampler.step = 0.0
+    for _ in range(count(2000, 20000)):
+        sampler.draw_reviewers()
+        found.append(np.concatenate([sampler.state.slope, sampler.state.offset]))
+    assert sampler.state.persistence == pytest.approx(0.6)
+    agree(np.array(found), *gaussian(start().state, put, 2 * VISITS))
+
+
+def test_scores_stay_in_their_cells_with_the_law_of_a_truncated_normal() -> None:
+    s = start().state
+    found = redrawn("draw_scores", lambda s: s.score, count(3000, 30000))
+    assert (found[:, ~HISTORY.rounded] == HISTORY.score[~HISTORY.rounded]).all()
+    assert HISTORY.rounded.sum() == 7
+    for n in np.flatnonzero(HISTORY.rounded):
+        c, v = HISTORY.conference[n], HISTORY.visit[n]
+        fair = s.shift[c] + s.slope[v] * s.quality[HISTORY.paper[n]] + s.offset[v]
+        unit = np.exp(s.stretch[c])
+        sd = unit * np.exp(s.log_noise[HISTORY.reviewer[n]] + s.log_level[HISTORY.level[n]])
+        ends = [(end - unit * fair) / sd for end in (HISTORY.low[n], HISTORY.high[n])]
+        prior = truncnorm(*ends, unit * fair, sd)
+        limit = norm.isf(1e-6 / 2 / 7) * prior.std() / np.sqrt(len(found))
+        assert abs(found[:, n].mean() - prior.mean()) < limit
+
+
+def reference(
+    value: Callable[[Array], float], origin: Array, width: Array, walkers: int, steps: int
+) -> Array:
+    """Means of each coordinate under a log density, one row a walker: plain random-walk Metropolis."""
+    rng, size, means = np.random.default_rng(12), origin.size, []
+    for _ in range(walkers):
+        x = origin + 0.3 * width * rng.standard_normal(size)
+        now, total = value(x), np.zeros(size)
+        for index in range(steps):
+            new = x + 1.7 / np.sqrt(size) * width * rng.standard_normal(size)
+            there = value(new)
+            if np.log(rng.random()) < there - now:
+                x, now = new, there
+            total += x if index >= steps // 4 else 0.0
+        means.append(total / (steps - steps // 4))
+    return np.array(means)
+
+
+def same_means(found: Array, walked: Array) -> None:
+    """Means of a thinned chain in 20 batches, and of 16 walkers, each with its error from how they differ:
+    Student's t with at least 15 degrees of freedom, false alarm 1e-6 over about 20 comparisons."""
+    batches = found[: len(found) // 20 * 20].reshape(20, -1, found.shape[1]).mean(axis=1)
+    error = np.sqrt(batches.var(axis=0, ddof=1) / 20 + walked.var(axis=0, ddof=1) / len(walked))
+    assert (np.abs(batches.mean(axis=0) - walked.mean(axis=0)) < t.isf(1e-6 / 40, 15) * error).all()
+
+
+def _with(s: State, **changes: object) -> State:
+    moved = deepcopy(s)
+    for name, change in changes.items():
+        setattr(moved, name, change)
+    return moved
+
+
+def _covariance(x: Array) -> Array:
+    """From log deviations and the correlation's hyperbolic tangent."""
+    (one, two), rho = np.exp(x[:2]), np.tanh(x[2])
+    return np.array([[one**2, rho * one * two], [rho * one * two, two**2]])
+
+
+def _coordinates(s: State) -> Array:
+    one, two = np.sqrt(s.covariance.diagonal())
+    return np.array([np.log(one), np.log(two), np.arctanh(s.covariance[0, 1] / one / two), s.mean_slope])
+
+
+def test_the_population_given_the_reviewers() -> None:
+    base = start().state
+
+    def value(x: Array) -> float:
+        if x[3] <= 0:
+            return -np.inf
+        moved = _with(base, covariance=_covariance(x), mean_slope=x[3])
+        # d(covariance) / d(log deviations, atanh correlation)
+        jacobian = 3 * (x[0] + x[1]) + np.log1p(-(np.tanh(x[2]) ** 2))
+        return log_joint(moved) + jacobian
+
+    found = chained("draw_population", _coordinates, count(1500, 10000), 3)
+    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(400, 4000))
+    same_means(found, walked)
+
+
+def test_the_population_with_standardized_reviewers_fixed() -> None:
+    base = start().state
+    root = np.linalg.cholesky(base.covariance)
+    z = np.linalg.solve(root, np.stack([base.slope - base.mean_slope, base.offset]))
+
+    def value(x: Array) -> float:
+        if x[3] <= 0:
+            return -np.inf
+        new = np.array([[x[0], 0.0], [x[1], x[2]]])
+        slope, offset = x[3] + new[0, 0] * z[0], new[1] @ z
+        moved = _with(base, covariance=new @ new.T, mean_slope=x[3], slope=slope, offset=offset)
+        # d(covariance)/d(root) is 4 root11^2 root22, d(habits)/dz is root11 root22 for each visit.
+        one, two = np.log(np.abs(x[[0, 2]]))
+        return log_joint(moved) + 2 * one + two + len(HISTORY.visits) * (one + two)
+
+    def read(s: State) -> Array:
+        # The root has any sign: it is read off the habits, which are mean + root z.
+        first, second = s.slope - s.mean_slope, s.offset
+        (lower, upper), *_ = np.linalg.lstsq(z.T, second, rcond=None)
+        return np.array([first @ z[0] / (z[0] @ z[0]), lower, upper, s.mean_slope])
+
+    found = chained("stretch_reviewers", read, count(1500, 10000), 4)
+    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(800, 6000))
+    same_means(found, walked)
+
+
+def test_noise_of_everyone_and_its_law() -> None:
+    base = start().state
+
+    def value(x: Array) -> float:
+        moved = _with(base, log_noise=x[:-2], mean_log_noise=x[-2], sd_log_noise=np.exp(x[-1]))
+        return log_joint(moved) + x[-1]
+
+    def read(s: State) -> Array:
+        return np.array([*s.log_noise, s.mean_log_noise, np.log(s.sd_log_noise)])
+
+    found = chained("draw_noise", read, count(1500, 10000), 4)
+    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(600, 6000))
+    same_means(found, walked)
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "place"), [("draw_levels", "log_level", 1), ("draw_stretch", "stretch", 0)]
+)
+def test_levels_of_confidence_and_stretches(step: str, name: str, place: int) -> None:
+    """Against a grid: mean and mean square, false alarm 1e-6."""
+    base = start().state
+    found = chained(step, lambda s: getattr(s, name)[place : place + 1], count(1500, 10000), 4)[:, 0]
+    grid = np.linspace(-2.5, 2.5, 2001)
+    density = []
+    for value in grid:
+        moved = deepcopy(base)
+        getattr(moved, name)[place] = value
+        density.append(log_joint(moved))
+    weight = np.exp(np.array(density) - max(density))
+    weight /= weight.sum()
+    for power in (1, 2):
+        exact = weight @ grid**power
+        error = np.sqrt((weight @ grid ** (2 * power) - exact**2) / len(found))
+        assert abs((found**power).mean() - exact) < 1.3 * norm.isf(2.5e-7) * error
+
+
+def test_how_many_reviews_a_shared_sum_rests_on() -> None:
+    """Against all numbers that there may be; false alarm 1e-6."""
+    base, tries = start().state, count(4000, 40000)
+    found = redrawn("draw_loads", lambda s: s.load, tries)
+    for person in range(2):
+        log = []
+        for n in range(12):
+            load = base.load.copy()
+            load[person] = n
+            log.append(log_of_shared(load, base.offset))
+        chance = np.exp(np.array(log) - max(log))
+        chance /= chance.sum()
+        for n in range(10):
+            assert within(int((found[:, person] == n).sum()), tries, chance[n], 20)
+
+
+def test_persistence_given_all_but_slopes_and_offsets() -> None:
+    """Against a grid, slopes and offsets integrated out by their exact Gaussian prior; false alarm 1e-6."""
+    base = start().state
+
+    def put(s: State, x: Array) -> None:
+        s.slope, s.offset = x[:VISITS], x[VISITS:]
+
+    grid = np.linspace(0.0125, 0.9875, 40)
+    density = []
+    for value in grid:
+        moved = _with(base, persistence=float(value))
+        mean, cov = gaussian(moved, put, 2 * VISITS)
+        put(moved, mean)
+        density.append(log_joint(moved) + 0.5 * np.linalg.slogdet(cov)[1])
+    weight = np.exp(np.array(density) - max(density))
+    weight /= weight.sum()
+    sampler, found = start(), []
+    sampler.step = 1.5
+    for index in range(count(8000, 60000)):
+        sampler.draw_reviewers()
+        if index % 8 == 7:
+            found.append(sampler.state.persistence)
+    exact = weight @ grid
+    error = np.sqrt((weight @ grid**2 - exact**2) / len(found))
+    # The grid's own error, of a midpoint rule with 40 cells, is far below.
+    assert abs(np.mean(found) - exact) < 1.5 * norm.isf(5e-7) * error

@@ -1,0 +1,141 @@
+"""From tables of past reviews to one history, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.fitting.history import cells, history_of, pasts_of
+from blindcal.reviews import Reviews
+from small_pasts import tiny_history, tiny_reviews
+
+
+def table(rows: str, **options: object) -> Reviews:
+    """From `paper reviewer score` triples, separated by commas."""
+    columns = zip(*(row.split() for row in rows.split(",")), strict=True)
+    paper, reviewer, score = columns
+    found = {"paper": paper, "reviewer": reviewer, "score": [float(value) for value in score]}
+    return Reviews.from_table(found, **options)
+
+
+GOOD = "1 a 1, 1 b 2, 2 a 4, 2 c 3"
+
+
+def test_visits_lead_from_each_reviewer_to_each_conference() -> None:
+    history, visits = tiny_history(), tiny_history().visits
+    came = {
+        (history.reviewers[r], history.conferences[c])
+        for r, c in zip(visits.reviewer, visits.conference, strict=True)
+    }
+    assert came == {("ann", "A"), ("ann", "B"), ("bob", "A"), ("bob", "B"), ("cyd", "A"), ("dan", "B")}
+    assert history.reviewers[:2] == ("ann", "bob")  # came twice
+    assert visits.starts == (0, 4, 6)
+    assert visits.gap.tolist() == [0, 0, 0, 0, 1, 1]
+    assert visits.conference[visits.last].tolist() == [1, 1, 0, 1]
+    assert visits.ago(2).tolist() == [1, 1, 2, 1]
+    np.testing.assert_array_equal(visits.reviewer[history.visit], history.reviewer)
+    np.testing.assert_array_equal(visits.conference[history.visit], history.conference)
+
+
+def test_each_conference_has_a_scale_of_its_own() -> None:
+    history = tiny_history()
+    for c in (0, 1):
+        own = history.score[history.conference == c]
+        assert own.mean() == pytest.approx(0, abs=1e-12)
+        assert own.std() == pytest.approx(1)
+    rebuilt = history.middle[0] + history.width[0] * history.score[history.conference == 0]
+    np.testing.assert_allclose(sorted(rebuilt), sorted([6.5, 4.0, 5.0, 3.5, 7.0, 6.0]))
+    assert history.levels == (3.0, 2.0)  # the most frequent one first
+    assert history.per_level().tolist() == [9.0, 4.0]
+
+
+def test_a_confidence_that_is_not_given_is_a_level_of_its_own() -> None:
+    columns = {**tiny_reviews().columns()}
+    columns["confidence"] = [np.nan if value == 2 else value for value in columns["confidence"]]
+    history = history_of(pasts_of({"x": Reviews.from_table(columns)}))
+    assert history.levels[0] == 3.0
+    assert np.isnan(history.levels[1])
+    assert history.per_level().tolist() == [9.0, 4.0]
+
+
+def test_a_rounded_score_is_known_up_to_its_cell() -> None:
+    low, high = cells(np.array([1.0, 3.0, 8.0]), np.array([1.0, 3.0, 8.0]))
+    assert low.tolist() == [-np.inf, 2.0, 5.5]
+    assert high.tolist() == [2.0, 5.5, np.inf]
+    history = tiny_history()
+    assert history.rounded.tolist() == (history.conference == 1).tolist()
+    inside = (history.low <= history.score) & (history.score <= history.high)
+    assert inside.all()
+
+
+def test_where_low_scores_are_better_everything_is_turned() -> None:
+    grid = [1.0, 2.0, 3.0, 4.0]
+    high = history_of(pasts_of({"x": table(GOOD, grid=grid)}))
+    turned = table("1 a 4, 1 b 3, 2 a 1, 2 c 2", grid=grid)
+    low = history_of(pasts_of({"x": turned}, better="low"))
+    by_name = history_of(pasts_of({"x": turned}, past_better={"x": "low"}))
+    for name in ("score", "low", "high"):
+        np.testing.assert_allclose(getattr(low, name), getattr(high, name))
+        np.testing.assert_allclose(getattr(by_name, name), getattr(high, name))
+
+
+def test_conferences_stand_in_the_order_of_tables_then_of_names() -> None:
+    two = Reviews.from_table(
+        {
+            "conference": ["10", "10", "9", "9"] * 2,
+            "paper": [1, 1, 1, 1, 2, 2, 2, 2],
+            "reviewer": ["a", "b"] * 4,
+            "score": [1, 2, 3, 4, 5, 6, 7, 8],
+        }
+    )
+    pasts = pasts_of({"folder/zeta.csv": table(GOOD), "two.csv": two})
+    assert [past.name for past in pasts] == ["zeta", "9", "10"]
+
+
+def test_people_with_a_new_id_are_one_person() -> None:
+    history = history_of(pasts_of({"x": tiny_reviews()}, same={"dan": "cyd"}))
+    assert set(history.reviewers) == {"ann", "bob", "cyd"}
+    assert len(history.visits) == 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("1 a 1, 1 b 2", "must have two papers or more of conference 'x', found 1"),
+        ("1 a 1, 2 a 2", "must have two reviewers or more of conference 'x', found 1"),
+        ("1 a 5, 1 b 5, 2 a 5, 2 b 5", "must have scores that differ in conference 'x', found 5 only"),
+        ("1 a 1, 2 b 2", "must have a paper with two reviews in conference 'x'"),
+    ],
+)
+def test_a_conference_that_teaches_nothing_is_refused(rows: str, told: str) -> None:
+    with pytest.raises(InputError) as error:
+        pasts_of({"x.csv": table(rows)})
+    assert told in str(error.value)
+    assert str(error.value).startswith("x.csv")
+
+
+def test_a_reviewer_twice_on_a_paper_is_refused_in_a_table_and_after_merging() -> None:
+    with pytest.raises(InputError, match="must not repeat an earlier row's paper and reviewer"):
+        table("1 a 1, 1 a 2, 2 b 3")
+    with pytest.raises(InputError, match="one person twice on a paper"):
+        pasts_of({"x": table(GOOD)}, same={"b": "a"})
+
+
+def test_names_of_conferences_must_be_distinct_and_known() -> None:
+    with pytest.raises(InputError, match="must not share the conference 'x' with another table"):
+        pasts_of({"x": table(GOOD), "folder/x.csv": table(GOOD)})
+    with pytest.raises(InputError, match="must have the conference 'y', for which `past_better` is given"):
+        pasts_of({"x": table(GOOD)}, past_better={"y": "low"})
+
+
+def test_an_empty_file_and_scores_off_the_grid_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "past.csv"
+    path.write_text("")
+    with pytest.raises(InputError, match="must have a header row"):
+        Reviews.read(path)
+    path.write_text("paper,reviewer,score\n1,a,11\n")
+    with pytest.raises(InputError, match="must be on the declared grid"):
+        Reviews.read(path, grid=range(1, 11))

@@ -1,0 +1,115 @@
+"""Which field is the score, which the confidence, and what is dropped for which reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.importers import Choices, import_reviews
+from blindcal.importers.export import (
+    ORDINALS,
+    TIMES,
+    UNUSED,
+    chosen_confidence,
+    chosen_score,
+    dropped_columns,
+)
+from exports import BY_NAME, refused, rows
+
+
+def test_several_scores_are_asked_about() -> None:
+    export = BY_NAME["hotcrp/reviews-2019.csv"]
+    told = str(refused(export.data, "say which with `score_field`"))
+    assert "Pre-Response Overall Merit, Post-Rebuttal Overall Merit" in told
+    refused(export.data, "must have the field 'Merit' that `score_field` names, found", score_field="Merit")
+    before = import_reviews(export.data, "x", Choices(score_field="pre-response overall merit"))
+    assert [row["score"] for row in rows(before)] == ["3", "5", "2", "3"]
+    table = b"paper,reviewer,score,points\n1,a,1,2\n2,a,3,4\n"
+    refused(table, "row 1, column score: must have one column for it: say which with `columns` score=")
+    assert rows(import_reviews(table, "x", Choices(score_field="points")))[0]["score"] == "2"
+    assert rows(import_reviews(table, "x", Choices(columns={"score": "points"})))[0]["score"] == "2"
+
+
+def test_what_is_dropped_is_said_with_the_reason() -> None:
+    told = {name: "\n".join(map(str, BY_NAME[name].read().dropped)) for name in BY_NAME}
+    assert (
+        "review: numbers and letters of reviews can reveal who wrote them" in told["hotcrp/scores-2026.csv"]
+    )
+    assert "Created, Last Modified: times can reveal who wrote a review" in told["cmt/two-tracks.xls"]
+    assert "Reviewer Number: numbers and letters" in told["cmt/two-tracks.xls"]
+    assert "date, time: times can reveal" in told["easychair/review-2024.csv"]
+    assert "1 older version of reviews: only the latest counts" in told["easychair/review-2024.csv"]
+    assert "cdate, mdate, tcdate, tmdate: times" in told["openreview/api2-replies.json"]
+    assert "1 metareview: they sum up reviews" in told["openreview/api2-replies.json"]
+    assert "1 Decision: no reviews" in told["openreview/api2-replies.json"]
+    assert "1 deleted note" in told["openreview/api2-replies.json"]
+    assert "1 unfinished review" in told["hotcrp/api-2026.json"]
+    assert "Paper summary, Comments for authors: review texts" in told["hotcrp/reviews-2019.csv"]
+    assert all("the order of rows: it can reveal who wrote a review" in text for text in told.values())
+
+
+@pytest.mark.parametrize(
+    ("names", "score", "confidence"),
+    [
+        (["Overall merit", "Reviewer expertise", "Novelty"], "Overall merit", "Reviewer expertise"),
+        (["OveMer", "RevExp"], "OveMer", "RevExp"),
+        (["Quality", "Confidence"], "Quality", "Confidence"),
+        (["Recommendation", "Confidence", "Familiarity"], "Recommendation", None),
+        (["Rating", "Coverage"], "Rating", None),
+        (["Moverall"], "Moverall", None),
+    ],
+)
+def test_a_field_is_known_by_its_name(names: list[str], score: str, confidence: str | None) -> None:
+    fields = dict.fromkeys(names, ())
+    assert chosen_score(fields, None, "x") == score
+    assert chosen_confidence(fields, score) == confidence
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["Overall merit", "Overall score"], "found Overall merit, Overall score"),
+        (["Novelty", "Clarity", "Confidence"], "found Novelty, Clarity"),
+        (["Confidence"], "must have a field with scores, found none"),
+        ([], "must have a field with scores, found none"),
+    ],
+)
+def test_a_field_that_cannot_be_told_is_asked_for(names: list[str], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        chosen_score(dict.fromkeys(names, ()), None, "x")
+
+
+def test_a_given_field_goes_by_any_of_its_names_and_may_be_one_that_was_passed_over() -> None:
+    fields = {"Q1 (Overall)": ("Q1", "Overall"), "Q2 (Overall)": ("Q2", "Overall")}
+    assert chosen_score(fields, " q2 ", "x") == "Q2 (Overall)"
+    assert chosen_score(fields, "remarks", "x", others=["Remarks"]) == "Remarks"
+    for name in ("overall", "Q3"):
+        with pytest.raises(InputError, match=f"the field '{name}'.*found Q1 .Overall., Q2 .Overall."):
+            chosen_score(fields, name, "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("Created", TIMES),
+        ("created_at", TIMES),
+        ("tcdate", TIMES),
+        ("Submitted on", TIMES),
+        ("update", UNUSED),
+        ("#", ORDINALS),
+        ("Reviewer Number", ORDINALS),
+        ("review", ORDINALS),
+        ("member #", ORDINALS),
+        ("identity", UNUSED),
+    ],
+)
+def test_a_column_is_dropped_for_its_reason(name: str, why: str) -> None:
+    (found,) = dropped_columns([name, name, ""])
+    assert (found.what, found.why) == (name, why)
+
+
+def test_long_lists_of_columns_are_cut_short() -> None:
+    (found,) = dropped_columns([f"c{i:02d}" for i in range(14)])
+    assert found.what.endswith("c10, c11 and 2 more")
+    (found,) = dropped_columns(["y" * 61])
+    assert found.what == "y" * 57 + "..."

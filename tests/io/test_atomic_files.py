@@ -1,0 +1,325 @@
+"""The atomic writer, locks, folders and digests."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.io import atomic_files as files
+from blindcal.io.atomic_files import (
+    canonical,
+    clear_stale,
+    digest,
+    jsonable,
+    lock,
+    make_folder,
+    read_bytes,
+    read_json,
+    read_part,
+    write_bytes,
+    write_json,
+    write_table,
+)
+from sizes import count
+from stress import stress
+
+
+def test_files_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name, rule in {
+        "pipe": "regular file",
+        "": "regular file",
+        "link": "there is no such file",
+        "x\0y": "can be read",
+    }.items():
+        with pytest.raises(InputError, match=rule):
+            read_bytes(f"{tmp_path}/{name}")
+    (tmp_path / "large").write_bytes(b"x" * 11)
+    with pytest.raises(InputError, match="at most 10 bytes"):
+        read_bytes(tmp_path / "large", limit=10)
+    assert read_bytes(tmp_path / "large", limit=11) == b"x" * 11
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('{"a": 1, "a": 2}', "repeat a key"),
+        ('{"a": NaN}', "finite numbers only, not NaN"),
+        ("[-Infinity]", "finite numbers only"),
+        ("[1e999]", "below 1e308"),
+        ('{"a": }', "must be JSON, found Expecting value at byte 6"),
+        ('["\u00e9", x]', "at byte 7"),
+        ("[" * 100_000, "limits of depth"),
+        ("1" * 10_000, "below 1e308"),
+        ("[-1" + "0" * 308 + "9]", "below 1e308"),
+        ("", "must be JSON"),
+        ("[1] 2", "must be JSON"),
+    ],
+)
+def test_bad_json_is_refused(text: str, rule: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rule):
+        read_json(tmp_path / "x.json")
+
+
+@given(st.binary(max_size=40) | st.text('{}[]":,0e-.nultrefa\\ \n', max_size=25).map(str.encode))
+def test_any_bytes_are_json_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("j") / "x.json"
+    path.write_bytes(data)
+    try:
+        value = read_json(path)
+    except InputError:
+        return
+    assert value == json.loads(data.decode("utf-8-sig"))
+
+
+@pytest.fixture(params=["nameless", "named"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to write: with nameless temporary files, and where the system has none."""
+    if request.param == "named":
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("writer")
+def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    write_bytes(path, b"old")
+    with pytest.raises(RefusedError, match="never overwritten"):
+        write_bytes(path, b"new")
+    assert path.read_bytes() == b"old"
+    write_bytes(path, b"new", replace=True)
+    assert path.read_bytes() == b"new"
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RefusedError):
+        write_bytes(tmp_path / "dangling", b"x")
+    assert sorted(os.listdir(tmp_path)) == ["dangling", "out.csv"]
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_confidential_files_are_for_their_owner(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        write_bytes(tmp_path / "sealed", b"x", confidential=True)
+        write_table(tmp_path / "public.csv", {"a": [1]})
+        write_json(tmp_path / "sealed.json", {"a": 1}, confidential=True)
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in os.listdir(tmp_path)}
+    assert modes == {"sealed": 0o600, "public.csv": 0o666 & ~umask, "sealed.json": 0o600}
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("call", ["fsync", "link", "replace"])
+def test_a_failing_disk_leaves_the_old_file_and_no_temporary(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    if call == "replace":
+        write_bytes(path, b"old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="No space"):
+        write_bytes(path, b"new", replace=call == "replace")
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"old"] * (call == "replace")
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere must be a folder that exists"):
+        write_bytes(tmp_path / "nowhere" / "x", b"")
+
+
+@pytest.mark.parametrize("replace", [0, 1])
+@pytest.mark.parametrize("named", [0, 1])
+def test_writers_killed_while_they_write_leave_the_old_file(replace: int, named: int, tmp_path: Path) -> None:
+    """The system kills them at one byte after another; what is left under a temporary name can be cleared."""
+    kills = count(40, 300)
+    seen = stress("kill_within_the_write", tmp_path, kills=kills, replace=replace, named=named)
+    assert seen == {"torn": 0, "temporaries": kills * named, "temporaries_after_clearing": 0}
+
+
+@pytest.mark.parametrize("replace", [0, 1])
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, named: int, tmp_path: Path) -> None:
+    seen = stress("kill_at_every_call", tmp_path, replace=replace, named=named)
+    assert seen["torn"] == 0
+    assert seen["calls"] >= 10
+    assert seen["temporaries_after_the_next_write"] == 0
+    assert min(seen["old"], seen["new"]) > 0
+    if not named and not replace:
+        assert seen["temporaries"] == 0
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_writers_have_one_winner(named: int, tmp_path: Path) -> None:
+    seen = stress("race", tmp_path, writers=20, rounds=count(5, 100), named=named)
+    assert seen == {"winners_not_one": 0, "content_not_the_winners": 0, "left_over": 0, "failures": 0}
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_replacements_leave_one_whole_file(named: int, tmp_path: Path) -> None:
+    seen = stress("replace_race", tmp_path, writers=20, rounds=count(5, 100), named=named)
+    assert seen == {"torn": 0, "left_over": 0, "failures": 0}
+
+
+def test_a_lock_has_one_holder_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "ledger"
+    with lock(target):
+        with pytest.raises(RefusedError, match="another run is working on"), lock(target):
+            pass
+        with lock(tmp_path / "other"):
+            pass
+    with lock(target):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_locks_exclude_and_are_freed_by_a_kill(tmp_path: Path) -> None:
+    seen = stress("lock_race", tmp_path, writers=20, rounds=count(8, 200))
+    assert seen["two_holders"] == 0
+    assert seen["held_after_a_kill"] == 0
+    assert seen["held"] > 0
+
+
+def test_only_temporaries_that_nobody_holds_are_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = tmp_path / ".out.csv.0123456789abcdef.blindcal-new"
+    others = [".out.csv.blindcal-new", ".out.csv.0123456789ABCDEF.blindcal-new", "out.csv", ".x.lock"]
+    for name in (stale.name, *others):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / ".linked.0123456789abcdef.blindcal-new").symlink_to("out.csv")
+    (tmp_path / ".folder.0123456789abcdef.blindcal-new").mkdir()
+    descriptor, named = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    if not named:
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+        os.close(descriptor)
+        descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    clear_stale(tmp_path)
+    kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "folder", "held"))}
+    assert set(os.listdir(tmp_path)) == kept
+    os.close(descriptor)
+    clear_stale(tmp_path)
+    assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
+    clear_stale(tmp_path / "nowhere")
+    clear_stale(tmp_path / "out.csv")
+
+
+def test_parts_of_files(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"0123456789")
+    assert [read_part(tmp_path / "x", *at) for at in ((0, 3), (8, 3), (20, 3))] == [b"012", b"89", b""]
+    with pytest.raises(InputError, match="regular file"):
+        read_part(tmp_path, 0, 1)
+
+
+def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    for name in ("open", "new"):
+        make_folder(tmp_path / name)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in ("file", "dangling"):
+        with pytest.raises(InputError, match=f"{name} must be a folder"):
+            make_folder(tmp_path / name)
+
+
+def test_a_system_without_file_locks_can_import_and_read_but_not_write(tmp_path: Path) -> None:
+    program = """
+import os, sys
+sys.modules["fcntl"] = None
+for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_TMPFILE"):
+    delattr(os, name)
+import blindcal as bc
+from blindcal.io.atomic_files import read_bytes, write_bytes
+assert read_bytes(sys.argv[1]) == b"x"
+try:
+    write_bytes(sys.argv[1] + "2", b"y")
+except bc.InputError as error:
+    print(error)
+"""
+    (tmp_path / "x").write_bytes(b"x")
+    command = [sys.executable, "-c", program, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Linux and macOS have and this system lacks" in done.stdout, done.stderr
+    assert os.listdir(tmp_path) == ["x"]
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_canonical_content_is_json_of_equal_value(value: object) -> None:
+    text = canonical(value).decode().replace("-inf", "-Infinity").replace("inf", "Infinity")
+    if "inf" not in repr(value):
+        assert json.loads(text) == value
+
+
+@given(PLAIN, PLAIN)
+def test_canonical_content_differs_where_values_differ(one: object, other: object) -> None:
+    def typed(value: object) -> object:
+        """`True` and `1` are equal in Python and not here."""
+        if isinstance(value, dict):
+            return ("dict", sorted((key, repr(typed(item))) for key, item in value.items()))
+        if isinstance(value, list):
+            return [typed(item) for item in value]
+        if isinstance(value, float) and value.is_integer():
+            return ("number", int(value))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return (type(value).__name__, value)
+        return ("number", value)
+
+    assert (canonical(one) == canonical(other)) == (repr(typed(one)) == repr(typed(other)))
+
+
+def test_canonical_content_by_value() -> None:
+    assert canonical({"b": 1, "a": np.float64(0.5)}) == canonical({"a": 0.5, "b": 1.0}) == b'{"a":0.5,"b":1}'
+    assert canonical(np.array([[1.0, -0.0]])) == canonical([[1, 0]]) == b"[[1,0]]"
+    assert canonical(2**53 + 1) != canonical(float(2**53))
+    assert canonical("inf") != canonical(math.inf)
+    assert digest([1]) == "080a9ed428559ef602668b4c00f114f1a11c3f6b02a435f0bdc154578e4d7f22"
+    for bad in (math.nan, {1: 2}, object(), "\ud800", b"x", {"a": {1}}):
+        with pytest.raises(InputError):
+            canonical(bad)
+
+
+def test_json_of_results(tmp_path: Path) -> None:
+    value = {
+        "b": np.array([1.5, np.inf]),
+        "a": Problem("f", 1, None, "r"),
+        "p": Path("x"),
+        "s": {"b", "a"},
+        "n": math.nan,
+    }
+    write_json(tmp_path / "x.json", value)
+    assert read_json(tmp_path / "x.json") == {
+        "a": {"file": "f", "row": 1, "column": None, "rule": "r", "found": None},
+        "b": [1.5, "inf"],
+        "n": None,
+        "p": "x",
+        "s": ["a", "b"],
+    }
+    with pytest.raises(InputError, match="half a surrogate pair"):
+        write_json(tmp_path / "y.json", "\udc80")
+    with pytest.raises(InputError, match="cannot be written as JSON: object"):
+        jsonable(object())

@@ -1,0 +1,32 @@
+"""The layers of the package, for the tests of its order."""
+
+# In the order of the line of data: imports point to earlier layers, never to later ones.
+LAYERS = [
+    "errors",
+    "cells",
+    "checks",
+    "io",
+    "compute",
+    "reviews",
+    "reviewers",
+    "fitting",
+    "assignment",
+    "posterior",
+    "policy",
+    "certify",
+    "planning",
+    "deciding",
+    "sharing",
+    "adversaries",
+    "verification",
+    "calibrators",
+    "simulation",
+    "paper",
+    "benchmark",
+    "importers",
+    "exporters",
+    "report",
+    "project",
+    "app",
+    "cli",
+]

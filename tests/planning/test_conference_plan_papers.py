@@ -1,0 +1,120 @@
+"""Each guarantee on the whole line against an adversary of fractions; plans and menus agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from blindcal.planning.conference_plan import _Planned, _repaid, plan_conference, planning_steps
+from blindcal.planning.expected_errors import overdrawn, summary
+from blindcal.planning.guarantee_menu import menu
+from blindcal.policy.guarantee import Guarantee
+from oracles import agree, keeps
+from small_conferences import loaded, small_conference
+
+GUARANTEES = (
+    Guarantee(),
+    Guarantee("steady", epsilon=None),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", epsilon=2.0, multiplier=1.5),
+    Guarantee("public", epsilon=None),
+)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: f"{g.name}-{g.epsilon}")
+def test_every_guarantee_holds_exactly_on_random_papers(guarantee: Guarantee) -> None:
+    """Pools of 2 to 12, 1 to 4 reviews; the adversary enumerates with fractions, not the package's code."""
+    rng = np.random.default_rng(10)
+    for trial in range(200):
+        pool = int(rng.integers(2, 13))
+        reviews = int(rng.integers(1, min(pool, 4) + 1))
+        small = small_conference(seed=1000 + trial, papers=1, pool=pool, reviews=reviews, reviewers=pool)
+        conference, _ = loaded(small, accept_rate=None, bar=float(rng.normal()))
+        (plan,), _ = plan_conference(conference, guarantee)
+        belief = conference.cases[0].belief
+        agree(plan.claim, keeps(guarantee, belief, plan.policy))
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "steps"), [(Guarantee(), 4), (Guarantee("average", 0.02, None), 10)], ids=str
+)
+def test_steps_are_counted_beforehand_as_they_are_done(guarantee: Guarantee, steps: int) -> None:
+    conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
+    done: list[int] = []
+    plan_conference(conference, guarantee, advance=done.append)
+    assert sum(done) == planning_steps(conference.cases, guarantee) == 10 * steps
+
+
+def test_an_overdrawn_budget_is_given_back_by_the_papers_that_add_most() -> None:
+    conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
+    generous = Guarantee("average", 0.02, None)
+    plans, _ = plan_conference(conference, generous)
+    planned = [_Planned(plan, plan.figures.wrong) for plan in plans]
+    reviews = sum(plan.claim.reviews for plan in plans)
+    added = sum(plan.claim.added for plan in plans)
+    for share in (1 - 2**-30, 0.9, 0.3):
+        tight = replace(generous, added_success=share * float(added / reviews))
+        repaid = _repaid(conference, planned, tight)
+        assert not overdrawn([plan.claim for plan in repaid], tight)
+        changed = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is not new]
+        kept = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is new]
+        assert min(changed) >= max(kept)
+        if share > 0.99:
+            assert len(changed) == 1
+            assert sum(plan.claim.added for plan in repaid) > added * (1 - Fraction(1, 2**20))
+        for case, plan in zip(conference.cases, repaid, strict=True):
+            agree(plan.claim, keeps(tight, case.belief, plan.policy))
+    assert _repaid(conference, planned, generous) == plans
+
+
+def test_twins_and_ties_are_treated_alike() -> None:
+    """Reviewers with the same calibration and chance, and equal scores: the table cannot tell them apart."""
+    conference, _ = loaded(small_conference(seed=4, papers=1), accept_rate=None, bar=0.0)
+    case = conference.cases[0]
+    same = (case.parameters[0], case.parameters[0], *case.parameters[2:])
+    twins = replace(case, parameters=same, inclusion=(0.5,) * 4, scores=(0.4, 0.4))
+    alone = replace(conference, cases=(twins,))
+    for guarantee in GUARANTEES:
+        (plan,), _ = plan_conference(alone, guarantee)
+        keeps(guarantee, twins.belief, plan.policy)
+        table = dict(zip(map(tuple, twins.tuples.tolist()), plan.policy.accept, strict=True))
+        for (a, b), accept in table.items():
+            swap = {0: 1, 1: 0}
+            assert table[b, a] == pytest.approx(accept, abs=1e-6)
+            assert table[swap.get(a, a), swap.get(b, b)] == pytest.approx(accept, abs=1e-6)
+
+
+def test_the_menu_is_ordered_and_agrees_with_the_plan() -> None:
+    """The stronger the promise, the more wrong decisions; each number is the certified plan's."""
+    conference, _ = loaded(small_conference(seed=4, papers=10))
+    found = menu(conference)
+    wrong = {
+        (one.guarantee.name, one.guarantee.epsilon, one.guarantee.added_success): one for one in found.choices
+    }
+    order = [("public", None, 0.0), ("steady", 1.0, 0.0), ("steady", 2.0, 0.0), ("steady", None, 0.0)]
+    order += [("average", None, 0.0), ("average", None, 0.01), ("none", None, 0.0)]
+    errors = [wrong[name].wrong for name in order]
+    assert all(weaker <= stronger + 1e-9 for stronger, weaker in pairwise(errors))
+    assert wrong["none", None, 0.0].kept == pytest.approx(1.0)
+    assert wrong["none", None, 0.0].against == pytest.approx(0.0)
+    for one in found.choices:
+        plans, _ = plan_conference(conference, one.guarantee)
+        stated = summary([plan.claim for plan in plans], [plan.figures for plan in plans])
+        assert one.wrong == pytest.approx(stated["expected_wrong"], abs=1e-6)
+        assert one.against == pytest.approx(stated["against_evidence"], abs=1e-6)
+        assert one.success == pytest.approx(stated["success"], abs=1e-6)
+        assert found.success_scores_only == pytest.approx(stated["success_scores_only"], abs=1e-12)
+        assert found.wrong_raw == pytest.approx(stated["expected_wrong_raw"], abs=1e-12)
+
+
+def test_papers_with_nothing_secret_and_nothing_at_stake() -> None:
+    """A pool as large as the reviews, one review: the author is known and no decision can tell more."""
+    sharp, _ = loaded(small_conference(seed=4, papers=3, pool=1, reviews=1), accept_rate=None, bar=0.0)
+    found = menu(sharp, [Guarantee()])
+    assert (found.nothing_secret, found.nothing_at_stake, found.papers) == (3, 3, 3)
+    open_, _ = loaded(small_conference(seed=4, papers=3), accept_rate=None, bar=0.0)
+    assert menu(open_, [Guarantee()]).nothing_secret == 0

@@ -1,0 +1,90 @@
+"""Several claims as one promise, against Fractions by hand: each number on its unsafe side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import nextafter
+
+import pytest
+
+from blindcal.certify.claims import Claim
+from blindcal.certify.exact import FINE
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.expected_errors import Figures, overdrawn, summary
+from blindcal.policy.guarantee import Guarantee
+from small_conferences import loaded, small_conference
+
+
+def test_a_budget_counts_reviews() -> None:
+    conference, _ = loaded(small_conference(seed=1, papers=12, pool=6))
+    guarantee = Guarantee("average", 0.01, None)
+    plans, _ = plan_conference(conference, guarantee)
+    claims = [plan.claim for plan in plans]
+    assert not overdrawn(claims, guarantee)
+    more = [replace(claims[0], added=claims[0].added + Fraction(1, 2)), *claims[1:]]
+    assert overdrawn(more, guarantee)
+    assert not overdrawn(more, replace(guarantee, name="none", added_success=0.0))
+
+
+ONE = Claim(
+    reviews=2,
+    success_scores_only=Fraction(3, 4),
+    success=Fraction(7, 8),
+    added=Fraction(1, 8),
+    largest_rise=0.0625,
+    epsilon=1.5,
+    multiplier=1.25,
+    largest_posterior=0.5,
+    largest_posterior_scores_only=0.4375,
+)
+TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.25, 0.25)
+
+
+def test_a_budget_is_kept_to_the_last_digit() -> None:
+    """A 32nd of four reviews is exactly the eighth that is added; the least bit more is too much."""
+    exact, four = Guarantee("average", 0.03125, None), [ONE, replace(TWO, reviews=2)]
+    assert not overdrawn(four, exact)
+    assert overdrawn(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
+    assert overdrawn([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
+    for name in ("steady", "public", "average"):
+        assert not overdrawn(four, Guarantee(name, epsilon=None)), "nothing is shared, so nothing is counted"
+
+
+def test_a_summary_by_hand() -> None:
+    """Success is a mean over five reviews, errors are means over two papers, limits are the largest."""
+    figures = [Figures(0.1, 0.2, 0.3, 0.05, 0.01, 1.5, 0.002), Figures(0.3, 0.4, 0.5, 0.15, 0.03, 2.0)]
+    found = summary([ONE, TWO], figures)
+    exact = {
+        "success_scores_only": Fraction(2, 5),
+        "success": Fraction(17, 40),
+        "added_success": Fraction(1, 40),
+    }
+    for name, value in exact.items():
+        assert Fraction(nextafter(float(found[name]), 0.0)) < value <= Fraction(found[name])
+    assert found["success_fully_calibrated"] == pytest.approx(0.7)
+    assert found["added_share_of_full"] == pytest.approx(0.025 / 0.3)
+    assert {name: found[name] for name in ("papers", "reviews", "largest_rise", "epsilon")} == {
+        "papers": 2,
+        "reviews": 5,
+        "largest_rise": 0.125,
+        "epsilon": 1.5,
+    }
+    assert (found["multiplier"], found["largest_posterior"]) == (1.5, 0.5)
+    means = {
+        "expected_wrong": 0.2,
+        "expected_wrong_raw": 0.3,
+        "expected_wrong_public": 0.4,
+        "expected_wrong_fully_calibrated": 0.1,
+        "against_evidence": 0.02,
+        "gap": 0.001,
+    }
+    assert {name: found[name] for name in means} == pytest.approx(means)
+    assert (found["largest_posterior_scores_only"], found["decided_by_public_information"]) == (0.4375, 1)
+    assert len(found) == len(exact) + len(means) + 10, "a new number has a line here"
+
+
+def test_a_share_of_nothing_is_nothing_and_no_share_is_above_one() -> None:
+    for full, share in ((2.0, 0.0), (2.0 + 4e-9, 0.0), (2.0625, 1.0), (2.25, 0.5)):
+        figures = [Figures(0, 0, 0, 0, 0, full / 2), Figures(0, 0, 0, 0, 0, full / 2)]
+        assert summary([ONE, TWO], figures)["added_share_of_full"] == pytest.approx(share)

@@ -1,0 +1,165 @@
+"""What a chair requests: what says too little or too much, and names that never change."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blindcal.deciding.release import decide
+from blindcal.errors import InputError
+from blindcal.fitting.history import Scale
+from blindcal.planning.conference_plan import plan
+from blindcal.planning.request import Request, recorded_request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import read_inputs
+from blindcal.verification import verify
+from small_conferences import read_small, small_conference
+
+REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
+LIMITS = {
+    "name": "average",
+    "added_success": 0.1,
+    "epsilon": 1.0,
+    "multiplier": 1.5,
+    "posterior_cap": 0.9,
+    "never_against": 0.8,
+}
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Guarantee)])
+def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
+    """So it enters the coins, is frozen with the first release and is what `verify` checks."""
+    plain = Guarantee("average", epsilon=None)
+    limited = replace(Guarantee() if name == "name" else plain, **{name: LIMITS[name]})
+    before = Guarantee() if name == "name" else plain
+    assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
+    sealed = json.loads(json.dumps(Request(limited, bar=0.0).settings))
+    assert recorded_request("conference", sealed) == Request(limited, bar=0.0)
+
+
+def test_the_scale_of_a_calibration_is_a_setting_where_it_was_moved_and_none_where_not() -> None:
+    """Releases that were made before there was such a setting must verify forever."""
+    assert "scale" not in REQUEST.settings
+    assert REQUEST.on_scale(None) == REQUEST
+    moved = REQUEST.on_scale(Scale(0.123456, 1.2345678, 5.0, 0.1))
+    assert moved.settings == {**REQUEST.settings, "scale": [0.1235, 1.2346]}
+    assert recorded_request("c", json.loads(json.dumps(moved.settings))) == moved
+
+
+@pytest.mark.parametrize(
+    "change", [{"bar": 0.3, "accept_rate": None}, {"accept_rate": 0.3}, {"better": "low"}]
+)
+def test_everything_else_that_is_asked_is_in_the_settings(change: dict[str, object]) -> None:
+    assert replace(REQUEST, **change).settings != REQUEST.settings
+    assert recorded_request("c", replace(REQUEST, **change).settings) == replace(REQUEST, **change)
+
+
+def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
+    """Written out: a release that was sealed under these names must verify forever."""
+    request = Request(Guarantee(**LIMITS), "c", accept_rate=0.25, better="low")
+    assert request.settings == {
+        "guarantee": "average",
+        "added_success": 0.1,
+        "epsilon": 1.0,
+        "multiplier": 1.5,
+        "posterior_cap": 0.9,
+        "never_against": 0.8,
+        "accept_rate": 0.25,
+        "bar": None,
+        "better": "low",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"accept_rate": None}, "give one of `accept_rate`, `accept` and `bar`$"),
+        ({"bar": 0.0}, "give only one of `accept_rate`, `accept` and `bar`"),
+        ({"bar": 0.0, "accept_rate": 0.0}, "give only one of"),
+        ({"accept": 3}, "give only one of"),
+        ({"wait_list": 3}, "`wait_list` goes with `accept`"),
+        ({"accept": 0, "accept_rate": None}, "`accept` must be whole numbers of at least 1"),
+        ({"accept": 0.25, "accept_rate": None}, "`accept` must be whole numbers"),
+        ({"conference": ""}, "`conference` must not be empty"),
+        ({"better": "up"}, "better.*found 'up'"),
+    ],
+)
+def test_a_request_that_does_not_say_what_to_do_is_refused(change: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        replace(REQUEST, **change).checked()
+
+
+def test_a_request_that_says_what_to_do_is_itself() -> None:
+    for request in (REQUEST, Request(Guarantee(), bar=0.0), replace(REQUEST, better="low")):
+        assert request.checked() == request
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "`accept_rate` must be one number, found '0.25'": {"accept_rate": "0.25"},
+    "`accept_rate` must be one number, found [0.25]": {"accept_rate": [0.25]},
+    "`bar` must be one number, found '0'": {"bar": "0"},
+    "`bar` must be one number, found True": {"bar": True},
+    "`guarantee` must be like Guarantee('steady'), found 'steady'": {
+        "guarantee": "steady",
+        "accept_rate": 0.2,
+    },
+    "`conference` must be a name, found 0.25: is it a number that belongs to `accept_rate`": {
+        "conference": 0.25
+    },
+}
+
+
+@pytest.mark.parametrize("told", BAD)
+def test_a_request_of_wrong_types_is_refused(told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Request(**{"guarantee": Guarantee(), **BAD[told]}).checked()
+    assert told in str(caught.value)
+
+
+def test_arguments_in_the_wrong_place_are_named(tmp_path: Path) -> None:
+    folder = small_conference().write(tmp_path)
+    inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+    request: Any = Request(Guarantee(), accept_rate=0.4)
+    path: Any = folder / "reviews.csv"
+    swapped: Any = inputs
+    for given in (path, request):
+        with pytest.raises(InputError, match="inputs must be what read_inputs returns"):
+            plan(given, swapped)
+        with pytest.raises(InputError, match="inputs must be what read_inputs returns"):
+            decide(given, request, tmp_path / "key.bin", tmp_path / "out")
+        with pytest.raises(InputError, match="inputs must be what read_inputs returns"):
+            verify(given, tmp_path / "key.bin")
+    for other in (Guarantee(), plan(inputs, request)):
+        wrong: Any = other
+        with pytest.raises(InputError, match=f"request must be a Request, found {type(other).__name__}"):
+            plan(inputs, wrong)
+        with pytest.raises(InputError, match=f"request must be a Request, found {type(other).__name__}"):
+            decide(inputs, wrong, tmp_path / "key.bin", tmp_path / "out")
+
+
+def test_how_many_papers_exactly_is_no_setting_and_comes_back_from_a_selection() -> None:
+    request = Request(Guarantee(), "c", accept={"main": 3}, wait_list={"main": 1}).checked()
+    assert request.settings == Request(Guarantee(), "c").settings
+    assert {request.settings["accept_rate"], request.settings["bar"]} == {None}
+    selection = {"accept": {"main": 3}, "wait_list": {"main": 1}, "cuts": {}, "ranked": 1}
+    assert recorded_request("c", request.settings, selection) == request
+    assert recorded_request("c", REQUEST.settings) == replace(REQUEST, conference="c")
+
+
+def test_a_number_of_papers_sets_the_bar_by_its_share(tmp_path: Path) -> None:
+    tracks = {f"p{i:02d}": "short" if i < 2 else "main" for i in range(6)}
+    inputs = read_small(small_conference().with_tracks(tracks), tmp_path)
+    three, half = Request(Guarantee(), accept=3), Request(Guarantee(), accept_rate=0.5)
+    assert three.prepared(inputs) == half.prepared(inputs)
+    apart, _ = Request(Guarantee(), accept={"main": 1, "short": 1}).prepared(inputs)
+    assert apart == inputs.prepared(accept_rate={"main": 0.25, "short": 0.5})[0]
+    frozen, _ = three.prepared(inputs, 0.125)
+    assert {case.bar for case in frozen.cases} == {0.125} == {frozen.bar}
+    kept, _ = Request(Guarantee(), accept={"main": 4, "short": 2}).prepared(
+        inputs, {"main": 0.5, "short": 1.0}
+    )
+    assert {case.track: case.bar for case in kept.cases} == {"main": 0.5, "short": 1.0}

@@ -1,0 +1,294 @@
+"""Every guarantee proved by an adversary that enumerates, and every table optimal against a plain program."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import exp, inf
+
+import highspy
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+from blindcal.errors import CertificateError
+from blindcal.policy.accept_lp import orbits, run_solver
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.policy.pareto_frontier import frontier
+from blindcal.policy.solver import program, solve
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import prepare
+from blindcal.posterior.paper import PaperCase
+from blindcal.reviews import Reviews
+from oracles import Enumerator, promises, solvable
+from papers import solve_all
+from random_cases import GUARANTEES, random_case, random_cases
+from sizes import count
+
+
+def test_each_guarantee_holds_against_an_enumerating_adversary_on_200_papers():
+    for index, case in enumerate(random_cases(21, 200, count(1320, 11_880))):
+        for guarantee in (GUARANTEES[index % len(GUARANTEES)], GUARANTEES[(index // 3) % len(GUARANTEES)]):
+            if not solvable(case, guarantee):
+                with pytest.raises(CertificateError, match="posterior cap"):
+                    solve(case, guarantee)
+                continue
+            solved = solve(case, guarantee)
+            adversary = Enumerator(case, solved.accept)
+            kept = promises(adversary, guarantee)
+            assert all(kept.values()), (guarantee, kept)
+            assert solved.success == pytest.approx(adversary.success(), abs=1e-12)
+
+
+def _plain_optimum(case: PaperCase, guarantee: Guarantee) -> float:
+    belief = case.belief
+    if guarantee.name == "public":
+        right = float(belief.weight @ belief.favor)
+        return min(right, 1 - right)
+    loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
+    return least_loss(belief.weight, loss, belief.labels, guarantee).loss
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: f"{g.name}-{g.epsilon}-{g.multiplier}")
+def test_tables_are_optimal_against_a_plain_program(guarantee: Guarantee):
+    cases = random_cases(7, count(16, 200), count(210, 1320))
+    for case in (case for case in cases if solvable(case, guarantee)):
+        solved = solve(case, guarantee)
+        assert solved.error == pytest.approx(_plain_optimum(case, guarantee), abs=1e-7)
+        assert solved.error - solved.bound <= 1e-8
+        belief, accept = case.belief, solved.accept
+        by_hand = belief.weight @ (accept * (1 - belief.favor) + (1 - accept) * belief.favor)
+        assert solved.error == pytest.approx(by_hand, abs=1e-12)
+
+
+def _written_out(
+    case: PaperCase, *, epsilon: float | None, steady: bool, never_against: float | None = None
+) -> float:
+    """The program row by row, without any of blindcal's: the least error, or inf."""
+    belief, tuples = case.belief, case.tuples
+    n, k, m = len(tuples), len(case.scores), len(case.candidates)
+    low, high = np.zeros(n), belief.weight.copy()
+    if never_against is not None:
+        low = np.where(belief.favor >= never_against, belief.weight, low)
+        high = np.where(1 - belief.favor >= never_against, 0.0, high)
+    rows, limits = [], []
+    weight = belief.weight
+    for slot in range(k):
+        masses = np.array([weight[tuples[:, slot] == y].sum() for y in range(m)])
+        top = int(masses.argmax())
+        for y in range(m):
+            who, best = (tuples[:, slot] == y) * 1.0, (tuples[:, slot] == top) * 1.0
+            row = np.append(who, [0, 0, -masses[top]]) if steady else np.append(who - best, [0, 0, 0])
+            rows += [row, -row]
+            limits += [0.0, masses[top] - masses[y]]
+    if epsilon is not None:
+        for i in range(n):
+            unit = np.zeros(n)
+            unit[i] = 1.0
+            rows += [np.append(unit, [0, -weight[i], 0]), np.append(-unit, [weight[i], 0, 0])]
+            limits += [0.0, 0.0]
+        rows += [np.append(np.zeros(n), [-exp(epsilon), 1, 0]), np.append(np.zeros(n), [-1, exp(epsilon), 0])]
+        limits += [0.0, exp(epsilon) - 1.0]
+    found = linprog(
+        np.append(1 - 2 * belief.favor, [0, 0, 0]),
+        A_ub=sparse.csr_array(np.array(rows)),
+        b_ub=limits,
+        A_eq=np.append(np.ones(n), [0, 0, -1])[None],
+        b_eq=[0.0],
+        bounds=[*zip(low, high, strict=True), (0, 1), (0, 1), (0, 1)],
+        # Presolve calls a program infeasible that a rounding makes so.
+        options={
+            "presolve": False,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    )
+    return inf if found.status == 2 else float(found.fun + weight @ belief.favor)
+
+
+def test_tables_are_optimal_against_a_program_written_out_here():
+    for index, case in enumerate(random_cases(9, count(30, 200), 120)):
+        steady, epsilon = index % 2 == 0, [None, 0.7, 2.0][index % 3]
+        if epsilon is not None and case.belief.weight.min() < 1e-8:
+            continue  # the program written out cannot hold such coefficients
+        guarantee = Guarantee("steady" if steady else "average", epsilon=epsilon)
+        wanted = _written_out(case, epsilon=epsilon, steady=steady)
+        assert solve(case, guarantee).error == pytest.approx(wanted, abs=1e-7)
+
+
+def test_never_against_decides_by_strong_evidence_or_says_that_it_cannot():
+    seen = {"kept": 0, "refused": 0}
+    for index, case in enumerate(random_cases(10, count(40, 200), 120)):
+        steady, p = index % 2 == 0, [0.55, 0.7, 0.99][index % 3]
+        guarantee = Guarantee("steady" if steady else "average", epsilon=None, never_against=p)
+        wanted = _written_out(case, epsilon=None, steady=steady, never_against=p)
+        if wanted == inf:
+            seen["refused"] += 1
+            with pytest.raises(CertificateError):
+                solve(case, guarantee)
+            continue
+        seen["kept"] += 1
+        solved = solve(case, guarantee)
+        favor = case.belief.favor
+        assert (solved.accept[favor >= p] == 1.0).all()
+        assert (solved.accept[1 - favor >= p] == 0.0).all()
+        assert solved.error == pytest.approx(wanted, abs=1e-7)
+    assert min(seen.values()) > 0
+
+
+def test_one_review_has_the_closed_form():
+    for case in random_cases(12, count(60, 400), 12):
+        if len(case.scores) == 1:
+            closed = frontier(case.belief).conference_error[-1]
+            assert solve(case, Guarantee("average", epsilon=None)).error == pytest.approx(closed, abs=1e-9)
+
+
+def test_limits_of_epsilon_are_the_public_and_the_unlimited_decision():
+    for case in random_cases(13, 20, 210):
+        public = solve(case, Guarantee("public")).error
+        assert solve(case, Guarantee("steady", epsilon=0.0)).error == pytest.approx(public, abs=1e-9)
+        free = solve(case, Guarantee("steady", epsilon=None)).error
+        assert solve(case, Guarantee("steady", epsilon=40.0)).error == pytest.approx(free, abs=1e-8)
+
+
+def test_the_menu_is_ordered():
+    """Weaker promises never cost more."""
+    order = [
+        Guarantee("public"),
+        Guarantee("steady", epsilon=1.0),
+        Guarantee(),
+        Guarantee("steady", epsilon=None),
+        Guarantee("average", epsilon=None),
+        Guarantee("none", epsilon=None),
+    ]
+    for case in random_cases(14, 25, 504):
+        errors = [solve(case, guarantee).error for guarantee in order]
+        assert (np.diff(errors) <= 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "multiplier"), [(None, None), (2.0, None), (0.0, None), (1.0, 1.2), (None, 1.5)]
+)
+def test_corners_of_the_range_keep_the_limits_and_reach_them(epsilon: float | None, multiplier: float | None):
+    corners = Guarantee(epsilon=epsilon, multiplier=multiplier).corners
+    ratio = inf if epsilon is None else exp(epsilon)
+    for low, high in corners:
+        assert 0 <= low <= high <= 1
+        if epsilon is not None:
+            assert high <= ratio * low * (1 + 1e-12)
+            assert 1 - low <= ratio * (1 - high) * (1 + 1e-12) + 1e-15
+        if multiplier is not None:
+            assert high - low <= multiplier - 1 + 1e-12
+    grid = np.linspace(0, 1, 201)
+    low, high = np.meshgrid(grid, grid)
+    allowed = low <= high
+    if epsilon is not None:
+        allowed &= (high <= ratio * low) & (1 - low <= ratio * (1 - high))
+    if multiplier is not None:
+        allowed &= high - low <= multiplier - 1
+    for a, b in [(1.0, -2.0), (-1.0, 2.0), (-2.0, 1.0), (1.0, 1.0), (-1.0, -1.0), (-3.0, 4.0)]:
+        best = (a * low + b * high)[allowed].max()
+        assert (corners @ [a, b]).max() >= best - 1e-12
+
+
+def test_reviewers_alike_and_tied_slots_are_treated_alike():
+    rng = np.random.default_rng(15)
+    row = (1.3, 0.4, 0.5, 0.0, 0.0, 0.0, 0.0)
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+        base = random_case(rng, 5, 3)
+        parameters = (row, row, *base.parameters[2:])
+        scores = (base.scores[0], base.scores[1], base.scores[1])
+        case = PaperCase("p", scores, base.candidates, (0.6,) * 5, parameters, 0.2)
+        accept = dict(zip(map(tuple, case.tuples.tolist()), solve(case, guarantee).accept, strict=True))
+        swap = {0: 1, 1: 0}
+        for who, chance in accept.items():
+            assert accept[who[0], who[2], who[1]] == chance
+            assert accept[tuple(swap.get(j, j) for j in who)] == chance
+
+
+def test_tables_are_byte_identical_for_every_true_assignment():
+    parameters = {
+        name: (1 + 0.2 * i, 0.3 * i - 0.4, 0.5, 0.0, 0.0, 0.0, 0.0) for i, name in enumerate("abcd")
+    }
+    pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6, "d": 0.4}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
+    for guarantee in (Guarantee(), Guarantee("average", added_success=0.01, epsilon=None)):
+        seen = set()
+        for first, second in product(permutations("abcd", 2), permutations("bcd", 2)):
+            rows = [("p", first[0], 0.5), ("p", first[1], 1.2), ("q", second[0], 0.4), ("q", second[1], 0.4)]
+            paper, reviewer, score = zip(*rows, strict=True)
+            reviews = Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
+            solved = solve_all(prepare(reviews, parameters, pools, accept_rate=0.5), guarantee)
+            seen.add((b"".join(table.tobytes() for table in solved.accept), solved.price))
+        assert len(seen) == 1
+
+
+def test_a_cap_that_binds_is_kept_by_the_best_table():
+    """The cap is just above what the scores alone allow: an oracle's optimum, and no posterior beyond it."""
+    for case in random_cases(22, count(12, 60), 120):
+        top = max(
+            float(np.bincount(case.tuples[:, s], case.belief.weight).max()) for s in range(len(case.scores))
+        )
+        for name in ("none", "average"):
+            guarantee = Guarantee(name, epsilon=None, posterior_cap=min(1.0, top + 0.01))
+            solved = solve(case, guarantee)
+            assert solved.error == pytest.approx(_plain_optimum(case, guarantee), abs=1e-7)
+            kept = promises(Enumerator(case, solved.accept), guarantee)
+            assert all(kept.values()), (guarantee, kept)
+
+
+def test_tuples_that_look_alike_must_weigh_alike():
+    """A belief that tells apart whom public data cannot is refused, by however little."""
+    case = random_case(np.random.default_rng(23), 5, 2, ties=True)
+    belief = case.belief
+    twins = [index for index, who in enumerate(case.tuples.tolist()) if 0 in who and 1 not in who]
+    moved = belief.weight.copy()
+    moved[twins[0]] *= 1.0 + 1e-3
+    assert orbits(case, belief).weight.sum() == pytest.approx(1.0)
+    with pytest.raises(CertificateError, match="look alike"):
+        orbits(case, Belief(moved / moved.sum(), belief.favor, belief.labels))
+
+
+def test_a_warm_program_answers_like_a_fresh_one():
+    guarantee = Guarantee("average", added_success=0.01, epsilon=None)
+    for case in random_cases(20, 10, 210):
+        warm = program(case, guarantee)
+        for price in (3.0, 0.2, 1.0):
+            fresh = program(case, guarantee).solve(price=price)
+            again = warm.solve(price=price)
+            value = [one.error + price * one.success for one in (fresh, again)]
+            assert value[0] == pytest.approx(value[1], abs=1e-9)
+
+
+class StubbornSolver:
+    """Gives these answers in turn; remembers how it was asked."""
+
+    def __init__(self, answers: list[str]) -> None:
+        self.asked: list[dict[str, str]] = []
+        self.options, self.cleared = {"presolve": "off"}, 0
+        status = highspy.HighsModelStatus
+        self.setOptionValue = self.options.__setitem__
+        self.run = lambda: self.asked.append(dict(self.options))
+        self.getModelStatus = lambda: getattr(status, answers[len(self.asked) - 1])
+        self.clearSolver = self._clear
+
+    def _clear(self) -> None:
+        self.cleared += 1
+
+
+def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_impossible_limits():
+    """Two of 300 papers with pools of 60 need this."""
+    solver = StubbornSolver(["kUnknown", "kUnknown", "kOptimal"])
+    run_solver(solver)
+    assert [asked["presolve"] for asked in solver.asked] == ["off", "off", "on"]
+    assert solver.cleared == 2
+    assert solver.options["presolve"] == "off"
+    last = StubbornSolver(["kUnknown"] * 3 + ["kOptimal"])
+    run_solver(last)
+    assert last.asked[-1]["solver"] == "ipm"
+    assert last.options["solver"] == "choose"
+    with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
+        run_solver(StubbornSolver(["kUnknown"] * 4))
+    impossible = StubbornSolver(["kInfeasible"])
+    with pytest.raises(CertificateError, match="no policy keeps the requested limits"):
+        run_solver(impossible)

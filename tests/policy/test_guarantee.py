@@ -1,0 +1,59 @@
+"""Guarantees: the ends of every limit are allowed or not as its rule says, and what is spent."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.policy.guarantee import MOST_EPSILON, NAMES, Guarantee
+
+ALLOWED = {
+    "added_success": (0.0, 1.0),
+    "epsilon": (0.0, MOST_EPSILON),
+    "multiplier": (1.0, 2.0),
+    "posterior_cap": (0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("limit", ALLOWED)
+def test_a_bad_limit_is_refused_and_its_ends_are_not(limit: str) -> None:
+    low, high = ALLOWED[limit]
+    for value in (low, high):
+        assert getattr(Guarantee("average", **{limit: value}), limit) == value
+    for value in (math.nextafter(low, -math.inf), math.nextafter(high, math.inf), math.nan, math.inf):
+        with pytest.raises(InputError, match=limit.replace("_", " ")):
+            Guarantee("average", **{limit: value})
+
+
+@pytest.mark.parametrize("limit", [*ALLOWED, "never_against"])
+def test_a_limit_is_one_number(limit: str) -> None:
+    """Text that reads as a number would enter the coins and the record as text."""
+    for value in ("0.9", True, [0.9], np.array([0.9, 0.8])):
+        with pytest.raises(InputError, match="must be one number, found"):
+            Guarantee("average", **{limit: value})
+    assert Guarantee("average", multiplier=np.float64(1.5)).multiplier == 1.5
+
+
+def test_never_against_is_refused_at_both_ends() -> None:
+    for value in (0.5, 1.0, 0.3, math.nan):
+        with pytest.raises(InputError, match="never-against"):
+            Guarantee(never_against=value)
+    assert Guarantee(never_against=math.nextafter(0.5, 1.0)).never_against > 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
+    assert not Guarantee(name).spends
+    if name == "average":
+        assert Guarantee(name, added_success=5e-324).spends
+    else:
+        with pytest.raises(InputError, match=f"budget of the average guarantee, found it with {name}"):
+            Guarantee(name, added_success=5e-324)
+
+
+def test_a_bad_name_is_quoted_beside_the_good_ones() -> None:
+    with pytest.raises(InputError, match="one of public, steady, average, none, found 'Steady'"):
+        Guarantee("Steady")

@@ -1,0 +1,261 @@
+"""The closed form against the linear program, its shape, its limits, its symmetries and its refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+
+from blindcal import Belief, InputError, frontier
+from blindcal.checks import Array
+from blindcal.policy import Frontier
+from blindcal.policy.accept_lp import Program, single_orbits
+from blindcal.policy.guarantee import UNLIMITED
+from sizes import count
+from strategies import beliefs, mirrored, random_beliefs
+
+BELIEFS = 10_000
+
+
+def batches(seed: int, total: int) -> list[Belief]:
+    """`total` random beliefs of 2 to 12 secrets, one batch a size."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.multinomial(total, np.full(11, 1.0 / 11.0))
+    return [random_beliefs(rng, int(size), n) for n, size in zip(range(2, 13), sizes, strict=True)]
+
+
+def least_errors(belief: Belief, success: Array) -> Array:
+    """The oracle: the least conference error at each instance's success, all in one block-diagonal program.
+
+    Written from the definition and apart from `programs`: variables x = weight*accept, t_acc, t_rej.
+    """
+    weight, favor = belief.weight, belief.favor
+    rows, n = weight.shape
+    width = n + 2
+    row = np.arange(rows)[:, None] * (2 * n + 1)
+    column = np.arange(rows)[:, None] * width
+    secret = np.arange(n)
+    one = np.ones((rows, n))
+    entries = [
+        (row + secret, column + secret, one),  # x <= t_acc
+        (row + secret, column + n + 0 * secret, -one),
+        (row + n + secret, column + secret, -one),  # weight - x <= t_rej
+        (row + n + secret, column + n + 1 + 0 * secret, -one),
+        (row + 2 * n, column + n, one[:, :1]),  # t_acc + t_rej <= success
+        (row + 2 * n, column + n + 1, one[:, :1]),
+    ]
+    i, j, v = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*entries, strict=True))
+    matrix = sparse.csr_array((v, (i, j)), shape=(rows * (2 * n + 1), rows * width))
+    limit = np.concatenate([np.zeros((rows, n)), -weight, success[:, None]], axis=1)
+    cost = np.concatenate([1.0 - 2.0 * favor, np.zeros((rows, 2))], axis=1)
+    upper = np.concatenate([weight, np.ones((rows, 2))], axis=1)
+    found = linprog(
+        cost.ravel(),
+        A_ub=matrix,
+        b_ub=limit.ravel(),
+        bounds=np.stack([np.zeros(upper.size), upper.ravel()], axis=1),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.status == 0
+    x = found.x.reshape(rows, width)[:, :n]
+    return (weight * favor + x * (1.0 - 2.0 * favor)).sum(axis=1)
+
+
+def at_adversary_error(front: Frontier, wanted: Array) -> Array:
+    """The frontier read off its vertices, instance by instance."""
+    return np.array(
+        [
+            np.interp(a, adversary, conference)
+            for a, adversary, conference in zip(
+                wanted, front.adversary_error, front.conference_error, strict=True
+            )
+        ]
+    )
+
+
+@pytest.mark.parametrize("place", ["saturated", "anywhere"])
+def test_closed_form_equals_one_program_for_all(place: str) -> None:
+    rng = np.random.default_rng(7)
+    total = 0
+    for belief in batches(2024, BELIEFS):
+        front = frontier(belief)
+        top = belief.weight.max(axis=1)
+        success = top if place == "saturated" else rng.uniform(top, 1.0)
+        wanted = np.minimum(1.0 - success, front.adversary_error[:, -1])
+        least = least_errors(belief, success)
+        np.testing.assert_allclose(at_adversary_error(front, wanted), least, rtol=0, atol=1e-9)
+        by_privacy = front.policy(adversary_error=wanted)
+        np.testing.assert_allclose(by_privacy.conference_error(belief), least, rtol=0, atol=1e-9)
+        assert (by_privacy.adversary_error(belief) >= wanted - 1e-12).all()
+        allowed = by_privacy.conference_error(belief)
+        by_error = front.policy(conference_error=allowed)
+        assert (by_error.conference_error(belief) <= allowed + 1e-12).all()
+        assert (by_error.adversary_error(belief) >= wanted - 1e-9).all()
+        total += len(belief.weight)
+    assert total == BELIEFS
+
+
+def test_closed_form_equals_solve() -> None:
+    rng = np.random.default_rng(11)
+    for batch in batches(5, count(700, 10_000)):
+        front = frontier(batch)
+        for i, (weight, favor) in enumerate(zip(batch.weight, batch.favor, strict=True)):
+            program = Program(single_orbits(Belief(weight, favor)), UNLIMITED)
+            for success in (weight.max(), rng.uniform(weight.max(), 1.0)):
+                error = min(1.0 - success, front.adversary_error[i, -1])
+                closed = np.interp(error, front.adversary_error[i], front.conference_error[i])
+                assert program.solve(success=success).error == pytest.approx(closed, abs=1e-9)
+
+
+def test_policies_reach_the_vertices_they_promise() -> None:
+    for belief in batches(3, count(4000, 40_000)):
+        front = frontier(belief)
+        for vertex in range(front.conference_error.shape[1]):
+            e, a = front.conference_error[:, vertex], front.adversary_error[:, vertex]
+            policy = front.policy(adversary_error=a)
+            np.testing.assert_allclose(policy.conference_error(belief), e, rtol=0, atol=3e-12)
+            np.testing.assert_allclose(policy.adversary_error(belief), a, rtol=0, atol=1e-14)
+
+
+def test_vertices_are_monotone_convex_padded_and_few() -> None:
+    for belief in batches(4, 4000):
+        front = frontier(belief)
+        assert front.conference_error.shape[-1] <= belief.weight.shape[-1] + 1
+        rise, run = np.diff(front.conference_error, axis=-1), np.diff(front.adversary_error, axis=-1)
+        assert (rise >= 0.0).all()
+        assert (run >= 0.0).all()
+        # Prices rise along the chain: compared as products, so that short steps need no division.
+        assert (
+            rise[:, :-1] * run[:, 1:] <= rise[:, 1:] * run[:, :-1] + 1e-15 * (run[:, :-1] + run[:, 1:])
+        ).all()
+        ended = front.bought[:, 1:] == front.bought[:, -1:]
+        np.testing.assert_array_equal(rise[:, 1:][ended[:, :-1]], 0.0)
+        np.testing.assert_array_equal(run[:, 1:][ended[:, :-1]], 0.0)
+        np.testing.assert_allclose(front.adversary_error[:, -1], 1.0 - belief.weight.max(-1), atol=1e-15)
+
+
+def test_first_stretch_of_price_zero_is_dropped() -> None:
+    """A secret at exactly 1/2 costs nothing to randomize: the frontier starts where that is used up."""
+    front = frontier(Belief([0.5, 0.3, 0.2], [0.5, 0.9, 0.1]))
+    np.testing.assert_allclose(front.adversary_error, [0.5, 0.5, 0.5, 0.5])
+    front = frontier(Belief([0.4, 0.35, 0.25], [0.5, 0.9, 0.2]))
+    np.testing.assert_allclose(front.adversary_error, [0.4, 0.6, 0.6, 0.6])
+    assert front.conference_error[0] == pytest.approx(0.4 * 0.5 + 0.35 * 0.1 + 0.25 * 0.2)
+
+
+def test_all_agreeing_is_one_point_and_tells_nothing() -> None:
+    front = frontier(Belief([0.5, 0.3, 0.2], [0.9, 0.6, 0.7]))
+    assert np.ptp(front.conference_error) == 0.0
+    policy = front.policy(conference_error=1.0)
+    np.testing.assert_array_equal(policy.accept, 1.0)
+    assert policy.epsilon == 0.0
+
+
+def test_swapping_the_papers_mirrors_frontier_and_policy() -> None:
+    rng = np.random.default_rng(21)
+    for belief in batches(6, count(6000, 60_000)):
+        front, other = frontier(belief), frontier(mirrored(belief))
+        np.testing.assert_allclose(front.conference_error, other.conference_error, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(front.adversary_error, other.adversary_error, rtol=0, atol=1e-12)
+        share = rng.choice([0.0, 0.25, 0.7, 1.0], size=len(belief.weight))
+        wanted = front.adversary_error[:, 0] + share * front.bought[:, -1]
+        accept, swapped = (f.policy(adversary_error=wanted).accept for f in (front, other))
+        np.testing.assert_allclose(swapped, 1.0 - accept, rtol=0, atol=1e-12)
+
+
+def test_permuting_the_secrets_permutes_the_policy() -> None:
+    rng = np.random.default_rng(22)
+    for belief in batches(9, 3000):
+        order = rng.permutation(belief.weight.shape[-1])
+        other = Belief(belief.weight[:, order], belief.favor[:, order])
+        front = frontier(belief)
+        wanted = front.adversary_error[:, 0] + 0.6 * front.bought[:, -1]
+        mass = belief.weight * front.policy(adversary_error=wanted).accept
+        permuted = other.weight * frontier(other).policy(adversary_error=wanted).accept
+        np.testing.assert_allclose(permuted, mass[:, order], rtol=0, atol=1e-14)
+
+
+@given(beliefs(), st.floats(0.0, 1.0))
+def test_policies_lie_on_the_frontier(belief: Belief, share: float) -> None:
+    front = frontier(belief)
+    wanted = front.adversary_error[..., 0] + share * front.bought[..., -1]
+    policy = front.policy(adversary_error=wanted)
+    assert policy.adversary_error(belief) >= wanted - 1e-12
+    e = policy.conference_error(belief)
+    a = min(wanted, front.adversary_error[-1])
+    assert e <= np.interp(a, front.adversary_error, front.conference_error) + 1e-12
+    assert ((policy.accept >= 0.0) & (policy.accept <= 1.0)).all()
+
+
+def test_relation_is_the_greatest_adversary_error_at_each_exact_conference_error() -> None:
+    rng = np.random.default_rng(31)
+    for belief in batches(12, 60):
+        for weight, favor in zip(belief.weight, belief.favor, strict=True):
+            conference, adversary = frontier(Belief(weight, favor)).relation()
+            assert conference[0] + conference[-1] == pytest.approx(1.0, abs=1e-12)
+            exact = rng.uniform(conference[0], conference[-1])
+            n = weight.size
+            a_ub = np.block(
+                [
+                    [np.eye(n), -np.ones((n, 1)), np.zeros((n, 1))],
+                    [-np.eye(n), np.zeros((n, 1)), -np.ones((n, 1))],
+                ]
+            )
+            found = linprog(
+                np.concatenate([np.zeros(n), [1.0, 1.0]]),
+                A_ub=a_ub,
+                b_ub=np.concatenate([np.zeros(n), -weight]),
+                A_eq=np.concatenate([1.0 - 2.0 * favor, [0.0, 0.0]])[None, :],
+                b_eq=[exact - (weight * favor).sum()],
+                bounds=[(0.0, w) for w in weight] + [(0.0, 1.0)] * 2,
+            )
+            # The solver keeps the exact error to 1e-7 only, and near a price of 1e-3 that is 1e-4 in height.
+            assert 1.0 - found.fun == pytest.approx(np.interp(exact, conference, adversary), abs=1e-4)
+
+
+def test_policies_broadcast() -> None:
+    belief = Belief([0.6, 0.4], [0.9, 0.2])
+    policy = frontier(belief).policy(conference_error=[0.2, 0.3, 0.38])
+    assert policy.accept.shape == (3, 2)
+    many = Belief(np.tile([0.5, 0.3, 0.2], (4, 1)), np.tile([0.9, 0.2, 0.7], (4, 1)))
+    assert frontier(many).policy(adversary_error=[[0.3], [0.4]]).accept.shape == (2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"conference_error": 0.1}, "conference_error 0.1.* cannot be achieved: the least achievable is 0.1"),
+        ({"adversary_error": 0.5}, "adversary_error 0.5 cannot be achieved: the greatest achievable is 0.4"),
+        ({"conference_error": float("nan")}, "conference_error must be finite, found nan"),
+        ({"conference_error": 5.0}, r"conference_error must lie in \[0, 1\], found 5"),
+        ({"adversary_error": -0.5}, r"adversary_error must lie in \[0, 1\], found -0.5"),
+        ({}, "give one of"),
+        ({"conference_error": 0.3, "adversary_error": 0.1}, "give one of"),
+        ({"conference_error": "a lot"}, "conference_error must be numbers"),
+    ],
+)
+def test_bad_requests_are_named(request_: dict[str, Any], message: str) -> None:
+    front = frontier(Belief([0.6, 0.4], [0.9, 0.2]))
+    with pytest.raises(InputError, match=message):
+        front.policy(**request_)
+
+
+def test_a_request_that_rounding_puts_below_the_least_error_is_met() -> None:
+    belief = random_beliefs(np.random.default_rng(41), 5000, 2)
+    front = frontier(belief)
+    policy = front.policy(conference_error=front.conference_error[:, 0] - 1e-16)
+    np.testing.assert_allclose(policy.conference_error(belief), front.conference_error[:, 0], atol=1e-15)
+
+
+def test_infeasible_instances_are_counted_in_one_error() -> None:
+    front = frontier(Belief([[0.6, 0.4]] * 3, [[0.9, 0.2], [0.7, 0.1], [1.0, 0.0]]))
+    with pytest.raises(InputError, match=r"0\.1 .*in 2 of 3 instances.*between 0\.14 and 0\.22"):
+        front.policy(conference_error=0.1)
+    with pytest.raises(InputError, match=r"shape \(2,\) does not fit the instances \(3,\)"):
+        front.policy(conference_error=[0.3, 0.4])

@@ -1,0 +1,60 @@
+"""The best of two secrets' policies, against every policy on a grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blindcal.policy.solver import pair_policy
+from strategies import limits
+
+STEPS = 400
+LIMITS = {
+    "none": limits(),
+    "success": limits(success=0.75),
+    "epsilon": limits(epsilon=0.7),
+    "multiplier": limits(multiplier=1.3),
+    "steady": limits(steady=True),
+    "cap": limits(posterior_cap=0.8),
+    "several": limits(success=0.8, epsilon=1.5, multiplier=1.6, posterior_cap=0.9),
+}
+
+
+def kept(weight: np.ndarray, accept: np.ndarray, chosen: dict[str, Any], slack: float) -> np.ndarray:
+    """Whether policies `accept[n, 2]` keep each limit by its definition, up to `slack`."""
+    guarantee, success = chosen["guarantee"], chosen["success"]
+    sides = np.stack([accept, 1 - accept])
+    mass = weight * sides
+    top = weight.max()
+    good = np.ones(len(accept), dtype=bool)
+    if success is not None:
+        good &= mass.max(axis=-1).sum(axis=0) <= max(success, top) + slack
+    if guarantee.epsilon is not None:
+        good &= (sides.max(axis=-1) <= np.exp(guarantee.epsilon) * sides.min(axis=-1) + slack).all(axis=0)
+    if guarantee.multiplier is not None:
+        good &= sides.max(axis=-1).sum(axis=0) <= guarantee.multiplier + slack
+    for cap in ([top] if guarantee.name == "steady" else []) + (
+        [] if guarantee.posterior_cap is None else [max(guarantee.posterior_cap, top)]
+    ):
+        good &= (mass.max(axis=-1) <= cap * mass.sum(axis=-1) + slack).all(axis=0)
+    return good
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_no_policy_on_a_grid_is_better_and_the_best_one_keeps_the_limits(name: str) -> None:
+    """Moving both chances by less than one step costs less than one step: so close is the grid's best."""
+    chosen, rng = LIMITS[name], np.random.default_rng(1)
+    side = np.linspace(0.0, 1.0, STEPS + 1)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    for _ in range(12):
+        first = rng.uniform(0.5, 0.95)
+        weight, favor = np.array([first, 1 - first])[:: rng.choice([1, -1])], rng.random(2)
+        success = None if chosen["success"] is None else np.array(chosen["success"])
+        accept = pair_policy(weight, favor, chosen["guarantee"], success)
+        assert kept(weight, accept[None], chosen, 1e-11).all()
+        error = (weight * (accept * (1 - favor) + (1 - accept) * favor)).sum()
+        others = (weight * (grid * (1 - favor) + (1 - grid) * favor)).sum(axis=1)
+        assert error <= others[kept(weight, grid, chosen, 0.0)].min() + 1e-11
+        assert others[kept(weight, grid, chosen, 2 / STEPS)].min() <= error + 1 / STEPS

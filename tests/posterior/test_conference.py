@@ -1,0 +1,187 @@
+"""Conferences put together: the bar, raw decisions, and bad input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.posterior.conference import Conference, prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.reviews import Reviews
+from random_cases import row_of
+
+
+def conference_reviews(rng: np.random.Generator, papers: int = 30, people: int = 15, reviews: int = 3):
+    """A simulated conference: reviews, parameters, pools."""
+    slope, offset = np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people)
+    rows, pools = [], {}
+    for i in range(papers):
+        quality, pool = rng.normal(), rng.choice(people, 6, replace=False)
+        pools[f"p{i:02d}"] = {f"r{j:02d}": float(rng.uniform(0.2, 0.9)) for j in sorted(pool)}
+        rows += [
+            (f"p{i:02d}", f"r{j:02d}", round(slope[j] * quality + offset[j] + 0.5 * rng.normal(), 2))
+            for j in pool[:reviews]
+        ]
+    parameters = {f"r{j:02d}": row_of(float(slope[j]), float(offset[j]), 0.5) for j in range(people)}
+    return rows, parameters, pools
+
+
+def _reviews(rows, tracks: dict[str, str] | None = None) -> Reviews:
+    paper, reviewer, score = zip(*rows, strict=True)
+    more = {} if tracks is None else {"track": [tracks[one] for one in paper]}
+    return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score, **more})
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.6])
+def test_bar_accepts_the_asked_share_on_average_over_the_public_belief(rate: float):
+    """The share moves by whole tuples: it cannot be met better than by 3e-4 here."""
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5))
+    conference = prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+    accepted = sum(case.belief.weight[case.belief.favor > 0.5].sum() for case in conference.cases)
+    assert accepted / len(conference.cases) == pytest.approx(rate, abs=5e-4)
+    assert sum(conference.raw_accept) == round(rate * 30)
+
+
+def test_raw_decisions_are_the_top_share_by_mean_score_and_ties_are_ties():
+    """Half of the two tied papers fits: neither their ids nor rounding decides between them."""
+    rows = [("a", "x", 1.0), ("b", "x", 3.0), ("e", "x", 0.0)]
+    rows += [("c", "x", 1.1), ("c", "y", 2.2), ("d", "x", 1.6), ("d", "y", 1.7)]
+    assert 1.1 + 2.2 != 1.6 + 1.7
+    for rate, expected in ((0.4, [0, 1, 0.5, 0.5, 0]), (0.6, [0, 1, 1, 1, 0]), (0.05, [0] * 5)):
+        conference = _five(rows, rate)
+        assert conference.raw_accept == tuple(expected)
+    renamed = [({"c": "d", "d": "c"}.get(paper, paper), who, score) for paper, who, score in rows]
+    assert _five(renamed, 0.4).raw_accept == _five(rows, 0.4).raw_accept
+
+
+def test_each_track_is_prepared_as_a_conference_of_its_own():
+    """Its bar and raw decisions; the order of the papers is that of them all, and a given bar stays."""
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5))
+    tracks = {paper: ("main", "short", "main")[int(paper[1:]) % 3] for paper in pools}
+    both = _reviews(rows, tracks)
+    conference = prepare(both, parameters, pools, accept_rate={"main": 0.3, "short": 0.6})
+    assert [case.paper for case in conference.cases] == sorted(pools)
+    assert {case.paper: case.track for case in conference.cases} == tracks
+    found = dict(zip(conference.cases, conference.raw_accept, strict=True))
+    for track, rate in (("main", 0.3), ("short", 0.6)):
+        mine = [row for row in rows if tracks[row[0]] == track]
+        alone = prepare(_reviews(mine), parameters, pools, accept_rate=rate)
+        assert conference.bar[track] == alone.bar
+        parts = [(case, raw) for case, raw in found.items() if case.track == track]
+        assert tuple(replace(case, track="") for case, _ in parts) == alone.cases
+        assert tuple(raw for _, raw in parts) == alone.raw_accept
+    again = prepare(both, parameters, pools, bar={**conference.bar, "demo": 0.75})
+    assert (again.cases, again.bar) == (conference.cases, {**conference.bar, "demo": 0.75})
+    whole = prepare(both, parameters, pools, accept_rate=0.3)
+    assert whole == prepare(_reviews(rows), parameters, pools, accept_rate=0.3)
+
+
+def test_a_paper_in_no_track_that_has_a_bar_is_refused():
+    rows, parameters, pools = conference_reviews(np.random.default_rng(5), papers=5)
+    tracks = {"p00": "main", "p01": "main", "p02": "demo", "p03": "demo", "p04": ""}
+    with pytest.raises(InputError) as caught:
+        prepare(_reviews(rows, tracks), parameters, pools, bar={"main": 0.3})
+    assert [(p.column, p.found) for p in caught.value.problems] == [
+        ("track", "another one for 2 papers"),
+        ("track", "none for 1 paper"),
+    ]
+    with pytest.raises(InputError, match="none for 5 papers"):
+        prepare(_reviews(rows), parameters, pools, bar={"main": 0.3})
+    for bad in ({"main": 1.0}, {"main": 0.0}):
+        with pytest.raises(InputError, match="accept rate must be between 0 and 1"):
+            prepare(_reviews(rows, dict.fromkeys(pools, "main")), parameters, pools, accept_rate=bad)
+
+
+def _five(rows, rate: float) -> Conference:
+    pools = {paper: {"x": 1.0, "y": 1.0} for paper in "abcde"}
+    return prepare(
+        _reviews(rows), {"x": row_of(1, 0, 0.5), "y": row_of(1, 0.2, 0.5)}, pools, accept_rate=rate
+    )
+
+
+def test_the_public_side_is_the_same_for_every_true_assignment():
+    pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
+    parameters = {name: row_of(1 + 0.1 * i, 0.2 * i, 0.5) for i, name in enumerate("abcd")}
+    seen = set()
+    for first, second in product(permutations("abc", 2), permutations("bcd", 2)):
+        rows = [("p", first[0], 0.5), ("p", first[1], 1.5), ("q", second[0], 0.0), ("q", second[1], 0.0)]
+        conference = prepare(_reviews(rows), parameters, pools, accept_rate=0.5)
+        belief = b"".join(c.belief.weight.tobytes() + c.belief.favor.tobytes() for c in conference.cases)
+        seen.add((conference, belief))
+        truth = true_reviewers(conference, _reviews(rows))
+        case = conference.cases[0]
+        named = [case.candidates[j] for j in case.tuples[secret_of(case, truth["p"])]]
+        assert named == list(first)
+        assert truth["q"] == tuple(sorted(second))
+    assert len(seen) == 1
+
+
+def test_row_order_does_not_matter():
+    rng = np.random.default_rng(9)
+    rows, parameters, pools = conference_reviews(rng)
+    one = prepare(_reviews(rows), parameters, pools, accept_rate=0.3)
+    shuffled = [rows[i] for i in rng.permutation(len(rows))]
+    backwards = {paper: dict(reversed(pool.items())) for paper, pool in reversed(pools.items())}
+    assert prepare(_reviews(shuffled), parameters, backwards, accept_rate=0.3) == one
+
+
+def test_an_outsider_stands_for_everybody_missing_from_the_pool():
+    pools = {"p": {"a": 1.0, "b": 1.0, "*": 0.2}}
+    parameters = {"a": row_of(1, 0, 0.5), "b": row_of(1, 1, 0.5), "*": row_of(1, 0, 1)}
+    conference = prepare(_reviews([("p", "b", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+    case = conference.cases[0]
+    assert case.candidates == ("*", "a", "b")
+    assert case.tuples[secret_of(case, ("b", "zed"))].tolist() == [2, 0]
+    assert case.tuples[secret_of(case, ("y", "zed"))].tolist() == [0, 0]
+    assert prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0) == conference
+    del pools["p"]["*"]
+    with pytest.raises(InputError, match="2 missing"):
+        prepare(_reviews([("p", "y", 0.0), ("p", "zed", 1.0)]), parameters, pools, bar=0.0)
+
+
+def test_a_candidate_without_a_row_takes_that_of_anybody():
+    pools = {"p": {"a": 0.9, "b": 0.6, "c": 0.5}}
+    parameters = {"a": row_of(1, 0, 0.5), "*": row_of(1, 0.3, 1)}
+    reviews = _reviews([("p", "a", 0.0), ("p", "c", 1.0)])
+    case = prepare(reviews, parameters, pools, bar=0.0).cases[0]
+    assert case.parameters == (row_of(1, 0, 0.5), row_of(1, 0.3, 1), row_of(1, 0.3, 1))
+    with pytest.raises(InputError, match="for those without one, found 2 missing"):
+        prepare(reviews, {"a": parameters["a"]}, pools, bar=0.0)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_accept_rate_outside_0_and_1_is_refused(rate: float):
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    with pytest.raises(InputError, match="accept rate"):
+        prepare(_reviews(rows), parameters, pools, accept_rate=rate)
+
+
+def test_give_one_of_accept_rate_and_bar():
+    rows, parameters, pools = conference_reviews(np.random.default_rng(1), papers=2)
+    for more in ({}, {"accept_rate": 0.2, "bar": 0.1}):
+        with pytest.raises(InputError, match="one of"):
+            prepare(_reviews(rows), parameters, pools, **more)
+
+
+def test_reviewer_files(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text("reviewer,slope,offset,noise\na,1,0,0.5\n*,1,0,1\n")
+    assert read_reviewers(path) == {"a": row_of(1, 0, 0.5), "*": row_of(1, 0, 1)}
+    path.write_text("noise,reviewer,slope,offset,correlation,slope_se,offset_se\n0.5,a,1,0,-0.2,0.1,0.3\n")
+    assert read_reviewers(path) == {"a": (1.0, 0.0, 0.5, 0.1, 0.3, -0.2, 0.0)}
+
+
+def test_bad_reviewer_files_list_every_row(tmp_path):
+    path = tmp_path / "reviewers.csv"
+    path.write_text(
+        "reviewer,slope,offset,noise,slope_se,correlation\n"
+        "canary,1,0,0.5,0,0\ncanary,1,0,0.5,0,0\nb,0,0,0.5,0,0\nc,1,0,0,0,0\nd,1,0,1,-1,2\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_reviewers(path)
+    found = {(problem.row, problem.column) for problem in caught.value.problems}
+    assert found == {(3, "reviewer"), (4, "slope"), (5, "noise"), (6, "slope_se"), (6, "correlation")}
+    assert "canary" not in str(caught.value)

@@ -1,0 +1,194 @@
+"""The belief over reviewer tuples against plain integrals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+
+from blindcal.assignment.prior import inclusion, log_prior
+from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.tuple_weights import _in_logarithms, _panels, likelihoods, posteriors
+from blindcal.reviewers.rounded import Rounded
+from oracles import integrals
+from random_cases import row_of
+from sizes import count
+
+
+def random_case(rng: np.random.Generator, size: int, reviews: int, **more) -> PaperCase:
+    parameters = [
+        row_of(float(np.exp(rng.normal(0, 0.5))), float(rng.normal(0, 0.7)), float(rng.uniform(0.3, 0.9)))
+        for _ in range(size)
+    ]
+    scores = tuple(sorted(rng.normal(0.3, 1.2, reviews).tolist()))
+    names = tuple(f"r{j}" for j in range(size))
+    return PaperCase("p", scores, names, (reviews / size,) * size, tuple(parameters), 0.4, **more)
+
+
+def test_weights_are_gaussian_densities_of_the_scores_and_favors_posterior_probabilities():
+    rng = np.random.default_rng(3)
+    for _ in range(count(10, 100)):
+        case = random_case(rng, 4, int(rng.integers(1, 4)))
+        belief = case.belief
+        weight, favor = [], []
+        for chosen in permutations(range(4), len(case.scores)):
+            a, b, s = np.array([case.parameters[j][:3] for j in chosen]).T
+            cov = np.diag(s**2) + np.outer(a, a)
+            weight.append(multivariate_normal(b, cov).pdf(case.scores))
+            solved = np.linalg.solve(cov, a)
+            mean, variance = solved @ (np.array(case.scores) - b), 1 - solved @ a
+            favor.append(norm.sf(case.bar, mean, np.sqrt(variance)))
+        np.testing.assert_allclose(belief.weight, np.array(weight) / np.sum(weight), atol=1e-12)
+        np.testing.assert_allclose(belief.favor, favor, atol=1e-12)
+        np.testing.assert_array_equal(belief.labels, case.tuples.T)
+
+
+def test_weights_stay_finite_60_standard_deviations_out():
+    case = PaperCase(
+        "p",
+        (-60.0, 60.0),
+        ("a", "b", "c"),
+        (2 / 3,) * 3,
+        (row_of(1, 0, 0.5), row_of(2, 1, 0.3), row_of(1, 2, 1)),
+        0,
+    )
+    assert np.isfinite(case.belief.weight).all()
+    assert case.belief.weight.sum() == pytest.approx(1)
+
+
+def _plain_integral(case: PaperCase, chosen: tuple[int, ...], low: float) -> float:
+    """One adaptive integral; variance of an uncertain line at quality t: va t^2 + 2 c t + vb + noise^2."""
+
+    def density(t: float) -> float:
+        value = norm.pdf(t)
+        for score, j in zip(case.scores, chosen, strict=True):
+            a, b, noise, sa, sb, rho, sn = case.parameters[j]
+            sd = np.sqrt((sa * t) ** 2 + 2 * rho * sa * sb * t + sb**2 + noise**2 + sn**2)
+            if case.grid is None:
+                value *= norm.pdf(score, a * t + b, sd)
+            else:
+                grid = np.array(case.grid)
+                i = int(np.argmin(np.abs(grid - score)))
+                lower = -np.inf if i == 0 else (grid[i - 1] + grid[i]) / 2
+                upper = np.inf if i == grid.size - 1 else (grid[i] + grid[i + 1]) / 2
+                value *= norm.cdf(upper, a * t + b, sd) - norm.cdf(lower, a * t + b, sd)
+        return float(value)
+
+    edges = np.linspace(low, 9, 19)
+    return sum(quad(density, x, y, epsabs=1e-14, epsrel=1e-11)[0] for x, y in pairwise(edges))
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_uncertain_and_rounded_reviewers_agree_with_adaptive_integrals(rounded: bool):
+    rng = np.random.default_rng(8)
+    for _ in range(count(1, 15)):
+        base = random_case(rng, 3, 2)
+        uncertain = tuple(
+            row_of(*row[:3], *rng.uniform(0, 0.3, 2), rng.uniform(-0.8, 0.8), rng.uniform(0, 0.2))
+            for row in base.parameters
+        )
+        scores, grid = base.scores, None
+        if rounded:
+            grid = (-2.0, -1.0, 0.0, 1.0, 2.0)
+            scores = tuple(sorted(float(np.clip(round(s), -2, 2)) for s in scores))
+        case = PaperCase("p", scores, base.candidates, base.inclusion, uncertain, 0.4, grid)
+        tuples = list(permutations(range(3), 2))
+        total = np.array([_plain_integral(case, chosen, -9) for chosen in tuples])
+        above = np.array([_plain_integral(case, chosen, case.bar) for chosen in tuples])
+        np.testing.assert_allclose(case.belief.weight, total / total.sum(), atol=1e-8)
+        np.testing.assert_allclose(case.belief.favor, above / total, atol=1e-8)
+
+
+def unequal_case(rng: np.random.Generator, reviews: int, size: int, *, grid: bool, star: bool, noise: float):
+    """Nobody like anybody else, uncertain reviewers, chances that differ; scores on a grid tie often."""
+    rows = np.column_stack(
+        [
+            np.exp(rng.normal(0, 0.5, size)),
+            rng.normal(0, 0.7, size),
+            noise * rng.uniform(0.5, 1.5, size),
+            rng.uniform(0, 0.3, (size, 2)) * (noise > 0.1),
+            rng.uniform(-0.8, 0.8, size),
+            rng.uniform(0, 0.2, size) * (noise > 0.1),
+        ]
+    )
+    scores, values = rng.normal(0.3, 1.2, reviews), tuple(np.arange(-3.0, 4.0))
+    scores = np.clip(np.round(scores), -3, 3) if grid else scores
+    names = tuple("*" if star and j == 0 else f"r{j}" for j in range(size))
+    chances = inclusion(rng.uniform(0.1, 1.0, size).tolist(), reviews, 0 if star else None)
+    parameters = tuple(map(tuple, rows.tolist()))
+    return PaperCase(
+        "p", tuple(sorted(scores.tolist())), names, chances, parameters, 0.4, values if grid else None
+    )
+
+
+def unequal_cases(seed: int) -> list[PaperCase]:
+    """1 to 6 reviews, with and without a grid and `*`; someone certain in one, next to no noise in two."""
+    rng, found = np.random.default_rng(seed), []
+    for reviews in range(1, 7):
+        for grid, star in ((True, False), (True, True), (False, False), (False, True)):
+            size = int(rng.integers(reviews, max(reviews + 1, 9 - reviews) + 1))
+            found.append(unequal_case(rng, reviews, size, grid=grid, star=star, noise=0.6))
+    forced = unequal_case(rng, 3, 5, grid=True, star=False, noise=0.6)
+    precise = [unequal_case(rng, 3, 5, grid=grid, star=False, noise=0.03) for grid in (True, False)]
+    unsure = tuple((*row[:3], 0.001, 0.001, 0.0, 0.0) for row in precise[1].parameters)
+    return [
+        *found,
+        replace(forced, inclusion=(0.4, 1.0, 0.6, 0.5, 0.5)),
+        *(replace(one, parameters=unsure) for one in precise),
+    ]
+
+
+def prior_of(case: PaperCase) -> np.ndarray:
+    return log_prior(case.inclusion, case.tuples, case.outsider)
+
+
+def test_matrix_products_give_the_integrals_of_tuples() -> None:
+    """Against another rule with other nodes, tuple by tuple: the error that is left is that of the rule."""
+    rng = np.random.default_rng(0)
+    for seed in range(count(1, 10)):
+        for case in unequal_cases(seed):
+            some = rng.permutation(len(case.tuples))[: count(15, 60)]
+            log_weight, favor = (part[some] for part in posteriors(case))
+            expected, right = integrals(case, some.tolist())
+            prior = prior_of(case)[some]
+            possible = np.isfinite(prior)
+            np.testing.assert_array_equal(np.isfinite(log_weight), possible)
+            np.testing.assert_allclose(
+                np.ptp((log_weight[possible] - prior[possible]) - expected[possible]), 0.0, atol=1e-9
+            )
+            np.testing.assert_allclose(favor, right, atol=1e-9)
+
+
+def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuples_are_among_them() -> None:
+    """To 1e-12, all tuples at once and some of them, in any order; with tiny noise, products underflow."""
+    rng, light = np.random.default_rng(1), 0
+    for seed in range(count(1, 10)):
+        for case in unequal_cases(seed):
+            quality, log_rule, edge = _panels(case)
+            likelihood = likelihoods(case, quality)
+            expected, right = _in_logarithms(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
+            expected += prior_of(case)
+            some = rng.permutation(len(case.tuples))[:50]
+            for found, rows in ((posteriors(case), slice(None)), (posteriors(case, case.tuples[some]), some)):
+                np.testing.assert_allclose(found[0], expected[rows], rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(found[1], right[rows], atol=1e-12)
+            light += int((expected[np.isfinite(expected)] < expected.max() - 600.0).any())
+    assert light >= 2
+
+
+def test_equal_scores_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = unequal_case(np.random.default_rng(2), 4, 5, grid=True, star=False, noise=0.6)
+    case, asked = replace(case, scores=(0.0, 0.0, 1.0, 1.0)), []
+    plain = Rounded.log_likelihood
+
+    def counted(self: Rounded, score: float, quality: np.ndarray) -> np.ndarray:
+        asked.append(score)
+        return plain(self, score, quality)
+
+    monkeypatch.setattr(Rounded, "log_likelihood", counted)
+    posteriors(case)
+    assert asked == [0.0, 1.0]

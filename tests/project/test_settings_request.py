@@ -1,0 +1,180 @@
+"""Settings as text: the guarantee they add up to, grids, numbers of papers, what a folder requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blindcal.errors import InputError
+from blindcal.policy.guarantee import Guarantee
+from blindcal.project.settings import asked, guarantee_of, levels, meant, papers, read_folder
+
+OPTIONS: dict[str, Any] = {
+    "name": "steady",
+    "added_success": 0.0,
+    "epsilon": "2",
+    "multiplier": None,
+    "posterior_cap": None,
+    "never_against": None,
+    "yes_leak": False,
+}
+
+
+def requested(**options: Any) -> Guarantee:
+    return guarantee_of(**{**OPTIONS, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "guarantee"),
+    [
+        ({}, Guarantee()),
+        ({"epsilon": "0.5"}, Guarantee(epsilon=0.5)),
+        ({"epsilon": "none"}, Guarantee(epsilon=None)),
+        ({"name": "public", "epsilon": "none"}, Guarantee("public", epsilon=None)),
+        ({"name": "none", "epsilon": "none", "yes_leak": True}, Guarantee("none", epsilon=None)),
+        ({"name": "average", "added_success": 0.02}, Guarantee("average", 0.02, 2.0)),
+        (
+            {"multiplier": 1.5, "posterior_cap": 0.9, "never_against": 0.95},
+            Guarantee("steady", 0.0, 2.0, 1.5, 0.9, 0.95),
+        ),
+    ],
+)
+def test_options_add_up_to_a_guarantee(options: dict[str, Any], guarantee: Guarantee) -> None:
+    assert requested(**options) == guarantee
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"name": "none", "epsilon": "none"}, "`guarantee` none lets every decision .*: it needs `yes_leak`"),
+        ({"name": "public", "epsilon": "1"}, "`epsilon` has no effect with `guarantee` public"),
+        ({"epsilon": "0,5"}, "`epsilon` must be a number or none, found '0,5': give 0.5"),
+        ({"epsilon": "None"}, "`epsilon` must be a number or none, found 'None'"),
+        ({"epsilon": "inf"}, "`epsilon` must be a number or none, found 'inf'"),
+        ({"epsilon": "-1"}, r"`epsilon` must lie in \[0, 700\], found -1"),
+        ({"name": "private"}, "`guarantee` must be one of"),
+        ({"added_success": 0.1}, "`added_success` is a budget of the average guarantee"),
+        ({"multiplier": 2.5}, r"`multiplier` must lie in \[1, 2\]"),
+        ({"posterior_cap": 1.5}, r"`posterior_cap` must lie in \[0, 1\]"),
+        ({"never_against": 0.5}, "`never_against` must"),
+    ],
+)
+def test_a_refused_guarantee_names_its_setting(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=f"^{told}"):
+        requested(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "grid"),
+    [
+        (None, None),
+        ("1..4", [1, 2, 3, 4]),
+        ("-2..1", [-2, -1, 0, 1]),
+        (" 0 .. 2 ", [0, 1, 2]),
+        ("1, 2.5,-3", [1, 2.5, -3]),
+        ("0..1000", list(range(1001))),
+    ],
+)
+def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: list[float] | None) -> None:
+    assert levels(text) == grid
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1-10", "write 1..10"),
+        ("-3--1", "write -3..-1"),
+        ("5..5", "from the lowest score up to the highest, found '5..5'"),
+        ("5..1", "from the lowest score up to the highest"),
+        ("0..1001", "at most 1,001 scores, found 1,002"),
+        ("0..999999999999999", "at most 1,001 scores"),
+        ("1...3", "must be like 1..10 or 1,3,5, or none, found '1...3'"),
+        ("0.5..2", "must be like 1..10 or 1,3,5"),
+        ("1", "at least two different scores"),
+        ("2,2.0", "at least two different scores"),
+        ("1,,3", "must be like 1..10 or 1,3,5"),
+        ("", "must be like 1..10 or 1,3,5"),
+    ],
+)
+def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        levels(text)
+    assert str(caught.value).startswith("`grid` must")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (None, None),
+        ("50", 50),
+        ("0050", 50),
+        ("main=40,short=10", {"main": 40, "short": 10}),
+        (" main = 40 , a=b=3", {"main": 40, "a=b": 3}),
+    ],
+)
+def test_papers_are_a_number_or_one_for_each_track(text: str | None, number: object) -> None:
+    assert papers("`accept`", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-3", "1e3", "3.0", "1_0", "40,10", "٣", "main=", "main=-1", "=3"])
+def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None:
+    with pytest.raises(InputError, match="main=40,short=10"):
+        papers("`accept`", text)
+
+
+def test_a_number_that_was_probably_meant() -> None:
+    assert meant("0,25") == ": give 0.25"
+    assert meant("25%") == ": for 25 % give 0.25"
+
+
+SETTINGS = """\
+conference = "icx"
+reviews = "in/reviews.csv"
+reviewers = "in/reviewers.csv"
+pools = "everyone"
+grid = "1..5"
+better = "low"
+scores = "public"
+accept-rate = 0.25
+guarantee = "average"
+added-success = 0.01
+epsilon = "none"
+key = "../icx.key"
+out = "public"
+numbered = true
+[withdrawn]
+"7" = "by its authors"
+"""
+
+
+def test_what_a_folder_requests(tmp_path: Path) -> None:
+    (tmp_path / "icx").mkdir()
+    (tmp_path / "icx" / "conference.toml").write_text(SETTINGS)
+    found = asked(read_folder(tmp_path / "icx"))
+    assert found.request.guarantee == Guarantee("average", 0.01, None)
+    request = found.request
+    assert (request.conference, request.accept_rate, request.better) == ("icx", 0.25, "low")
+    assert (request.bar, request.accept, request.wait_list) == (None, None, 0)
+    assert found.grid == [1, 2, 3, 4, 5]
+    assert found.withdrawn == ("7",)
+    assert found.files[0] == str(tmp_path / "icx" / "in" / "reviews.csv")
+    assert found.files[2] == "everyone"
+    assert (found.key, found.out, found.numbered) == (tmp_path / "icx.key", tmp_path / "icx" / "public", True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("accept-rate = 0.25\n", "", "give one of `accept_rate`"),
+        ('out = "public"\n', "", "conference.toml: must set out"),
+        ('guarantee = "average"\nadded-success = 0.01', 'guarantee = "none"', "needs `yes_leak`"),
+        ('"1..5"', '"1-5"', "write 1..5"),
+    ],
+)
+def test_what_a_folder_leaves_open_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+    (tmp_path / "conference.toml").write_text(SETTINGS.replace(old, new))
+    with pytest.raises(InputError, match=told):
+        asked(read_folder(tmp_path))

@@ -1,0 +1,100 @@
+"""Surveys: chances by a loop over tuples, the menu with the chosen guarantee in it, and no true reviewer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindcal.deciding.release import decide
+from blindcal.errors import InputError
+from blindcal.exporters.decisions import read_decided
+from blindcal.planning.guarantee_menu import MENU, menu
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import Conference
+from blindcal.report.explanation import read_certificate
+from blindcal.report.guarantee_survey import Survey, survey, survey_release, with_chosen
+from random_cases import random_cases
+from small_conferences import read_small, small_conference, with_key
+
+CHOSEN = Guarantee("steady", epsilon=0.7)
+
+
+@pytest.fixture(scope="module")
+def conference() -> Conference:
+    cases = [replace(case, paper=f"p{i:02d}") for i, case in enumerate(random_cases(5, 12, 60))]
+    raw = tuple(bool(np.mean(case.scores) > 0.6) for case in cases)
+    return Conference(tuple(cases), 0.6, None, raw)
+
+
+@pytest.fixture(scope="module")
+def found(conference: Conference) -> Survey:
+    return survey(conference, CHOSEN)
+
+
+def test_every_paper_stands_where_a_loop_over_tuples_puts_it(conference: Conference, found: Survey):
+    for case, one in zip(conference.cases, found.papers, strict=True):
+        above = for_it = against = 0.0
+        for weight, favor in zip(case.belief.weight, case.belief.favor, strict=True):
+            above += weight * favor
+            for_it += weight * (favor > 0.5)
+            against += weight * (favor < 0.5)
+        assert one.paper == case.paper
+        assert one.chance == pytest.approx(above, abs=1e-12)
+        assert one.mean == pytest.approx(np.mean(case.scores))
+        assert one.gray == (min(for_it, against) >= 0.001)
+        assert one.pool == len(case.candidates)
+    assert found.gray == sum(one.gray for one in found.papers)
+    assert 0 < found.gray < len(found.papers)
+
+
+def test_the_menu_is_that_of_plan_with_the_chosen_guarantee(conference: Conference, found: Survey):
+    plain = menu(conference)
+    assert found.menu is not None
+    assert [one for one in found.menu.choices if one.guarantee != CHOSEN] == [*plain.choices]
+    assert found.choice is not None
+    assert found.choice.guarantee == CHOSEN
+    assert found.gray == found.menu.papers - found.menu.nothing_at_stake
+    assert with_chosen(Guarantee()) == MENU
+    for name in ("public", "steady", "average", "none"):
+        one = Guarantee(name, epsilon=None, never_against=0.9)
+        assert [other for other in with_chosen(one) if other != one] == [*MENU]
+
+
+def test_a_little_more_is_the_smallest_step_that_avoids_errors(found: Survey):
+    own, other = found.choice, found.dearer
+    assert own is not None
+    assert other is not None
+    assert found.menu is not None
+    assert other.wrong < own.wrong
+    between = [one for one in found.menu.choices if other.wrong < one.wrong < own.wrong - 1e-9]
+    assert [one.guarantee.name for one in between] in ([], ["none"])
+    best = max(
+        (one for one in found.menu.choices if one.guarantee.name != "none"), key=lambda one: -one.wrong
+    )
+    assert replace(found, chosen=best.guarantee).dearer is None
+
+
+def test_low_scores_that_are_better_are_shown_as_they_were_given(conference: Conference, found: Survey):
+    low = survey(conference, CHOSEN, better="low", only=True)
+    assert [one.mean for one in low.papers] == [-one.mean for one in found.papers]
+    assert (low.menu, low.choice, low.dearer) == (None, None, None)
+
+
+def test_a_release_is_surveyed_with_the_files_that_were_decided_and_no_others(tmp_path: Path):
+    small = small_conference()
+    inputs = read_small(small, tmp_path / "in")
+    request = Request(CHOSEN, accept_rate=0.4)
+    decide(inputs, request, with_key(tmp_path / "key.bin"), tmp_path / "out")
+    certificate, decided = read_certificate(tmp_path / "out"), read_decided(tmp_path / "out")
+    found = survey_release(inputs, certificate, decided)
+    conference, _ = inputs.prepared(bar=certificate["bar"])
+    assert found == survey(conference, CHOSEN)
+    other = read_small(small.with_review(1, score="9.9"), tmp_path / "other")
+    with pytest.raises(InputError, match="`grid` are not those that were decided"):
+        survey_release(other, certificate, decided)
+    with pytest.raises(InputError, match="`reviews` is not about the papers"):
+        survey_release(inputs, certificate, decided[1:])

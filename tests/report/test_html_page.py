@@ -1,0 +1,271 @@
+"""The page: made of public things alone, whole in itself, and deaf to what a file might try to make it do."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from math import exp
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blindcal.exporters.decisions import Decided
+from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
+from blindcal.planning.guarantee_menu import MENU, Choice, Menu
+from blindcal.policy.guarantee import Guarantee
+from blindcal.report.explanation import read_certificate
+from blindcal.report.guarantee_survey import Survey, Surveyed
+from blindcal.report.html_page import MOST_LISTED, Report, page
+
+pytestmark = pytest.mark.edge
+
+CERTIFICATE = sorted((Path(__file__).parents[1] / "archive").glob("*/1/out/certificate.json"))[0]
+ATTACKS = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "</title></style><svg onload=alert(1)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "javascript:alert(1)",
+)
+
+
+def made(
+    papers: int = 8, *, confidential: bool = False, names: tuple[str, ...] = (), **more: object
+) -> Report:
+    """A report about so many papers; `names` are ids and titles of the first ones."""
+    content = {**read_certificate(CERTIFICATE), "papers": papers, "reviews": 3 * papers, **more}
+    ids = [*names, *(f"p{i}" for i in range(papers - len(names)))]
+    rows = tuple(
+        Decided(one, "accept" if i % 3 == 0 else "reject", "reject", "leave") for i, one in enumerate(ids)
+    )
+    stands = tuple(Surveyed(one, 3.25, (i % 21) / 20, i % 2 == 0, 7) for i, one in enumerate(ids))
+    choices = tuple(Choice(one, 0.1 - 0.01 * i, 0.1 * i, 0.05, 0.3) for i, one in enumerate(MENU))
+    menu = Menu(choices, 0.2, 0.3, 0, papers // 2, papers, papers, 0.0)
+    chosen = Guarantee(content["guarantee"], **content["limits"])
+    return Report(
+        content, rows, Survey(stands, chosen, menu), confidential, dict(zip(ids, names, strict=False))
+    )
+
+
+class Seen(HTMLParser):
+    """Every element with its attributes, and that each is closed where it must be."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr", "rect", "line", "circle"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+def test_nothing_in_a_file_runs_or_loads(confidential: bool) -> None:
+    """Ids, titles, the conference's name, assumptions and notes that would like to be markup are text."""
+    evil = ATTACKS[0]
+    given = made(
+        confidential=confidential, names=ATTACKS, conference=evil, assumptions=[*ATTACKS], commitment=evil
+    )
+    given = replace(given, notes=ATTACKS)
+    text = page(given)
+    seen = Seen(text)
+    assert not seen.open
+    tags = {tag for tag, _ in seen.found}
+    assert not tags & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "input",
+        "base",
+        "foreignobject",
+    }
+    for tag, attributes in seen.found:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "action", "data", "style")
+            assert name != "href" or str(value).startswith("#"), (tag, value)
+    assert "url(" not in text
+    assert "@import" not in text
+    policy = dict(seen.found)["meta"]
+    assert policy
+    (csp,) = [a["content"] for t, a in seen.found if a.get("http-equiv") == "Content-Security-Policy"]
+    assert csp is not None
+    assert csp.startswith("default-src 'none'")
+    assert "{{ 7 * 7 }}" in text, "a template in a name is not run"
+
+
+def test_links_lead_to_places_on_the_page_and_ids_are_unique() -> None:
+    seen = Seen(page(made()))
+    ids = [a["id"] for _, a in seen.found if "id" in a]
+    assert len(ids) == len({*ids})
+    links = {str(a["href"])[1:] for t, a in seen.found if t == "a"}
+    assert links <= {*ids}
+    named = {one for _, a in seen.found for key in a if key.endswith("by") for one in str(a[key]).split()}
+    assert named <= {*ids}
+
+
+def test_a_page_says_what_was_promised_what_it_cost_and_how_to_check() -> None:
+    content = made().certificate
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page(made())))
+    for words in (
+        "In short",
+        "What was done",
+        "Wrong decisions avoided",
+        "Papers in the gray zone",
+        "Decided against the evidence",
+        "They could",
+        "they cannot",
+        "On these assumptions",
+        "Does the calibration fit these scores?",
+        "To authors",
+        "To reviewers",
+        "How to verify",
+        "Limits",
+    ):
+        assert words in text, words
+    assert f"{100 * content['success']:.1f} %" in text
+    assert f"{8 * content['expected_wrong_raw']:.1f}" in text
+    assert content["commitment"] in text
+    assert "single decision" in text
+
+
+def test_without_a_survey_there_is_neither_menu_nor_gray_zone() -> None:
+    text = page(replace(made(), survey=None))
+    assert "gray zone" not in text
+    assert "The menu of other promises" in text
+    assert "blindcal verify" in text
+
+
+def test_a_plan_has_no_decision_in_it() -> None:
+    text = page(replace(made(), decided=()))
+    assert "Nothing was drawn" in text
+    for words in ("How to verify", "Every number explained", " accepted<", "were decided:"):
+        assert words not in text, words
+
+
+@pytest.mark.parametrize("guarantee", MENU, ids=lambda one: f"{one.name}-{one.epsilon}-{one.added_success}")
+def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
+    limits = {name: value for name, value in vars(guarantee).items() if name != "name"}
+    text = page(made(guarantee=guarantee.name, limits=limits, epsilon=guarantee.epsilon or 0.0))
+    assert ("by lot" in text) == (guarantee.name in ("steady", "average"))
+    assert ("<strong>without protection" in text) == (guarantee.name == "none")
+
+
+def test_one_for_the_chair_is_marked_on_screen_and_on_every_printed_page_and_other_ones_have_less() -> None:
+    public, own = page(made(names=("first",))), page(made(names=("first",), confidential=True))
+    assert "CONFIDENTIAL" not in public
+    assert 'mean score</th><th scope="col" class="number">chance' not in public
+    assert "3.25" not in public
+    assert "3.25" in own
+    assert '<p class="mark">CONFIDENTIAL' in own
+    assert own.count('content: "CONFIDENTIAL') == 2, "in the margins of every page"
+    assert "<title>CONFIDENTIAL" in own
+
+
+def test_a_page_about_very_many_papers_lists_only_some() -> None:
+    """20,000 papers are as long a page as 1,000, and that is far below 5 MB."""
+    small, large = (page(made(papers)) for papers in (MOST_LISTED, 20 * MOST_LISTED))
+    assert len(small.encode()) < 500_000
+    assert len(large.encode()) < 1.1 * len(small.encode())
+    assert "decisions.csv has all 20,000 papers" in large
+    own = page(made(20 * MOST_LISTED, confidential=True))
+    assert len(own.encode()) < 1_000_000
+
+
+def test_the_same_facts_are_the_same_bytes() -> None:
+    assert page(made()) == page(made())
+    assert json.loads(CERTIFICATE.read_text())["papers"] == 6
+
+
+def test_letters_round_only_as_far_as_there_is_still_a_difference() -> None:
+    near = page(made(60, expected_wrong=8.6 / 60, expected_wrong_raw=9.0 / 60))
+    assert re.search(r"we expect 8\.6 to be decided wrongly, [^.]* it would have been 9\.0, and", near)
+    wrong = {"expected_wrong": 5.6 / 60, "expected_wrong_raw": 9.0 / 60}
+    far = page(made(60, **wrong, expected_wrong_fully_calibrated=4.2 / 60))
+    assert re.search(r"we expect about 6 to be decided wrongly, [^.]* it would have been about 9, and", far)
+    full = page(made(60, **wrong, expected_wrong_fully_calibrated=5.5 / 60))
+    assert re.search(r"we expect 5\.6 to be decided .* 9\.0, and with full .* reviewers, 5\.5", full)
+
+
+def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
+    report = made()
+    said = "no decision differs from that of the mean score, so this time nothing was gained or lost"
+    assert said in page(report)
+    first = replace(report.decided[0], advice="raise")
+    assert said not in page(replace(report, decided=(first, *report.decided[1:])))
+    assert said not in page(replace(report, decided=())), "nothing is drawn yet"
+
+
+def test_papers_that_tie_by_their_mean_score_are_counted_apart() -> None:
+    """Calibration decides these: they are no change, and not nothing."""
+    report = made()
+    tied = replace(report.decided[0], raw_decision="tie", advice=report.decided[0].decision)
+    text = page(replace(report, decided=(tied, *report.decided[1:])))
+    assert "For 1 more the mean score decides nothing, because it ties with those at the cut" in text
+    assert "no decision differs from that of the mean score, but for the 1 where that is a tie" in text
+    assert "A tie is a mean score that ties with those at the cut" in text
+    assert "A tie is" not in page(report)
+
+
+def test_a_calibration_moved_to_this_years_scale_is_said_to_agree_by_construction() -> None:
+    said = "by a shift of +0.17 and a factor of 0.89, so that mean and spread below agree by construction"
+    assert said in page(made(calibration_scale={"shift": 0.1712, "stretch": 0.89}))
+    assert "by construction" not in page(made())
+
+
+def test_it_says_to_whom_the_promise_is_made_and_against_whom_it_holds() -> None:
+    said = "It is made to everyone who reviewed these papers. It holds against anyone who"
+    assert said in page(made())
+    assert said not in page(made(guarantee="none", limits={}))
+
+
+QUESTIONS = (
+    "What was promised?",
+    "To whom, and against whom?",
+    "What was not promised?",
+    "What did it cost?",
+    "How can it be checked?",
+)
+
+
+def test_the_first_section_answers_what_a_reader_asks() -> None:
+    text = page(made())
+    places = [text.index(one) for one in (*QUESTIONS, 'id="done"')]
+    assert places == sorted(places)
+    epsilon = made().certificate["epsilon"]
+    most = 0.1 / (0.1 + 0.9 * exp(-epsilon))
+    assert f"A suspicion of 10 in 100, say, becomes {100 * most:.0f} in 100 at most." in text
+    assert "Nothing: there is no promise to pay for." in page(made(guarantee="none", limits={}))
+    assert "How can it be checked?" not in page(replace(made(), decided=())), "there is no certificate yet"
+
+
+def test_assumptions_say_first_what_they_are_about() -> None:
+    text = page(made(assumptions=[*ASSUMPTIONS, *SELECTED, "An older one without a title."]))
+    for lead in ("Against whom", "What they know", "One paper at a time", "Fixed beforehand", "Not covered"):
+        assert f"<strong>{lead}:</strong> " in text
+    assert "<li>An older one without a title.</li>" in text
+
+
+def test_it_says_what_set_the_bar() -> None:
+    requested = {"accept_rate": 0.25, "bar": None, "accept": None, "wait_list": None}
+    assert "about 25.0 % of papers would be accepted" in page(made(requested=requested))
+    assert "would be accepted" not in page(made(requested=requested | {"accept_rate": None, "bar": 0.5}))

@@ -1,0 +1,59 @@
+"""Numbers and guarantees in words: each sentence against the number that it states."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from typing import get_args
+
+import pytest
+
+from blindcal.calibrators.assessment import Verdict
+from blindcal.fitting.gibbs import TRACES
+from blindcal.policy.guarantee import NAMES, Guarantee
+from blindcal.report.wording import SOURCES, VERDICTS, after_odds, expected, factor, promises, shown
+
+
+@pytest.mark.parametrize("before", [0.01, 0.3, 0.5, 0.99])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+def test_a_suspicion_after_a_decision_has_odds_that_changed_by_the_factor(before: float, epsilon: float):
+    after = after_odds(before, epsilon)
+    assert log(after / (1 - after)) - log(before / (1 - before)) == pytest.approx(epsilon, abs=1e-12)
+    assert after_odds(before, inf) == 1.0
+
+
+def test_numbers_are_never_told_as_none_where_there_is_some():
+    assert expected(0.0) == "0"
+    assert expected(1e-9) == expected(0.049) == "fewer than 0.1"
+    assert (expected(0.05), expected(999.94), expected(12345.6)) == ("0.1", "999.9", "12,346")
+    assert factor(log(3)) == "3"
+    assert factor(700.0) == "any number of"
+    assert float(factor(2.0)) == pytest.approx(exp(2), abs=0.05)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_guarantee_and_limit_has_a_promise_of_its_own(name: str):
+    bare = Guarantee(name, epsilon=None)
+    assert len(promises(bare)) == 1
+    limited = Guarantee(name, 0.0, 1.5, 1.25, 0.75, 0.9)
+    assert len(promises(limited)) == 5
+    assert len({*promises(limited)}) == 5
+    for number in ("a factor of 4.5", "1.25", "75.0 %", "90.0 %"):
+        assert any(number in one for one in promises(limited))
+    assert shown(bare).startswith(f"{name}:")
+
+
+def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():
+    (told,) = promises(Guarantee("average", added_success=0.01, epsilon=None))
+    assert "at most 1 more reviewer in 100 reviews" in told
+    (other,) = promises(Guarantee("average", epsilon=None))
+    assert "do not make the best guess of who wrote a review any likelier" in other
+
+
+def test_what_epsilon_promises_is_said_of_a_single_decision():
+    """Of all decisions together it is false for somebody who knows that papers share reviewers."""
+    assert all("single decision" in one for one in promises(Guarantee()) if "odds" in one)
+
+
+def test_every_verdict_and_every_source_of_variance_has_its_words():
+    assert {*VERDICTS} == {*get_args(Verdict)}
+    assert {*SOURCES} == {*TRACES[:4]}
