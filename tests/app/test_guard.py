@@ -181,7 +181,7 @@ def test_a_failure_is_told_without_its_text_or_a_traceback(
     monkeypatch.setitem(routes.ACTIONS, "example", failing)
     answer = client.post("/conference/do/example", {})
     assert answer.status == 500
-    assert answer.text.startswith("internal error (ValueError at test_guards.py:")
+    assert answer.text.startswith("internal error (ValueError at test_guard.py:")
     assert "canary" not in answer.text
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")

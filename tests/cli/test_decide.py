@@ -737,12 +737,12 @@ def test_public_files_are_written_while_no_other_run_can_be(
 INTERRUPTED = """
 import os, signal, sys
 from blindcal.cli import run
-from blindcal.deciding import deciding
-real = deciding.plan_conference
+from blindcal.deciding import release
+real = release.plan_conference
 def plan_conference(*arguments, **more):
     os.kill(os.getpid(), signal.SIGINT)
     return real(*arguments, **more)
-deciding.plan_conference = plan_conference
+release.plan_conference = plan_conference
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(run(sys.argv[1:]))
 """

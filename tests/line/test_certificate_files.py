@@ -17,7 +17,7 @@ pytest.importorskip("jsonschema")
 from jsonschema import Draft202012Validator
 
 from blindcal.deciding import certificate_file
-from blindcal.report import explain
+from blindcal.report import explanation
 from commands import call
 from make_archive import ARCHIVE, with_outsider
 from small_conferences import SmallConference, arguments, decided, small_conference
@@ -138,8 +138,8 @@ def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_what_is_read_and_the_schema_speak_of_the_same_fields() -> None:
-    inside = {**explain._INSIDE, **explain._FIGURES_INSIDE, **explain._SOMETIMES}
-    assert SCHEMA["properties"].keys() == {*explain._ALWAYS, *explain._FIGURES, *inside}
+    inside = {**explanation._INSIDE, **explanation._FIGURES_INSIDE, **explanation._SOMETIMES}
+    assert SCHEMA["properties"].keys() == {*explanation._ALWAYS, *explanation._FIGURES, *inside}
     for name, fields in inside.items():
         assert SCHEMA["properties"][name]["properties"].keys() == fields.keys()
     described = [*SCHEMA["properties"].values()]

@@ -82,13 +82,13 @@ print(len(reviews.score), bc.calibrators.raw(reviews).quality.tolist())
 def test_a_folder_or_a_file_that_cannot_be_locked_is_refused_and_none_is_left(tmp_path: Path) -> None:
     program = """
 import blindcal as bc
-from blindcal.io import disk
+from blindcal.io import atomic_files
 def held(path):
-    with disk.lock(path):
+    with atomic_files.lock(path):
         pass
 def wrote(path):
-    disk.write_bytes(path, b"x")
-for write in (disk.make_folder, held, wrote, bc.make_key):
+    atomic_files.write_bytes(path, b"x")
+for write in (atomic_files.make_folder, held, wrote, bc.make_key):
     try:
         write(sys.argv[1])
     except bc.InputError as error:
