@@ -36,8 +36,9 @@ TESTS = {
         "planning/conference_plan_papers posterior/large_pools"
     ),
     "posterior/paper": (
-        "posterior/paper posterior/tuple_weights line/outsiders certify/claims planning/conference_plan_papers "
-        "policy/accept_lp posterior/large_pools posterior/conference deciding/release"
+        "posterior/paper posterior/tuple_weights line/outsiders certify/claims "
+        "planning/conference_plan_papers policy/accept_lp posterior/large_pools "
+        "posterior/conference deciding/release"
     ),
     "certify/claims": (
         "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
