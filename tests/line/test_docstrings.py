@@ -55,9 +55,12 @@ NAMED = dict(pair for layer in blindcal._PACKAGES for pair in named_by(import_mo
 
 
 def unexplained(found: Callable[..., Any]) -> list[str]:
-    """Arguments, or fields of a dataclass, that no backticks of the docstring name before its example."""
-    code = " ".join(re.findall(r"`[^`]*`", (inspect.getdoc(found) or "").split(">>>")[0]))
-    return [name for name in arguments(found) if not re.search(rf"\b{name}\b", code)]
+    """Arguments, or fields of a dataclass, without an entry in a section `Args:` or `Attributes:`."""
+    text = (inspect.getdoc(found) or "").split(">>>")[0]
+    sections = re.findall(r"^(?:Args|Attributes):\n((?:(?:    .*)?\n?)+)", text, re.M)
+    entries = re.findall(r"^    ((?:\*{0,2}\w+(?:, )?)+):", "\n".join(sections), re.M)
+    explained = {name for entry in entries for name in re.findall(r"\w+", entry)}
+    return [name for name in arguments(found) if name not in explained]
 
 
 def arguments(found: Callable[..., Any]) -> list[str]:
@@ -67,12 +70,16 @@ def arguments(found: Callable[..., Any]) -> list[str]:
     return [one.name for one in inspect.signature(found).parameters.values() if one.kind not in OPEN]
 
 
-def test_an_argument_counts_as_explained_in_backticks_before_the_example() -> None:
+def test_an_argument_counts_as_explained_by_an_entry_in_a_section() -> None:
     def power(base: float, exponent: float, digits: int) -> float:
-        """The `base` to an exponent.
+        """The power of a number to some `digits`.
 
-        >>> power(3.0, 2.0, digits=1)
-        9.0
+        Args:
+            base: The number.
+
+        Example:
+            >>> power(3.0, 2.0, digits=1)
+            9.0
         """
         return round(float(base**exponent), digits)
 
@@ -80,7 +87,7 @@ def test_an_argument_counts_as_explained_in_backticks_before_the_example() -> No
 
 
 @pytest.mark.parametrize("place", NAMED)
-def test_every_argument_and_field_is_named_before_the_example(place: str) -> None:
+def test_every_argument_and_field_has_an_entry_in_a_section(place: str) -> None:
     assert not unexplained(NAMED[place])
 
 
