@@ -146,12 +146,12 @@ def test_prices_lead_from_the_evidence_to_no_added_success():
 def test_look_alikes_share_entries():
     case = crowded(random_case(np.random.default_rng(46), 8, 3, ties=True))
     rows = np.array([[0, 3, 5], [1, 3, 5], [2, 0, 7], [2, 1, 7]])
-    table = np.random.default_rng(0).random(case.crowd.weight.size)
+    table = np.random.default_rng(0).random(case.aggregated.weight.size)
     chance = case.layout.expected(table, rows)
     assert chance[0] == chance[1]
     assert chance[2] == chance[3]
     tied = replace(case, scores=(0.0, 1.0, 1.0))
-    table = np.random.default_rng(0).random(tied.crowd.weight.size)
+    table = np.random.default_rng(0).random(tied.aggregated.weight.size)
     one, two = tied.layout.expected(table, np.array([[4, 2, 6], [4, 6, 2]]))
     assert one == pytest.approx(two, rel=1e-12)
 
@@ -160,7 +160,7 @@ def test_what_needs_every_tuple_is_refused():
     case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
         program(case, Guarantee(never_against=0.9))
-    policy = ExactPolicy(np.zeros(case.crowd.weight.size, dtype=np.int64))
+    policy = ExactPolicy(np.zeros(case.aggregated.weight.size, dtype=np.int64))
     with pytest.raises(CertificateError, match="never-against"):
         keeps(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
 

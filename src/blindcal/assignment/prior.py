@@ -29,8 +29,8 @@ Sets = tuple[tuple[tuple[int, ...], int], ...]
 """Sets of candidates by index, ascending, and in how many draws each stands."""
 
 _PATIENCE = 20
-_MET = 1e-14
-_CLOSE = 1e-9
+_CONVERGED = 1e-14
+_TOLERANCE = 1e-9
 
 
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
@@ -44,7 +44,7 @@ def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = Non
     >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
     [1.667, 0.167, 0.167]
     """
-    scaled = _scaled(copied(chances, reviews, outsider), reviews)
+    scaled = _scale_to_sum(copied(chances, reviews, outsider), reviews)
     if outsider is None:
         return scaled
     return (*scaled[:outsider], reviews * scaled[outsider], *scaled[outsider + 1 : len(chances)])
@@ -66,20 +66,20 @@ def copied(chances: Sequence[float], reviews: int, outsider: int | None) -> tupl
     return tuple(each[index] for index in seats(len(each), reviews, outsider))
 
 
-def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
+def _scale_to_sum(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
     chance = nonnegative("probability", np.asarray(chances))
     if np.count_nonzero(chance) < reviews:
         raise InputError(
             f"{reviews} reviews need as many candidates with a probability above 0, found "
             f"{np.count_nonzero(chance)}"
         )
-    if abs(chance.sum() - reviews) <= _CLOSE * reviews and chance.max() <= 1.0:
+    if abs(chance.sum() - reviews) <= _TOLERANCE * reviews and chance.max() <= 1.0:
         return tuple(chance.tolist())
     scaled, full = chance, np.zeros(chance.shape, dtype=bool)
     while True:
         left = reviews - np.count_nonzero(full)
         scaled = np.where(full, 1.0, chance * (left / chance[~full].sum() if left else 0.0))
-        over = ~full & (scaled >= 1.0 - _CLOSE)
+        over = ~full & (scaled >= 1.0 - _TOLERANCE)
         if not over.any():
             return tuple(scaled.tolist())
         full |= over
@@ -105,20 +105,20 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     if q.size == left:
         result[open_] = np.inf
     elif q.size:
-        result[open_] = _fit(q, int(left))
+        result[open_] = _fit_log_odds(q, int(left))
     return tuple(result.tolist())
 
 
-def _fit(p: Array, size: int) -> Array:
+def _fit_log_odds(p: Array, size: int) -> Array:
     """Whichever of the two steps, of the logs or of the logits of p/pi, comes closer: small chances need the
     first, chances near 1 the second."""
     odds = np.log(p) - np.log(p).mean()
-    steps = _steps(odds, p, size)
+    steps = _fixed_point_steps(odds, p, size)
     best: Array = odds
     gap, stale = float(np.abs(steps[1]).max()), 0
-    while gap > _MET and stale < _PATIENCE:
+    while gap > _CONVERGED and stale < _PATIENCE:
         tried = [odds + step - (odds + step).mean() for step in steps]
-        next_steps = [_steps(one, p, size) for one in tried]
+        next_steps = [_fixed_point_steps(candidate, p, size) for candidate in tried]
         gaps = [float(np.abs(both[1]).max()) for both in next_steps]
         closer = int(np.argmin(gaps))
         odds, steps = tried[closer], next_steps[closer]
@@ -126,35 +126,35 @@ def _fit(p: Array, size: int) -> Array:
         if gaps[closer] < gap:
             best, gap, stale = odds, gaps[closer], 0
     # Chances written with nine digits need not sum to a whole number exactly.
-    if (missed := float(np.abs(realized(best, size) - p).max())) > 10 * _CLOSE:
+    if (missed := float(np.abs(realized_inclusion(best, size) - p).max())) > 10 * _TOLERANCE:
         raise InputError(
             f"no distribution has these inclusion probabilities: the closest one misses by {missed:.3g}"
         )
     return best
 
 
-def _steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
-    pi = realized(odds, size)
+def _fixed_point_steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
+    pi = realized_inclusion(odds, size)
     log = np.log(p / pi)
     return log, log - np.log1p(-p) + np.log1p(-pi)
 
 
-def realized(odds: Array, size: int) -> Array:
+def realized_inclusion(odds: Array, size: int) -> Array:
     """The chances that log odds realize: `pi_j = o_j e_{k-1}(others) / e_k(all)`, e the elementary sums.
 
-    >>> realized(np.log([1.0, 2.0, 3.0]), 1)
+    >>> realized_inclusion(np.log([1.0, 2.0, 3.0]), 1)
     array([0.16666667, 0.33333333, 0.5       ])
     """
     o = np.exp(odds - odds.max())
-    before = _elementary_sums(o, size)
-    after = _elementary_sums(o[::-1], size)[::-1]
+    before = _elementary_symmetric(o, size)
+    after = _elementary_symmetric(o[::-1], size)[::-1]
     # Sets of the others: i of them before j, size-1-i after it.
     others = (before[:-1, :size] * after[1:, size - 1 :: -1][:, :size]).sum(axis=1)
     pi: Array = o * others / before[-1, size]
     return np.clip(pi, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
 
 
-def _elementary_sums(o: Array, size: int) -> Array:
+def _elementary_symmetric(o: Array, size: int) -> Array:
     """`[j, i]`: the sum over sets of i among the first j of the product of their odds."""
     sums = np.zeros((o.size + 1, size + 1))
     sums[:, 0] = 1.0
@@ -175,12 +175,12 @@ def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
 
 
 @lru_cache(maxsize=16)
-def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
+def all_tuples(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
     """`[n, k]`: every tuple of candidates, distinct but for the outsider, in lexicographic order.
 
-    >>> tuples_of(3, 2).tolist()
+    >>> all_tuples(3, 2).tolist()
     [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-    >>> tuples_of(2, 2, outsider=0).tolist()
+    >>> all_tuples(2, 2, outsider=0).tolist()
     [[0, 0], [0, 1], [1, 0]]
     """
     rows = np.zeros((1, 0), dtype=np.int64)
@@ -196,33 +196,33 @@ def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Int
 
 
 @lru_cache(maxsize=16)
-def halves_of(
+def tuple_halves(
     candidates: int, reviews: int, outsider: int | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """The first and second halves that tuples have, and the place of each tuple among all pairs of them.
 
-    >>> first, second, place = halves_of(3, 2)
+    >>> first, second, place = tuple_halves(3, 2)
     >>> first.tolist(), second.tolist(), place.tolist()
     ([[0], [1], [2]], [[0], [1], [2]], [1, 2, 3, 5, 6, 7])
 
     Pairs are counted first half by first half: the tuples among them stand in lexicographic order.
     """
     half = (reviews + 1) // 2
-    first, second = (tuples_of(candidates, size, outsider) for size in (half, reviews - half))
+    first, second = (all_tuples(candidates, size, outsider) for size in (half, reviews - half))
     apart, anyone = np.ones((len(first), len(second)), dtype=bool), NOBODY if outsider is None else outsider
-    for one in first.T:
-        for other in second.T:
-            apart &= (one[:, None] != other) | (one == anyone)[:, None]
-    place = np.flatnonzero(apart)
-    place.setflags(write=False)
-    return first, second, place
+    for first_half in first.T:
+        for second_half in second.T:
+            apart &= (first_half[:, None] != second_half) | (first_half == anyone)[:, None]
+    pair_index = np.flatnonzero(apart)
+    pair_index.setflags(write=False)
+    return first, second, pair_index
 
 
 @lru_cache(maxsize=16)
-def tuples_in(sets: Sets) -> Integers:
+def tuples_of_sets(sets: Sets) -> Integers:
     """`[n, k]`: every order of every set, in lexicographic order.
 
-    >>> tuples_in((((0, 2), 3), ((1, 2), 1))).tolist()
+    >>> tuples_of_sets((((0, 2), 3), ((1, 2), 1))).tolist()
     [[0, 2], [1, 2], [2, 0], [2, 1]]
     """
     rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)

@@ -78,7 +78,7 @@ def single_orbits(belief: Belief) -> Orbits:
 def crowd_orbits(case: PaperCase) -> Orbits:
     """The entries of a crowd as orbits: every author keeps its row in every slot."""
     group, kind = case.look_alikes
-    one, belief = case.crowd, case.belief
+    one, belief = case.aggregated, case.belief
     if belief.labels is None or belief.entry is None:
         raise CertificateError("a crowd has labels and entries")
     groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
