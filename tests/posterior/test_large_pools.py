@@ -24,7 +24,7 @@ from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_p
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
 from blindcal.planning.shared_budget import explore
-from blindcal.policy.aggregated_lp import CrowdProgram
+from blindcal.policy.aggregated_lp import EntryProgram
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import program
 from blindcal.posterior import paper as paper_module
@@ -189,7 +189,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
-    assert isinstance(program(conference.cases[0], Guarantee()), CrowdProgram)
+    assert isinstance(program(conference.cases[0], Guarantee()), EntryProgram)
     truth, request, key = (
         true_reviewers(conference, reviews),
         Request(Guarantee(), accept_rate=0.5),

@@ -46,7 +46,7 @@ from blindcal.certify.exact import (
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
 from blindcal.io.tables import frame
-from blindcal.policy.accept_lp import beyond_doubt
+from blindcal.policy.accept_lp import forced_decisions
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIED
 from blindcal.posterior.belief import Belief
@@ -333,7 +333,7 @@ def _fixed(belief: Belief, guarantee: Guarantee, size: int, doubt: float = 0.0) 
         # Tuples that differ by the order of equal scores have one favor.
         favor = np.empty(size)
         favor[belief.entry] = belief.favor
-    fixed = beyond_doubt(favor, guarantee.never_against + doubt).astype(np.int64)
+    fixed = forced_decisions(favor, guarantee.never_against + doubt).astype(np.int64)
     return np.where(belief.by_entry(size) > 0.0, fixed, -1)
 
 
