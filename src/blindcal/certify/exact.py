@@ -294,9 +294,9 @@ def _label_counts(labels: Integers) -> tuple[Integers, Integers, Integers]:
     return present + NOBODY, number, np.concatenate([[0], np.cumsum(counts[present])])
 
 
-def _compact(place: Integers) -> NDArray[np.integer[Any]]:
+def _compact(number: Integers) -> NDArray[np.integer[Any]]:
     """The same numbers in two bytes each if they fit: a stable sort of these is a radix sort."""
-    return place.astype(np.int16) if place.max(initial=0) < 1 << 15 else place
+    return number.astype(np.int16) if number.max(initial=0) < 1 << 15 else number
 
 
 def ceiling(numerator: int, denominator: int) -> int:

@@ -20,13 +20,13 @@ from blindcal.assignment.candidates import (
     BEFOREHAND,
     CAUSES,
     OUTSIDER,
+    MissingReviewer,
     Pools,
     SampledPool,
-    Stranger,
     conflicts_in,
     first_row,
+    missing_reviewers,
     read_pools,
-    strangers,
 )
 from blindcal.assignment.prior import inclusion, tuple_count
 from blindcal.cells import Column, count
@@ -375,20 +375,20 @@ def refuse_mismatches(
     by_slot = reviewers_by_slot(reviews)
     broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in by_slot.items()}
     missing = {paper: _outside_pool(who, pools.get(paper, {})) for paper, who in by_slot.items()}
-    problems, strange = list[Problem](), list[Stranger]()
+    problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
         barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
         members = {name for pool in pools.values() for name in pool}
         people = {*parameters, *members, *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
         swapped = _swapped(reviews, people) or (bool(pools) and pools.keys() <= parameters.keys())
-        strange = strangers(missing, pools, parameters, barred)
+        outside = missing_reviewers(missing, pools, parameters, barred)
         problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
-        problems += _unknown_reviewers(strange, reviews, parameters, shown, swapped, named)
+        problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, named)
     problems += unknown_candidates(reviews.papers, parameters, pools, sources)
     if problems:
         error = refuse(problems[:100], more=max(0, len(problems) - 100))
-        error.confidential = tuple(astuple(stranger) for stranger in strange)
+        error.confidential = tuple(astuple(reviewer) for reviewer in outside)
         raise error
 
 
@@ -413,7 +413,7 @@ def _broken_pools(
 
 
 def _unknown_reviewers(
-    strange: Sequence[Stranger],
+    missing: Sequence[MissingReviewer],
     reviews: Reviews,
     parameters: Parameters,
     shown: Mapping[str, str],
@@ -421,10 +421,10 @@ def _unknown_reviewers(
     named: Sources,
 ) -> list[Problem]:
     """How many reviewers of which papers are not in the pool, and why; once if no reviewer has a row."""
-    counted = Counter((stranger.paper, stranger.cause) for stranger in strange)
+    counted = Counter((reviewer.paper, reviewer.cause) for reviewer in missing)
     problems = []
     if parameters.keys().isdisjoint(reviews.reviewers) and any(
-        stranger.cause == "calibration" for stranger in strange
+        reviewer.cause == "calibration" for reviewer in missing
     ):
         why = f"{_SWAPPED} there" if swapped else _UNLIKE
         detail = f"none of the reviewers of {named.reviews}: {why}"
