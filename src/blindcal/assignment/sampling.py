@@ -39,120 +39,51 @@ from blindcal.io.atomic_files import make_folder, read_part, refuse_published, w
 from blindcal.io.tables import MAX_LINES, format_table
 
 SEED_BYTES = 32
-
-
-def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:
-    """`size` numbers, each uniform on 64 bits, from a secret seed; every purpose has its own stream.
-
-    Example:
-        >>> keystream(bytes(32), "a", 2).tolist() == keystream(bytes(32), "a", 3).tolist()[:2]
-        True
-        >>> keystream(bytes(32), "a", 1) == keystream(bytes(32), "b", 1)
-        array([False])
-    """
-    if len(seed) != SEED_BYTES:
-        raise InputError(f"a seed must have {SEED_BYTES} bytes, found {len(seed)}")
-    stream = shake_256(b"blindcal/assignment\0" + seed + purpose.encode())
-    return np.frombuffer(stream.digest(8 * size), dtype="<u8").astype(np.uint64)
-
-
+POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv"
 _RandomBits = NDArray[np.uint64]
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """Units of pairs in several parts at once."""
+def assign(
+    similarity: Similarity,
+    *,
+    per_paper: int,
+    per_reviewer: int,
+    cap: float,
+    spread: float = 0.0,
+    draws: int = 64,
+    seed: bytes,
+) -> Assigned:
+    """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
 
-    part: Integers
-    paper: Integers
-    reviewer: Integers
-    units: Integers
-
-    def __getitem__(self, which: NDArray[np.bool_] | Integers) -> _Parts:
-        return _Parts(self.part[which], self.paper[which], self.reviewer[which], self.units[which])
-
-
-def decompose_marginals(chances: Marginals, seed: bytes) -> Integers:
-    """`[draw, paper, seat]`: assignments that have exactly these marginals together.
-
-    The reviewers of a paper stand in ascending order; each pair is in as many draws as it has units.
-
-    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[1.0, 1.0], [1.0, 1.0]])
-    >>> chances = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.5, draws=2)
-    >>> sorted(decompose_marginals(chances, bytes(32)).tolist())
-    [[[0], [1]], [[1], [0]]]
-    """
-    parts = _Parts(np.zeros_like(chances.paper), chances.paper, chances.reviewer, chances.units)
-    size = chances.draws
-    while size > 1:
-        parts, size = _halves(parts, seed, size), size // 2
-    order = np.lexsort((parts.reviewer, parts.paper, parts.part))
-    return parts.reviewer[order].reshape(chances.draws, -1, chances.per_paper)
-
-
-def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
-    """Every part as two, its left and its right half."""
-    loose = parts.units % 2
-    # Two more units are loosened, for more randomness, if neither side can then exceed its draws.
-    loose += 2 * ((parts.units >= loose + 2) & (parts.units + loose + 2 <= size))
-    pair = np.arange(loose.size).repeat(loose)
-    left = (parts.units - loose) // 2
-    left += np.bincount(pair, _sides(parts[pair], seed, size), loose.size).astype(np.int64)
-    both = _Parts(
-        np.concatenate([2 * parts.part, 2 * parts.part + 1]),
-        np.tile(parts.paper, 2),
-        np.tile(parts.reviewer, 2),
-        np.concatenate([left, parts.units - left]),
-    )
-    return both[both.units > 0]
-
-
-def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
-    """1 for a loose unit that goes left, 0 for one that goes right."""
-    count = loose.paper.size
-    random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
-    at_paper = _partners(_groups(loose.part, loose.paper), random[0])
-    at_reviewer = _partners(_groups(loose.part, loose.reviewer), random[1])
-    alone = np.flatnonzero(at_reviewer < 0)
-    at_reviewer[alone] = alone[_partners(loose.part[alone], random[2, alone])]
-    # Two steps around a ring lead from a unit to one that goes to the same side.
-    steps = sparse.coo_array(
-        (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
-    )
-    same = connected_components(steps, directed=False)[1].astype(np.int64)
-    ring = np.minimum(same, same[at_paper])
-    coin = (random[3] & np.uint64(1)).astype(np.int64)
-    sides: Integers = coin[ring] ^ (same != ring)
-    return sides
-
-
-def _groups(part: Integers, at: Integers) -> Integers:
-    """A number for each pair of part and index."""
-    return part * (1 + int(at.max(initial=0))) + at
-
-
-def _partners(group: Integers, random: _RandomBits) -> Integers:
-    """A random partner for each unit within its group; -1 for the last one of an odd number.
+    Args:
+        similarity: Of papers and reviewers, with the pairs that are barred by a conflict.
+        per_paper: How many reviewers each paper gets.
+        per_reviewer: The most papers that one reviewer gets.
+        cap: The greatest probability of any pair, above 0 and at most 1; the lower, the harder it is to guess
+            who reviews.
+        spread: From 0, the default, to 1. Above 0 a probability x counts only `x - spread * x^2` toward the
+            expected similarity, which spreads each paper over more people.
+        draws: How many assignments are sampled, a power of 2 up to 1024; one of them is used.
+        seed: 32 secret bytes; the same ones give the same assignment.
 
     Example:
-        >>> _partners(np.array([7, 5, 7]), np.zeros(3, dtype=np.uint64)).tolist()
-        [2, -1, 0]
+        >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
+        >>> found = assign(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4, seed=bytes(32))
+        >>> dict(found.pools()["p"])
+        {'a': 0.25, 'b': 0.75}
     """
-    # One sort key: the group in the high bits, then random bits.
-    bits = np.uint64(int(group.max(initial=0)).bit_length())
-    key = (group.astype(np.uint64) << (np.uint64(64) - bits)) if bits else np.zeros_like(random)
-    order = np.argsort(key | (random >> bits))
-    starts = np.ones(order.size, dtype=bool)
-    starts[1:] = np.diff(group[order]) != 0
-    position = np.arange(order.size)
-    rank = position - np.maximum.accumulate(np.where(starts, position, 0))
-    first = np.flatnonzero((rank % 2 == 0) & ~np.append(starts[1:], True))
-    partner = np.full(order.size, -1, dtype=np.int64)
-    partner[order[first]], partner[order[first + 1]] = order[first + 1], order[first]
-    return partner
-
-
-POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv"
+    rows = len(similarity.papers) * per_paper * draws
+    if rows >= MAX_LINES:
+        fewer = draws // 2 ** int(np.ceil(np.log2((rows + 1) / MAX_LINES)))
+        raise InputError(
+            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, where a table has at "
+            f"most {MAX_LINES:,}: give {fewer}"
+        )
+    chances = marginals(
+        similarity, per_paper=per_paper, per_reviewer=per_reviewer, cap=cap, spread=spread, draws=draws
+    )
+    chosen = int(keystream(seed, "choice", 1)[0]) % draws
+    return Assigned(similarity, chances, decompose_marginals(chances, seed), chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,44 +181,109 @@ def _has_content(path: Path, content: bytes) -> bool:
     return path.is_file() and read_part(path, 0, len(content) + 1) == content
 
 
-def assign(
-    similarity: Similarity,
-    *,
-    per_paper: int,
-    per_reviewer: int,
-    cap: float,
-    spread: float = 0.0,
-    draws: int = 64,
-    seed: bytes,
-) -> Assigned:
-    """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
-
-    Args:
-        similarity: Of papers and reviewers, with the pairs that are barred by a conflict.
-        per_paper: How many reviewers each paper gets.
-        per_reviewer: The most papers that one reviewer gets.
-        cap: The greatest probability of any pair, above 0 and at most 1; the lower, the harder it is to guess
-            who reviews.
-        spread: From 0, the default, to 1. Above 0 a probability x counts only `x - spread * x^2` toward the
-            expected similarity, which spreads each paper over more people.
-        draws: How many assignments are sampled, a power of 2 up to 1024; one of them is used.
-        seed: 32 secret bytes; the same ones give the same assignment.
+def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:
+    """`size` numbers, each uniform on 64 bits, from a secret seed; every purpose has its own stream.
 
     Example:
-        >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
-        >>> found = assign(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4, seed=bytes(32))
-        >>> dict(found.pools()["p"])
-        {'a': 0.25, 'b': 0.75}
+        >>> keystream(bytes(32), "a", 2).tolist() == keystream(bytes(32), "a", 3).tolist()[:2]
+        True
+        >>> keystream(bytes(32), "a", 1) == keystream(bytes(32), "b", 1)
+        array([False])
     """
-    rows = len(similarity.papers) * per_paper * draws
-    if rows >= MAX_LINES:
-        fewer = draws // 2 ** int(np.ceil(np.log2((rows + 1) / MAX_LINES)))
-        raise InputError(
-            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, where a table has at "
-            f"most {MAX_LINES:,}: give {fewer}"
-        )
-    chances = marginals(
-        similarity, per_paper=per_paper, per_reviewer=per_reviewer, cap=cap, spread=spread, draws=draws
+    if len(seed) != SEED_BYTES:
+        raise InputError(f"a seed must have {SEED_BYTES} bytes, found {len(seed)}")
+    stream = shake_256(b"blindcal/assignment\0" + seed + purpose.encode())
+    return np.frombuffer(stream.digest(8 * size), dtype="<u8").astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Units of pairs in several parts at once."""
+
+    part: Integers
+    paper: Integers
+    reviewer: Integers
+    units: Integers
+
+    def __getitem__(self, which: NDArray[np.bool_] | Integers) -> _Parts:
+        return _Parts(self.part[which], self.paper[which], self.reviewer[which], self.units[which])
+
+
+def decompose_marginals(chances: Marginals, seed: bytes) -> Integers:
+    """`[draw, paper, seat]`: assignments that have exactly these marginals together.
+
+    The reviewers of a paper stand in ascending order; each pair is in as many draws as it has units.
+
+    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[1.0, 1.0], [1.0, 1.0]])
+    >>> chances = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.5, draws=2)
+    >>> sorted(decompose_marginals(chances, bytes(32)).tolist())
+    [[[0], [1]], [[1], [0]]]
+    """
+    parts = _Parts(np.zeros_like(chances.paper), chances.paper, chances.reviewer, chances.units)
+    size = chances.draws
+    while size > 1:
+        parts, size = _halves(parts, seed, size), size // 2
+    order = np.lexsort((parts.reviewer, parts.paper, parts.part))
+    return parts.reviewer[order].reshape(chances.draws, -1, chances.per_paper)
+
+
+def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
+    """Every part as two, its left and its right half."""
+    loose = parts.units % 2
+    # Two more units are loosened, for more randomness, if neither side can then exceed its draws.
+    loose += 2 * ((parts.units >= loose + 2) & (parts.units + loose + 2 <= size))
+    pair = np.arange(loose.size).repeat(loose)
+    left = (parts.units - loose) // 2
+    left += np.bincount(pair, _sides(parts[pair], seed, size), loose.size).astype(np.int64)
+    both = _Parts(
+        np.concatenate([2 * parts.part, 2 * parts.part + 1]),
+        np.tile(parts.paper, 2),
+        np.tile(parts.reviewer, 2),
+        np.concatenate([left, parts.units - left]),
     )
-    chosen = int(keystream(seed, "choice", 1)[0]) % draws
-    return Assigned(similarity, chances, decompose_marginals(chances, seed), chosen)
+    return both[both.units > 0]
+
+
+def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
+    """1 for a loose unit that goes left, 0 for one that goes right."""
+    count = loose.paper.size
+    random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
+    at_paper = _partners(_groups(loose.part, loose.paper), random[0])
+    at_reviewer = _partners(_groups(loose.part, loose.reviewer), random[1])
+    alone = np.flatnonzero(at_reviewer < 0)
+    at_reviewer[alone] = alone[_partners(loose.part[alone], random[2, alone])]
+    # Two steps around a ring lead from a unit to one that goes to the same side.
+    steps = sparse.coo_array(
+        (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
+    )
+    same = connected_components(steps, directed=False)[1].astype(np.int64)
+    ring = np.minimum(same, same[at_paper])
+    coin = (random[3] & np.uint64(1)).astype(np.int64)
+    sides: Integers = coin[ring] ^ (same != ring)
+    return sides
+
+
+def _groups(part: Integers, at: Integers) -> Integers:
+    """A number for each pair of part and index."""
+    return part * (1 + int(at.max(initial=0))) + at
+
+
+def _partners(group: Integers, random: _RandomBits) -> Integers:
+    """A random partner for each unit within its group; -1 for the last one of an odd number.
+
+    Example:
+        >>> _partners(np.array([7, 5, 7]), np.zeros(3, dtype=np.uint64)).tolist()
+        [2, -1, 0]
+    """
+    # One sort key: the group in the high bits, then random bits.
+    bits = np.uint64(int(group.max(initial=0)).bit_length())
+    key = (group.astype(np.uint64) << (np.uint64(64) - bits)) if bits else np.zeros_like(random)
+    order = np.argsort(key | (random >> bits))
+    starts = np.ones(order.size, dtype=bool)
+    starts[1:] = np.diff(group[order]) != 0
+    position = np.arange(order.size)
+    rank = position - np.maximum.accumulate(np.where(starts, position, 0))
+    first = np.flatnonzero((rank % 2 == 0) & ~np.append(starts[1:], True))
+    partner = np.full(order.size, -1, dtype=np.int64)
+    partner[order[first]], partner[order[first + 1]] = order[first + 1], order[first]
+    return partner

@@ -249,7 +249,7 @@ def _integrals(first: Reviewer, second: Reviewer, prior: float) -> ScoreIntegral
         if isinstance(reviewer, Affine) and reviewer.covariance is not None:
             raise InputError("the average case needs known slopes and offsets, found a covariance")
         kind = type(reviewer).__name__
-        if not reviewer.even:
+        if not reviewer.homoscedastic:
             raise InputError(f"the average case needs one noise at every quality, {kind} has its own spread")
         if not reviewer.gaussian:
             raise InputError(f"the average case needs Gaussian noise, {kind} has a likelihood of its own")

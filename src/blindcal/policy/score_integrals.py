@@ -30,7 +30,14 @@ from blindcal.checks import Array
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
-from blindcal.reviewers.quadrature import Cumulative, centered, integrate, panels, rule, up_to_nodes
+from blindcal.reviewers.quadrature import (
+    Cumulative,
+    gauss_legendre,
+    gauss_legendre_panels,
+    gauss_legendre_unit,
+    integrate,
+    integration_matrix,
+)
 
 # At this z the price is 1 to the last digit: all scores beyond it tie.
 MAX_THRESHOLD = 8.4
@@ -417,7 +424,7 @@ class _QualityPanels:
             ends += [reviewer.quality(np.linspace(low, high, count)), reviewer.knots]
         edges = np.concatenate(ends)
         edges = np.unique(edges[np.abs(edges) <= _QUALITY_REACH])
-        t, weight = panels(edges, _ORDER)
+        t, weight = gauss_legendre_panels(edges, _ORDER)
         return _QualityPanels(t, np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi) * weight, np.diff(edges))
 
     def joint(self, reviewer: Reviewer, score: Array) -> Array:
@@ -428,7 +435,7 @@ class _QualityPanels:
 
     def up_to(self, joint: Array) -> Array:
         """The mass of lower qualities than each node, for `joint` of the same shape."""
-        within = joint @ (up_to_nodes(_ORDER) / centered(_ORDER)[1]).T
+        within = joint @ (integration_matrix(_ORDER) / gauss_legendre(_ORDER)[1]).T
         panel = joint.sum(axis=-1)
         before = np.cumsum(panel, axis=-1) - panel
         return np.asarray(np.maximum(before[..., None] + within, 0.0))
@@ -582,7 +589,7 @@ class _EvidenceSurface:
     def _pieces(self, cuts: Array, low: Array, high: Array) -> tuple[Array, Array]:
         """Nodes and weights [pieces * order, rows] over |x| from `low` to `high`, cut at every kink."""
         points = np.sort(np.clip(cuts, low, high), axis=0)
-        nodes, weights = rule(_INNER_ORDER)
+        nodes, weights = gauss_legendre_unit(_INNER_ORDER)
         width = np.diff(points, axis=0)[:, None]
         x = points[:-1, None] + width * nodes[:, None]
         return x.reshape(-1, low.size), (width * weights[:, None]).reshape(-1, low.size)

@@ -39,7 +39,7 @@ from blindcal.posterior.tuple_weights import (
     normalize,
 )
 from blindcal.reviewers.base import Booleans
-from blindcal.reviewers.quadrature import centered
+from blindcal.reviewers.quadrature import gauss_legendre
 
 # More tuples than `MAX_LISTED` are represented by a sample.
 MAX_LISTED, SAMPLED_TUPLES = 20_000, 4_000
@@ -214,7 +214,7 @@ def _truncated_normal(low: Array, high: Array) -> tuple[Array, Array, Array]:
     near = np.maximum(np.maximum(low, -high), 0.0)
     far = np.sqrt(near**2 + _SQUARED_FALL)
     low, high = np.maximum(low, -far), np.minimum(high, far)
-    nodes, weights = centered(_NODES)
+    nodes, weights = gauss_legendre(_NODES)
     half = 0.5 * (high - low)
     x = (0.5 * (high + low))[..., None] + half[..., None] * nodes
     mass = weights * np.exp(0.5 * (near[..., None] ** 2 - x**2))

@@ -19,7 +19,7 @@ from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
-from blindcal.reviewers.quadrature import NODES, panels
+from blindcal.reviewers.quadrature import NODES, gauss_legendre_panels
 
 # The width of a panel in standard deviations of the sharpest posterior. Up to this width, 16 Gauss-Legendre
 # nodes integrate such a posterior to the last digit, wherever the panel begins.
@@ -320,7 +320,7 @@ def _panels(case: PaperData) -> tuple[Array, Array, int]:
     width, reach = panel_spacing(case, _PANEL_WIDTH, NODES)
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
-    quality, weights = panels(np.concatenate([low, high[1:]]))
+    quality, weights = gauss_legendre_panels(np.concatenate([low, high[1:]]))
     return quality.ravel(), np.log(weights).ravel(), NODES * (len(low) - 1)
 
 
