@@ -296,7 +296,7 @@ def test_many_reviews_with_a_large_pool_are_refused():
         "reviewer": names[: MOST_REVIEWS + 1],
         "score": [float(i) for i in range(MOST_REVIEWS + 1)],
     }
-    with pytest.raises(InputError, match=f"must be small where a paper has over {MOST_REVIEWS} reviews"):
+    with pytest.raises(InputError, match=f"must be small if a paper has over {MOST_REVIEWS} reviews"):
         prepare(Reviews.from_table(many), parameters, everyone(["p"], names), bar=0.0)
 
 

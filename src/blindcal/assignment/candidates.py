@@ -41,7 +41,7 @@ Pools = Mapping[str, Mapping[str, float]]
 
 _KINDS = ("draw", "reviewer", "conflict")
 _DRAWN_OUTSIDER = (
-    "must be a person: nobody drew * for a paper. Where others may have reviewed too, give pools with "
+    "must be a person: nobody drew * for a paper. If others may have reviewed too, give pools with "
     "probabilities (pools.csv) and add * to every paper"
 )
 
@@ -293,7 +293,7 @@ def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[s
     if few:
         more = f" and {len(few) - 3} more" if len(few) > 3 else ""
         raise InputError(
-            f"every paper must have {per_paper} candidates where `assume` is {assume}, found "
+            f"every paper must have {per_paper} candidates if `assume` is {assume}, found "
             f"{', '.join(few[:3])}{more}"
         )
     return pools

@@ -76,7 +76,7 @@ def assign(
     if rows >= MAX_LINES:
         fewer = draws // 2 ** int(np.ceil(np.log2((rows + 1) / MAX_LINES)))
         raise InputError(
-            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, where a table has at "
+            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, but a table has at "
             f"most {MAX_LINES:,}: give {fewer}"
         )
     chances = marginals(

@@ -270,7 +270,7 @@ def _slacks(
     Quantities that depend on weights may exceed their limit by `slack`, relative to it.
     """
     if guarantee.name not in _CERTIFIABLE:
-        raise CertificateError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
+        raise CertificateError(f"the guarantee {guarantee.name!r} cannot be certified here")
     slacks: list[Exact] = []
     most, whole = slack.denominator + slack.numerator, slack.denominator
     for total, parts in outcomes:

@@ -140,7 +140,7 @@ def _log_ratio(column: Sequence[Fraction]) -> float:
 def _keeps(claim: OutcomeClaim, table: OutcomeTable, guarantee: Guarantee) -> bool:
     """Whether every limit is kept, in fractions; e^epsilon is rounded down for the comparison."""
     if guarantee.name not in ("public", "steady", "average", "none"):
-        raise InputError(f"nothing is known here of what the guarantee {guarantee.name!r} promises")
+        raise InputError(f"the guarantee {guarantee.name!r} cannot be certified here")
     limits = [
         all(probability >= 0 for row in table for probability in row),
         guarantee.name != "steady" or claim.largest_rise <= 0,

@@ -170,10 +170,10 @@ def aggregate_columns(c: TupleClasses, columns: Integers) -> TupleClasses:
     part = np.where(weight[columns] > 0.0, c.weight, 1.0)
     total = np.bincount(columns, part)
     rows = c.mass.size
-    orbit = np.repeat(np.arange(columns.size), np.diff(c.share.indptr))
+    class_of = np.repeat(np.arange(columns.size), np.diff(c.share.indptr))
     shares = np.bincount(
-        columns[orbit] * rows + c.share.indices,
-        c.share.data * (part / total[columns])[orbit],
+        columns[class_of] * rows + c.share.indices,
+        c.share.data * (part / total[columns])[class_of],
         weight.size * rows,
     )
     return replace(

@@ -297,7 +297,7 @@ def _checked_chains(
         of_adversary = _weights("adversary_weights", adversary_weights, shape)
     flat = conference.reshape(-1, conference.shape[-1]), adversary.reshape(-1, adversary.shape[-1])
     start = flat[0][:, 0], flat[1][:, 0]
-    counts = of_adversary[:, None] > 0  # where the adversary gains nothing there is nothing to buy
+    counts = of_adversary[:, None] > 0  # without weight there is nothing to buy
     step = np.diff(flat[0], axis=1) * counts, np.diff(flat[1], axis=1) * counts
     for name, along in zip(("conference_error", "adversary_error"), step, strict=True):
         if along.size and along.min() < -_SLACK:

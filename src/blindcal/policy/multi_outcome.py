@@ -265,7 +265,7 @@ class _Columns:
         return self.high() + self.decisions
 
 
-class _Rows:
+class _ConstraintRows:
     """Rows of `lower <= a x <= upper`, gathered block by block."""
 
     def __init__(self) -> None:
@@ -289,7 +289,7 @@ class _Rows:
         self.count += high.size
 
 
-def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _Rows]:
+def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _ConstraintRows]:
     """Cost, column bounds and rows of the general case."""
     w, loss = case.weight, case.loss
     at, free = case.columns, highspy.kHighsInf
@@ -297,7 +297,7 @@ def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _Rows]:
     x = np.arange(n * decisions).reshape(n, decisions)
     t = at.guess(0) + np.arange(at.slots * decisions).reshape(at.slots, decisions)
     d = np.arange(decisions)
-    rows = _Rows()
+    rows = _ConstraintRows()
     ceiling = free if case.success is None else at.slots * max(case.success, float(case.tops.mean()))
     rows.add(-free, ceiling, (0, t, 1.0))
     rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
@@ -329,7 +329,7 @@ def _posterior_caps(case: _Instance) -> Array | None:
     return caps if case.steady or case.posterior_cap is not None else None
 
 
-def _add_box(rows: _Rows, case: _Instance, x: Integers) -> None:
+def _add_box(rows: _ConstraintRows, case: _Instance, x: Integers) -> None:
     """`lo[d]*weight <= x <= hi[d]*weight`, `hi <= e^eps lo`, `sum_d hi <= multiplier`."""
     at, free = case.columns, highspy.kHighsInf
     if case.epsilon is None and case.multiplier is None:
@@ -416,7 +416,7 @@ def _check_achievable(case: _Instance) -> None:
         )
 
 
-def _passed_model(cost: Array, lower: Array, upper: Array, rows: _Rows) -> Any:
+def _passed_model(cost: Array, lower: Array, upper: Array, rows: _ConstraintRows) -> Any:
     """The model, passed to the solver."""
     entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
     matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))

@@ -377,10 +377,10 @@ def trace_frontier(weight: Array, favor: Array, labels: Integers) -> tuple[Array
     Between two vertices, the program that prices success at the slope of their chord finds a better vertex or
     shows that there is none. Mixtures of neighboring policies are optimal too, because success is convex.
     """
-    orbits = secret_classes(unchecked_belief(weight, favor, labels))
-    program = AcceptProgram(orbits, UNLIMITED)
+    classes = secret_classes(unchecked_belief(weight, favor, labels))
+    program = AcceptProgram(classes, UNLIMITED)
     # The ends: of the policies of least error the one of least success, and that of least success.
-    start = AcceptProgram(orbits, UNLIMITED, fixed=_decided_by_evidence(favor)).solve(price=1.0)
+    start = AcceptProgram(classes, UNLIMITED, fixed=_decided_by_evidence(favor)).solve(price=1.0)
     vertices, pending = [start], [(start, program.solve(success=program.scores_only))]
     while pending:
         left, right = pending.pop()

@@ -142,7 +142,7 @@ def prepare(
         raise InputError("give one of accept rate and bar")
     if accept_rate is not None:
         rates = _values(accept_rate)
-        # All or none of single tracks, where another has something to decide.
+        # Single tracks may accept all or none, if another track has something to decide.
         check = within if any(0.0 < rate < 1.0 for rate in rates) else strictly_within
         check("accept rate", rates, 0.0, 1.0)
     if bar is not None:
@@ -478,7 +478,7 @@ def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
 
 
 def _outside_pool(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
-    """The reviewers whom the pool of a paper does not hold, and `*` does not stand for."""
+    """The reviewers who are not in the pool of a paper, if `*` is not in it either."""
     positive = {name for name, chance in pool.items() if chance > 0.0}
     missing = [name for name in who if name not in positive]
     return missing if pool and OUTSIDER not in positive else []
@@ -507,7 +507,7 @@ def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[
         rule = "must have at least as many candidates as the paper has reviews"
         problems.append((rule, count(len(positive), "candidate")))
     elif reviews > MOST_REVIEWS and tuple_count(len(positive), reviews, outside) > MOST_LISTED:
-        problems.append((f"must be small where a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
+        problems.append((f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
     return problems
 
 
@@ -518,7 +518,7 @@ def _draw_problems(reviews: int, pool: SampledPool) -> list[tuple[str, str]]:
         return [(rule, f"{pool.least}")]
     drawn = pool.of(reviews)
     if len(drawn.sets) * factorial(reviews) > MOST_LISTED:
-        return [(f"must have few draws where a paper has {reviews} reviews", f"{len(drawn.sets)} sets")]
+        return [(f"must have few draws if a paper has {reviews} reviews", f"{len(drawn.sets)} sets")]
     return []
 
 

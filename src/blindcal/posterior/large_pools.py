@@ -324,7 +324,7 @@ class TupleSums:
         for up in steps - whole:
             totals = np.concatenate([totals, totals + 1])
             chance = np.concatenate([chance * (1.0 - up), chance * up])
-        # At the highest step nobody goes further up.
+        # The highest step has no upper neighbor.
         return np.minimum(totals, self._size(held) - 1), chance
 
     def _distinct(self, slots: Slots, peeled: Slots) -> Array:

@@ -333,7 +333,7 @@ def secret_of(
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
         if len(chance) != len(reviewers):
-            raise InputError("where tuples are not listed, each slot needs a chance")
+            raise InputError("if tuples are not listed, each slot needs a chance")
         entries = (case.layout if layout is None else layout).entries
         return int(entries(np.array(candidates), np.array(chance)))
     return int(np.flatnonzero((case.tuples == candidates).all(axis=1))[0])

@@ -42,12 +42,12 @@ UNWEIGHABLE = (
     "in floating-point numbers"
 )
 _TOO_PRECISE = (
-    "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.3g} of "
-    f"themselves, where {WEIGHT_ERROR:g} is allowed. Are slope, offset and noise in the units of the scores?"
+    "noise must not be so small beside slope and scores: the weights of paper {!r} could have a relative "
+    f"error of {{:.3g}}, above {WEIGHT_ERROR:g}. Are slope, offset and noise in the units of the scores?"
 )
 _TOO_FINE = (
-    "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
-    "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed. "
+    "noise must not be so small beside slope, nor the bar so far out, if scores are rounded, calibration is "
+    "uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, more than {}. "
     "Are slope, offset and noise in the units of the scores?"
 )
 

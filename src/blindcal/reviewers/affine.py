@@ -166,7 +166,7 @@ class Affine(Reviewer):
         bad = np.broadcast_to((self._least_variance() <= 0.0) & ~self.certain, shape)
         if bad.any():
             raise InputError(
-                "covariance must be positive definite where noise is 0, found a singular one "
+                "covariance must be positive definite if noise is 0, found a singular one "
                 f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
             )
 
