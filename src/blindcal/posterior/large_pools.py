@@ -160,20 +160,15 @@ def significant_nodes(nodes: QuadratureNodes) -> QuadratureNodes | None:
         worst = int(repeats.argmax())
         if repeats[worst] <= _MAX_EXCESS * most:
             break
-        light = np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
-        if len(nodes.peeled) >= _MAX_PEELED.get(len(nodes.slots), 4) or not light.size:
+        unpeeled = np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
+        if len(nodes.peeled) >= _MAX_PEELED.get(len(nodes.slots), 4) or not unpeeled.size:
             return None
-        likely = nodes.likelihood[:, light, worst]
+        likely = nodes.likelihood[:, unpeeled, worst]
         shares = likely / np.maximum(likely.sum(axis=1), np.finfo(float).tiny)[:, None]
         twice = np.sort(shares, axis=0)[-2]
-        nodes = replace(nodes, peeled=(*nodes.peeled, int(light[twice.argmax()])))
+        nodes = replace(nodes, peeled=(*nodes.peeled, int(unpeeled[twice.argmax()])))
     kept = mass > _NEGLIGIBLE_NODE * most
-    return replace(
-        nodes,
-        likelihood=nodes.likelihood[:, :, kept],
-        mass=nodes.mass[kept] / most,
-        above=nodes.above[kept],
-    )
+    return replace(_subset(nodes, np.flatnonzero(kept)), mass=nodes.mass[kept] / most)
 
 
 class TupleSums:
@@ -202,7 +197,7 @@ class TupleSums:
         self.nodes, self.width, self.repeats = nodes, width, repeats
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
-        self.light = np.delete(np.arange(shape[1]), nodes.peeled)
+        self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
         self.distinct = cache(self._distinct)
 
     def total(self) -> Array:
@@ -275,10 +270,8 @@ class TupleSums:
 
     def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
         """`[candidate, entry]`: candidates in the held slots times the rest of the tuple."""
-        powers, taken = (
-            self._powers(held, candidates) * self.nodes.mass,
-            self._sparse(held, candidates).tocsc(),
-        )
+        powers = self._powers(held, candidates) * self.nodes.mass
+        taken = self._sparse(held, candidates).tocsc()
         below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
         parts = np.zeros((candidates.size, edges.size - 1))
         for steps in np.flatnonzero(np.diff(taken.indptr)):
@@ -358,11 +351,11 @@ class TupleSums:
 
     def _by_step(self, held: Slots) -> Array:
         """`[steps, node]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
-        powers = self._powers(held, self.light)
+        powers = self._powers(held, self.unpeeled)
         if self.width == 1:
             # There is nothing but step 0.
             return np.asarray(powers.sum(axis=0, keepdims=True))
-        return np.asarray(self._shares(held, self.light).T @ powers)
+        return np.asarray(self._shares(held, self.unpeeled).T @ powers)
 
     def _size(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
@@ -648,7 +641,6 @@ def _subset(nodes: QuadratureNodes, which: Integers) -> QuadratureNodes:
 _UNIT_ENTRIES, _ENTRY_GROWTH = 12, 1.35
 # A smaller part of the whole mass is a remainder of rounding.
 _ROUNDING_MASS = 1e-17
-_SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -721,12 +713,9 @@ def table_layout(
     nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
 ) -> Layout:
     """The entries of a pool's table, from public data alone; for the arguments see `evidence_steps`."""
-    graded_evidence = evidence_steps(nodes, evidence, bar, alike, tied, promise)
-    return Layout(
-        graded_evidence.steps,
-        _entry_edges(graded_evidence.threshold, len(evidence) * (STEPS - 1) + 1),
-        graded_evidence.penalty,
-    )
+    graded = evidence_steps(nodes, evidence, bar, alike, tied, promise)
+    edges = _entry_edges(graded.threshold, len(evidence) * (STEPS - 1) + 1)
+    return Layout(graded.steps, edges, graded.penalty)
 
 
 def _entry_edges(threshold: float, size: int) -> Integers:
@@ -793,16 +782,20 @@ def _cumulative_shares(mass: Array) -> tuple[Integers, Integers, Array]:
     return entry, candidate, np.where(last, 1.0, grown[candidate, entry] / grown[-1, entry])
 
 
+# 5. A sample of tuples.
+_SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
+
+
 def sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
     """Tuples `[draw, slot]` drawn from the belief, or None if rejection takes too long.
 
     Quality and the seats of peeled candidates are drawn first, then the other seats independently. Draws with
     the same candidate in two seats are rejected.
     """
-    sums, light = TupleSums(nodes), np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
+    sums = TupleSums(nodes)
     seatings = list(_seatings(nodes))
     chance = np.stack([_seating_mass(nodes, sums, seating) for seating in seatings])
-    ladders = np.cumsum(nodes.likelihood[:, light], axis=1)
+    ladders = np.cumsum(nodes.likelihood[:, sums.unpeeled], axis=1)
     drawn = np.sort(rng.choice(chance.size, _SAMPLE_SIZE, p=chance.ravel() / chance.sum()))
     rows = np.empty((_SAMPLE_SIZE, len(nodes.slots)), dtype=np.int64)
     for index in np.unique(drawn):
@@ -814,7 +807,7 @@ def sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers 
             return None
         for slot, candidate in seating.items():
             rows[draws, slot] = candidate
-        rows[np.ix_(draws, left)] = light[others]
+        rows[np.ix_(draws, left)] = sums.unpeeled[others]
     return rng.permutation(rows)
 
 

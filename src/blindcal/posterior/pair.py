@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,7 @@ from blindcal.cells import number_text
 from blindcal.checks import Array, numbers, of_type, strictly_within
 from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quality_posterior import chance_better
 
@@ -66,7 +65,7 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
             "must broadcast"
         ) from None
     log_odds = np.log(p) - np.log1p(-p)
-    if _is_known_affine(first) and _is_known_affine(second):
+    if known_affine(first) and known_affine(second):
         return _affine_pair(first, second, s, log_odds, shape)
     weight = _weights(np.broadcast_to(_log_ratio(first, second, s) + log_odds, shape))
     favor = np.empty_like(weight)
@@ -83,11 +82,6 @@ def _weights(log_odds: Array) -> Array:
     weight = np.empty((*log_odds.shape, 2))
     weight[..., 0], weight[..., 1] = np.where(likely, more, less), np.where(likely, less, more)
     return weight
-
-
-def _is_known_affine(reviewer: Reviewer) -> TypeGuard[Affine]:
-    """Whether a closed form applies: affine, with slope and offset known exactly."""
-    return isinstance(reviewer, Affine) and reviewer.covariance is None
 
 
 def _log_ratio(first: Reviewer, second: Reviewer, s: Array) -> Array:

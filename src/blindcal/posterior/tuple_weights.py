@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from blindcal.assignment.prior import Sets, tuple_halves
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.quadrature import NODES, gauss_legendre_panels
 
@@ -93,19 +93,15 @@ def posteriors(case: PaperData, rows: Integers | None = None) -> tuple[Array, Ar
     prior = case.log_prior(some)
     # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if (affine := _known_affine(case.reviewers)) is not None:
-            log_weight, favor = _closed_form(case, affine, some, prior)
+        reviewers = case.reviewers
+        if known_affine(reviewers):
+            log_weight, favor = _closed_form(case, reviewers, some, prior)
         else:
             log_weight, favor = _by_quadrature(case, rows)
             log_weight += prior
     if np.isnan([log_weight, favor]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
     return log_weight, favor
-
-
-def _known_affine(reviewers: Reviewer) -> Affine | None:
-    """The reviewers if they are affine and known exactly, which has a closed form; else None."""
-    return reviewers if isinstance(reviewers, Affine) and reviewers.covariance is None else None
 
 
 @dataclass(frozen=True, eq=False)

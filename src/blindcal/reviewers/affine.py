@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -169,6 +170,11 @@ class Affine(Reviewer):
                 "covariance must be positive definite if noise is 0, found a singular one "
                 f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
             )
+
+
+def known_affine(reviewer: Reviewer) -> TypeGuard[Affine]:
+    """Whether closed forms apply: affine, with slope and offset known exactly."""
+    return isinstance(reviewer, Affine) and reviewer.covariance is None
 
 
 def _ratio(top: Array, bottom: Array) -> Array:

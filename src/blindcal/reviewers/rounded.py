@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 
 from blindcal.checks import Array, numbers, where
 from blindcal.errors import InputError
-from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import Rows, log_evidence
 
@@ -102,7 +102,7 @@ class Rounded(Reviewer):
         low, high = self._cell(s)
         if inner.certain.all():
             return log_normal_between(inner.quality(low), inner.quality(high))
-        if isinstance(inner, Affine) and inner.covariance is None:
+        if known_affine(inner):
             scale = np.sqrt(np.square(inner.slope) + np.square(inner.noise))
             return log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
         return log_evidence((self,), s[..., None])
