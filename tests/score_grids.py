@@ -9,7 +9,7 @@ from scipy.special import erf
 from scipy.stats import norm
 
 import blindcal as bc
-from blindcal.policy.score_integrals import Spread
+from blindcal.policy.score_integrals import ScoreIntegrals
 
 Pair = tuple[bc.Reviewer, bc.Reviewer]
 
@@ -25,7 +25,7 @@ class Sums(NamedTuple):
     disagree: float
 
 
-def of_spread(spread: Spread, z: float) -> Sums:
+def of_spread(spread: ScoreIntegrals, z: float) -> Sums:
     spent, gained = spread.spent_gained(z)
     disagree = spread.spent_gained(8.4)[1] + spread.tied
     return Sums(spread.least_error, spread.agree_error, gained, spent, disagree)

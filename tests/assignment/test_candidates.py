@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.assignment.candidates import SampledPool, everyone, pools_of, read_draws, read_pools
-from blindcal.assignment.prior import log_set_prior, tuples_in
+from blindcal.assignment.prior import log_set_prior, tuples_of_sets
 from blindcal.errors import InputError
 
 
@@ -84,7 +84,7 @@ def test_fewer_reviews_than_drawn_leave_open_who_wrote_none(sets, reviews):
     placed = found.by_place(names)
     assert list(placed) == sorted(placed)
     assert {tuple(names[i] for i in who): n for who, n in placed}.keys() == expected.keys()
-    rows = tuples_in(placed)
+    rows = tuples_of_sets(placed)
     prior = np.exp(log_set_prior(placed, rows))
     for index, name in enumerate(names):
         chance = prior[(rows == index).any(axis=1)].sum() / prior.sum()

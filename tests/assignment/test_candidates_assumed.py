@@ -54,6 +54,6 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="`per_paper` must be at least 1, found 0"):
         assumed_pools(SIMILARITY, "eligible", 0)
     with pytest.raises(
-        InputError, match="must have 4 candidates where `assume` is bidders, found 'p' with 3, 'q'"
+        InputError, match="must have 4 candidates if `assume` is bidders, found 'p' with 3, 'q'"
     ):
         assumed_pools(SIMILARITY, "bidders", 4)

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from blindcal.assignment.prior import halves_of, inclusion, log_odds, log_prior, realized, tuples_of
+from blindcal.assignment.prior import (
+    all_tuples,
+    inclusion,
+    log_odds,
+    log_prior,
+    realized_inclusion,
+    tuple_halves,
+)
 from blindcal.errors import InputError
 from sizes import count
 
@@ -73,7 +80,7 @@ def test_odds_meet_chances_close_to_0_and_1(size: int):
     left = reviews - int((chances == 1).sum())
     odds = np.array(log_odds(tuple(chances.tolist()), reviews))
     if left and open_.sum() > left:
-        np.testing.assert_allclose(realized(odds[open_], left), chances[open_], rtol=1e-10)
+        np.testing.assert_allclose(realized_inclusion(odds[open_], left), chances[open_], rtol=1e-10)
 
 
 @given(st.lists(st.floats(0.001, 1.0), min_size=1, max_size=15), st.integers(1, 5))
@@ -101,7 +108,7 @@ def test_chances_that_already_sum_to_the_reviews_are_kept_to_the_last_bit():
 
 def test_tuples_are_listed_once_each_in_lexicographic_order():
     for size, reviews in [(1, 1), (4, 1), (5, 3), (4, 4)]:
-        listed = tuples_of(size, reviews)
+        listed = all_tuples(size, reviews)
         assert listed.tolist() == [list(one) for one in permutations(range(size), reviews)]
         assert len(listed) == perm(size, reviews)
 
@@ -109,9 +116,9 @@ def test_tuples_are_listed_once_each_in_lexicographic_order():
 @pytest.mark.parametrize("outsider", [None, 0, 2])
 def test_halves_put_together_are_the_tuples_in_their_order(outsider):
     for size, reviews in [(3, 1), (4, 2), (5, 3), (4, 4), (6, 5)]:
-        first, second, place = halves_of(size, reviews, outsider)
+        first, second, place = tuple_halves(size, reviews, outsider)
         pairs = [[*one, *other] for one in first.tolist() for other in second.tolist()]
-        assert [pairs[index] for index in place] == tuples_of(size, reviews, outsider).tolist()
+        assert [pairs[index] for index in place] == all_tuples(size, reviews, outsider).tolist()
 
 
 @pytest.mark.parametrize("near", [0.9, 0.9997, 1 - 1e-9])
@@ -120,4 +127,4 @@ def test_chances_near_one_are_realized_too(near: float, size: int, reviews: int)
     rest = (reviews - reviews * near) / (size - reviews)
     chances = np.array([near] * reviews + [rest] * (size - reviews))
     odds = np.array(log_odds(tuple(chances.tolist()), reviews))
-    np.testing.assert_allclose(realized(odds, reviews), chances, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(realized_inclusion(odds, reviews), chances, rtol=0, atol=1e-12)

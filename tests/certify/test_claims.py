@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blindcal.certify.claims import certify, claim
 from blindcal.certify.claims import keeps as kept
-from blindcal.certify.exact import UNIT, ExactPolicy, integers
+from blindcal.certify.exact import UNIT, ExactPolicy, weight_integers
 from blindcal.errors import CertificateError
 from blindcal.policy import guarantee as guarantee_module
 from blindcal.policy.guarantee import Guarantee
@@ -52,7 +52,7 @@ def test_a_guarantee_that_nothing_compares_is_never_certified(monkeypatch: pytes
     """As for somebody who adds a name and forgets what it promises."""
     monkeypatch.setattr(guarantee_module, "NAMES", (*guarantee_module.NAMES, "top three"))
     belief, accept = Belief([0.6, 0.4], [0.9, 0.2]), np.array([1.0, 0.0])
-    with pytest.raises(CertificateError, match="nothing is known here"):
+    with pytest.raises(CertificateError, match="cannot be certified here"):
         certify(belief, accept, Guarantee("top three", epsilon=None))
     for name in guarantee_module.NAMES[:-1]:
         certify(belief, accept, Guarantee(name, epsilon=None))
@@ -155,7 +155,7 @@ def test_weights_are_read_exactly() -> None:
     rng = np.random.default_rng(5)
     weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)
     weight[3] = 0.0
-    exact = integers(weight)
+    exact = weight_integers(weight)
     share = [Fraction(int(w), int(exact.sum())) for w in exact]
     total = sum(Fraction(float(w)) for w in weight)
     assert share == [Fraction(float(w)) / total for w in weight]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from blindcal.certify.claims import _largest, certify, on_equations
+from blindcal.certify.claims import _largest_indices, certify, meet_equations
 from blindcal.certify.exact import UNIT, ExactPolicy, exact_case
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -76,7 +76,7 @@ def test_equations_hold_exactly_on_random_tables() -> None:
         belief = random_belief(rng, trial)
         table = 0.5 + 0.02 * (rng.random(belief.weight.size) - 0.5)
         for guarantee in (STEADY_ALONE, AVERAGE):
-            policy = on_equations(exact_case(belief), on_grid(table), guarantee)
+            policy = meet_equations(exact_case(belief), on_grid(table), guarantee)
             assert policy is not None
             ties += pinned(belief, policy, steady=guarantee is STEADY_ALONE) > len(belief.labels)
             used += np.ptp(policy.accept) > 0.01
@@ -92,7 +92,7 @@ def test_secrets_that_share_an_entry_move_together() -> None:
     labels, entry = np.array([[0, 1, 2, 0, 1, 2]]), np.array([0, 1, 2, 2, 1, 0])
     belief = unchecked_belief(weight, np.full(6, 0.5), labels, entry)
     table = on_grid(np.array([0.5, 0.501, 0.4999]))
-    policy = on_equations(exact_case(belief), table, STEADY_ALONE)
+    policy = meet_equations(exact_case(belief), table, STEADY_ALONE)
     assert policy is not None
     assert policy.accept.size == 3
     assert pinned(belief, policy, steady=True) == 1
@@ -104,7 +104,7 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
     weight, labels = np.array([6, 3, 1]) / 16, np.array([[0, 1, 2]])
     belief = unchecked_belief(weight, np.full(3, 0.5), labels, None, np.array([3, 1, 1]))
     table = on_grid(np.array([0.6, 0.5, 0.4]))
-    policy = on_equations(exact_case(belief), table, STEADY_ALONE)
+    policy = meet_equations(exact_case(belief), table, STEADY_ALONE)
     assert policy is not None
     (accepted,) = masses(belief, policy)
     assert accepted[1] * 10 == 3 * sum(accepted.values())
@@ -117,7 +117,7 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
 def test_a_guarantee_that_pins_nobody_leaves_the_table_as_it_is(guarantee: Guarantee) -> None:
     belief = random_belief(np.random.default_rng(33), 0)
     table = on_grid(np.random.default_rng(34).random(belief.weight.size))
-    policy = on_equations(exact_case(belief), table, guarantee)
+    policy = meet_equations(exact_case(belief), table, guarantee)
     assert policy is not None
     assert policy.exact == ()
     assert policy.numerator.tolist() == table.tolist()
@@ -127,8 +127,8 @@ def test_a_table_without_room_is_given_up() -> None:
     """Nothing that is decided for sure can be moved, and a constant needs no moving."""
     belief = Belief([0.5, 0.3, 0.2], [0.9, 0.1, 0.2], [[0, 1, 2]])
     case = exact_case(belief)
-    assert on_equations(case, np.array([UNIT, 0, 0]), STEADY_ALONE) is None
-    constant = on_equations(case, np.array([UNIT, UNIT, UNIT]), STEADY_ALONE)
+    assert meet_equations(case, np.array([UNIT, 0, 0]), STEADY_ALONE) is None
+    constant = meet_equations(case, np.array([UNIT, UNIT, UNIT]), STEADY_ALONE)
     assert constant is not None
     assert constant.numerator.tolist() == [UNIT] * 3
     assert constant.exact == ()
@@ -179,4 +179,4 @@ def test_the_largest_values_are_the_first_of_a_stable_order() -> None:
     for _ in range(200):
         values = rng.integers(0, 4, int(rng.integers(1, 12))) / 3.0
         most = int(rng.integers(1, 9))
-        assert _largest(values, most).tolist() == np.argsort(-values, kind="stable")[:most].tolist()
+        assert _largest_indices(values, most).tolist() == np.argsort(-values, kind="stable")[:most].tolist()

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.certify.exact import UNIT, ExactPolicy, Tables, exact_case, exactly, integers, packed
+from blindcal.certify.exact import UNIT, ExactPolicy, Tables, exact_case, exactly, packed, weight_integers
 from blindcal.policy.policy import Policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 
@@ -17,7 +17,7 @@ WEIGHTS = st.lists(st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-308, 1e-300
 
 @given(WEIGHTS.filter(any))
 def test_integers_are_the_weights_times_one_power_of_two(weights: list[float]) -> None:
-    whole = integers(np.array(weights)).tolist()
+    whole = weight_integers(np.array(weights)).tolist()
     (factor,) = {Fraction(w) / n for w, n in zip(weights, whole, strict=True) if n}
     assert factor.numerator == 1 or factor.denominator == 1
     assert bin(max(factor.numerator, factor.denominator)).count("1") == 1

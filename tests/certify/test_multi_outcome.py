@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blindcal import CertificateError, Guarantee, InputError
 from blindcal.certify.exact import exponential_below
-from blindcal.certify.multi_outcome import Table, certify_outcomes
+from blindcal.certify.multi_outcome import OutcomeTable, certify_outcomes
 from blindcal.policy import least_loss
 from sizes import count
 
@@ -32,7 +32,7 @@ def prior_of(weight: np.ndarray) -> list[Fraction]:
     return [one / sum(stored) for one in stored]
 
 
-def best_guessing(prior: list[Fraction], table: Table) -> Fraction:
+def best_guessing(prior: list[Fraction], table: OutcomeTable) -> Fraction:
     """The best of all functions from outcomes to secrets, each played out in fractions."""
     outcomes, secrets = range(len(table[0])), range(len(prior))
     return max(

@@ -73,7 +73,7 @@ class Recorder:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few items that are soon done are sent, and a slow machine has time to start its workers."""
     monkeypatch.setattr(parallel, "_PATIENCE", 0.0)
-    monkeypatch.setattr(acceptance_bar, "_TOGETHER", 1)
+    monkeypatch.setattr(acceptance_bar, "_PAPERS_PER_PART", 1)
     monkeypatch.setattr(dask_cluster_module, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")

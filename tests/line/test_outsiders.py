@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries.single_paper import audit, guess, play, top_k_success
-from blindcal.assignment.prior import inclusion, log_prior, tuples_of
+from blindcal.assignment.prior import all_tuples, inclusion, log_prior
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import ExactPolicy
 from blindcal.deciding.coins import Key
@@ -150,7 +150,7 @@ def test_the_prior_has_the_given_chances_and_the_expected_number_of_outsiders() 
     for people, reviews in product((1, 2, 5), (1, 2, 3, 4)):
         outsider = int(rng.integers(people + 1))
         chances = inclusion((rng.random(people + 1) + 0.05).tolist(), reviews, outsider)
-        rows = tuples_of(people + 1, reviews, outsider)
+        rows = all_tuples(people + 1, reviews, outsider)
         prior = np.exp(log_prior(chances, rows, outsider))
         prior /= prior.sum()
         found = [float(prior @ (rows == who).sum(axis=1)) for who in range(people + 1)]
@@ -160,10 +160,10 @@ def test_the_prior_has_the_given_chances_and_the_expected_number_of_outsiders() 
 def test_outsiders_count_as_one_more_candidate_for_each_review() -> None:
     """The distribution of tuples is that of a pool with k candidates in the place of `*`, merged."""
     chances = (0.9, 0.6, 0.8, 0.7)
-    rows = tuples_of(4, 3, 0)
-    alone = log_prior((0.3, 0.3, 0.3, *chances[1:]), tuples_of(6, 3))
+    rows = all_tuples(4, 3, 0)
+    alone = log_prior((0.3, 0.3, 0.3, *chances[1:]), all_tuples(6, 3))
     merged: dict[tuple[int, ...], float] = defaultdict(float)
-    for who, log in zip(tuples_of(6, 3).tolist(), alone, strict=True):
+    for who, log in zip(all_tuples(6, 3).tolist(), alone, strict=True):
         merged[tuple(max(0, one - 2) for one in who)] += float(np.exp(log))
     prior = np.exp(log_prior(chances, rows, 0))
     other = np.array([merged[tuple(row)] for row in rows.tolist()])

@@ -400,7 +400,7 @@ def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
 def prior_ignored(patch: pytest.MonkeyPatch) -> None:
     real = exact.exact_case
 
-    def uniform(belief: Any) -> exact.Case:
+    def uniform(belief: Any) -> exact.ExactCase:
         return replace(real(belief), weight=np.ones(belief.weight.size, dtype=object))
 
     patch.setattr(claims, "exact_case", uniform)

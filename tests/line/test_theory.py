@@ -9,7 +9,7 @@ from blindcal import Affine, Belief, Policy, audit, frontier, pair_belief
 from blindcal.adversaries import posterior
 from blindcal.checks import Array
 from blindcal.policy import epsilon_policy, evidence_policy, least_loss, public_policy
-from blindcal.policy.policy import missed
+from blindcal.policy.policy import missed_mass
 from sizes import count
 from strategies import limits, random_beliefs
 
@@ -46,7 +46,7 @@ def test_the_adversary_never_errs_more_than_from_the_scores_alone() -> None:
     for n in (2, 5):
         belief = random_beliefs(rng, 2000, n)
         policy = Policy(rng.random((2000, n)))
-        assert (policy.adversary_error(belief) <= missed(belief.weight, None) + 1e-15).all()
+        assert (policy.adversary_error(belief) <= missed_mass(belief.weight, None) + 1e-15).all()
 
 
 def test_exchanging_accept_and_reject_keeps_the_adversary_and_mirrors_the_conference() -> None:

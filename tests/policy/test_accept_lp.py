@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.policy.accept_lp import orbits, run_solver
+from blindcal.policy.accept_lp import solve_model, tuple_classes
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import frontier
@@ -244,9 +244,9 @@ def test_tuples_that_look_alike_must_weigh_alike():
     twins = [index for index, who in enumerate(case.tuples.tolist()) if 0 in who and 1 not in who]
     moved = belief.weight.copy()
     moved[twins[0]] *= 1.0 + 1e-3
-    assert orbits(case, belief).weight.sum() == pytest.approx(1.0)
+    assert tuple_classes(case, belief).weight.sum() == pytest.approx(1.0)
     with pytest.raises(CertificateError, match="look alike"):
-        orbits(case, Belief(moved / moved.sum(), belief.favor, belief.labels))
+        tuple_classes(case, Belief(moved / moved.sum(), belief.favor, belief.labels))
 
 
 def test_a_warm_program_answers_like_a_fresh_one():
@@ -279,16 +279,16 @@ class StubbornSolver:
 def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_impossible_limits():
     """Two of 300 papers with pools of 60 need this."""
     solver = StubbornSolver(["kUnknown", "kUnknown", "kOptimal"])
-    run_solver(solver)
+    solve_model(solver)
     assert [asked["presolve"] for asked in solver.asked] == ["off", "off", "on"]
     assert solver.cleared == 2
     assert solver.options["presolve"] == "off"
     last = StubbornSolver(["kUnknown"] * 3 + ["kOptimal"])
-    run_solver(last)
+    solve_model(last)
     assert last.asked[-1]["solver"] == "ipm"
     assert last.options["solver"] == "choose"
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
-        run_solver(StubbornSolver(["kUnknown"] * 4))
+        solve_model(StubbornSolver(["kUnknown"] * 4))
     impossible = StubbornSolver(["kInfeasible"])
     with pytest.raises(CertificateError, match="no policy keeps the requested limits"):
-        run_solver(impossible)
+        solve_model(impossible)

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.policy.accept_lp import Dual, beyond_doubt, orbits
-from blindcal.policy.aggregated_lp import LumpedProgram, _priced, first_lumps, lumped
+from blindcal.policy.accept_lp import DualSolution, forced_decisions, tuple_classes
+from blindcal.policy.aggregated_lp import AggregatedProgram, _row_prices, aggregate_columns, initial_columns
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import program
 from oracles import Enumerator, promises, solvable
@@ -84,17 +84,17 @@ def test_prices_of_a_sample_of_tuples_are_those_of_the_program():
     rng = np.random.default_rng(35)
     for index in range(count(12, 60)):
         case = random_case(rng, 6, 3, ties=index % 2 == 0)
-        grouped = orbits(case, case.belief)
-        dual = Dual(0.0, 0.0, rng.normal(size=grouped.mass.size), np.zeros((1, 2)))
+        grouped = tuple_classes(case, case.belief)
+        dual = DualSolution(0.0, 0.0, rng.normal(size=grouped.mass.size), np.zeros((1, 2)))
         wanted = (dual.price @ grouped.share)[grouped.of]
-        np.testing.assert_allclose(_priced(case, dual, case.tuples), wanted, atol=1e-12)
+        np.testing.assert_allclose(_row_prices(case, dual, case.tuples), wanted, atol=1e-12)
 
 
 def test_lumping_keeps_every_authors_mass_in_every_slot():
     case = random_case(np.random.default_rng(34), 10, 3)
-    fine = orbits(case, case.belief)
-    lumps = first_lumps(fine, beyond_doubt(fine.favor, None))
-    coarse = lumped(fine, lumps)
+    fine = tuple_classes(case, case.belief)
+    lumps = initial_columns(fine, forced_decisions(fine.favor, None))
+    coarse = aggregate_columns(fine, lumps)
     assert coarse.weight.size < fine.weight.size
     np.testing.assert_allclose(coarse.share @ coarse.weight, fine.mass, atol=1e-14)
     assert coarse.weight @ coarse.favor == pytest.approx(fine.weight @ fine.favor, abs=1e-14)
@@ -110,7 +110,7 @@ def test_dropping_the_rows_of_light_authors_would_break_the_promise():
     for _ in range(6):
         case = random_case(rng, 9, 2)
         rough = program(case, Guarantee("average", epsilon=None), most_columns=0)
-        assert isinstance(rough, LumpedProgram)
+        assert isinstance(rough, AggregatedProgram)
         accept = _with_heavy_rows_only(case)
         adversary = Enumerator(case, accept)
         broken += adversary.success() > adversary.scores_only() + 1e-6

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from blindcal import Affine, Belief, Guarantee, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
 from blindcal.policy import Chances, epsilon_policy, least_loss, loss_frontier
-from blindcal.policy.pareto_frontier import trace
+from blindcal.policy.pareto_frontier import trace_frontier
 from blindcal.policy.policy import label_tops
 from blindcal.simulation import selection
 from sizes import count
@@ -196,7 +196,7 @@ def test_one_slot_that_names_the_secret_is_the_closed_form() -> None:
     closed = frontier(Belief(batch.weight, batch.favor, named))
     np.testing.assert_array_equal(closed.conference_error, plain.conference_error)
     for i in range(20):
-        conference, adversary, _ = trace(batch.weight[i], batch.favor[i], named)
+        conference, adversary, _ = trace_frontier(batch.weight[i], batch.favor[i], named)
         at = np.linspace(plain.adversary_error[i, 0], plain.adversary_error[i, -1], 7)
         np.testing.assert_allclose(
             np.interp(at, adversary, conference),

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from blindcal import Belief, InputError, frontier
 from blindcal.checks import Array
 from blindcal.policy import Frontier
-from blindcal.policy.accept_lp import Program, single_orbits
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import UNLIMITED
 from sizes import count
 from strategies import beliefs, mirrored, random_beliefs
@@ -106,7 +106,7 @@ def test_closed_form_equals_solve() -> None:
     for batch in batches(5, count(700, 10_000)):
         front = frontier(batch)
         for i, (weight, favor) in enumerate(zip(batch.weight, batch.favor, strict=True)):
-            program = Program(single_orbits(Belief(weight, favor)), UNLIMITED)
+            program = AcceptProgram(secret_classes(Belief(weight, favor)), UNLIMITED)
             for success in (weight.max(), rng.uniform(weight.max(), 1.0)):
                 error = min(1.0 - success, front.adversary_error[i, -1])
                 closed = np.interp(error, front.adversary_error[i], front.conference_error[i])

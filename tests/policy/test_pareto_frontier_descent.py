@@ -10,7 +10,7 @@ import pytest
 
 from blindcal import Belief, frontier
 from blindcal.policy import pareto_frontier
-from blindcal.policy.pareto_frontier import accept_after, vertices
+from blindcal.policy.pareto_frontier import accept_at, frontier_vertices
 from sizes import count
 from strategies import random_beliefs
 
@@ -18,7 +18,7 @@ from strategies import random_beliefs
 def test_two_secrets_are_a_case_of_many() -> None:
     belief = random_beliefs(np.random.default_rng(8), 20_000, 2)
     pair = frontier(belief)
-    conference, adversary, _ = vertices(belief.weight, belief.favor)
+    conference, adversary, _ = frontier_vertices(belief.weight, belief.favor)
     for end in (0, -1):
         np.testing.assert_allclose(pair.conference_error[:, end], conference[:, end], atol=1e-15)
         np.testing.assert_allclose(pair.adversary_error[:, end], adversary[:, end], atol=1e-16)
@@ -27,7 +27,7 @@ def test_two_secrets_are_a_case_of_many() -> None:
         wanted = pair.adversary_error[:, 0] + bought
         np.testing.assert_allclose(
             pair.policy(adversary_error=wanted).accept,
-            accept_after(belief.weight, belief.favor, bought),
+            accept_at(belief.weight, belief.favor, bought),
             rtol=0,
             atol=1e-12,
         )
@@ -109,7 +109,7 @@ def exactly(numbers: np.ndarray) -> list[Fraction]:
 def test_every_vertex_and_the_way_between_is_the_best_of_all_caps() -> None:
     """From what the evidence alone decides to the success that the scores alone allow."""
     for weight, favor in small_beliefs():
-        conference, adversary, bought = vertices(weight, favor)
+        conference, adversary, bought = frontier_vertices(weight, favor)
         assert conference.shape == adversary.shape == bought.shape == (weight.size + 1,)
         w, f = exactly(weight), exactly(favor)
         assert conference[0] == pytest.approx(
@@ -129,10 +129,10 @@ def test_every_vertex_and_the_way_between_is_the_best_of_all_caps() -> None:
 
 def test_the_policy_after_a_purchase_reaches_what_the_vertices_say() -> None:
     for weight, favor in small_beliefs():
-        _, adversary, bought = vertices(weight, favor)
+        _, adversary, bought = frontier_vertices(weight, favor)
         for share in (0.0, 0.25, 0.6, 1.0):
             spent = share * bought[-1]
-            accept = accept_after(weight, favor, np.asarray(spent))
+            accept = accept_at(weight, favor, np.asarray(spent))
             assert ((accept >= 0.0) & (accept <= 1.0)).all()
             success = float((weight * accept).max() + (weight * (1 - accept)).max())
             assert success <= 1 - adversary[0] - spent + 1e-14
@@ -146,11 +146,14 @@ def test_rows_are_worked_off_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPat
     """The numbers of a batch are those of its instances, however many fit into memory at a time."""
     belief = random_beliefs(np.random.default_rng(52), 12, 5)
     weight, favor = belief.weight.reshape(3, 4, 5), belief.favor.reshape(3, 4, 5)
-    points = 0.4 * vertices(weight, favor)[2][..., -1]
-    whole = (*vertices(weight, favor), accept_after(weight, favor, points))
+    points = 0.4 * frontier_vertices(weight, favor)[2][..., -1]
+    whole = (*frontier_vertices(weight, favor), accept_at(weight, favor, points))
     monkeypatch.setattr(pareto_frontier, "_BLOCK", 35)
-    parts = (*vertices(weight, favor), accept_after(weight, favor, points))
+    parts = (*frontier_vertices(weight, favor), accept_at(weight, favor, points))
     for i, j in np.ndindex(3, 4):
-        alone = (*vertices(weight[i, j], favor[i, j]), accept_after(weight[i, j], favor[i, j], points[i, j]))
+        alone = (
+            *frontier_vertices(weight[i, j], favor[i, j]),
+            accept_at(weight[i, j], favor[i, j], points[i, j]),
+        )
         for one, other, single in zip(whole, parts, alone, strict=True):
             assert one[i, j].tolist() == other[i, j].tolist() == single.tolist()

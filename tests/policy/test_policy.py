@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from blindcal import Belief, InputError, Policy
 from blindcal.checks import Array
 from blindcal.policy import epsilon_policy, evidence_policy, least_loss, proposition_strategy, public_policy
-from blindcal.policy.accept_lp import Program, single_orbits
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import TIED, label_tops, missed
+from blindcal.policy.policy import TIED, label_tops, missed_mass
 from strategies import beliefs, beliefs_with_policies, random_beliefs, random_policies
 
 
@@ -125,7 +125,7 @@ def test_the_public_decision_is_the_best_that_tells_nothing(belief: Belief) -> N
     assert public.epsilon == 0.0
     least = min(Policy(np.full(belief.weight.size, c)).conference_error(belief) for c in (0.0, 0.5, 1.0))
     assert public.conference_error(belief) <= least + 2.1 * TIED, "a tie is rejected"
-    assert public.adversary_error(belief) == pytest.approx(missed(belief.weight, None), abs=1e-15)
+    assert public.adversary_error(belief) == pytest.approx(missed_mass(belief.weight, None), abs=1e-15)
 
 
 def test_an_even_chance_is_rejected_in_whatever_order_it_is_added_up() -> None:
@@ -137,7 +137,9 @@ def test_an_even_chance_is_rejected_in_whatever_order_it_is_added_up() -> None:
         order = rng.permutation(weight.size)
         belief = Belief(weight[order], favor[order])
         assert not public_policy(belief).accept.any()
-        assert not Program(single_orbits(belief), Guarantee("public", epsilon=None)).solve().accept.any()
+        assert (
+            not AcceptProgram(secret_classes(belief), Guarantee("public", epsilon=None)).solve().accept.any()
+        )
 
 
 @given(beliefs(), st.floats(0.0, 30.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blindcal as bc
-from blindcal.policy.score_integrals import curved_spread
+from blindcal.policy.score_integrals import curved_integrals
 from score_grids import of_spread, over_scores
 
 STRAIGHT = (bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.4))
@@ -34,29 +34,29 @@ def test_curved_reviewers_that_are_straight_have_the_affine_integrals(other):
 def test_integrals_are_sums_over_all_scores(prior: float) -> None:
     """To what eighty scores on each side can resolve."""
     reviewers = bc.reviewers.Logistic(1, 10, 1.5, 0.0, 0.6), bc.Affine(1.5, 5.0, 0.8)
-    spread = curved_spread(*reviewers, prior)
-    assert spread.error < 1e-8
+    integrals = curved_integrals(*reviewers, prior)
+    assert integrals.error < 1e-8
     listed = over_scores(reviewers, prior, (-4.0, 14.0), 80, 1.0)
-    assert of_spread(spread, 1.0) == pytest.approx(listed, abs=2.5e-3)
+    assert of_spread(integrals, 1.0) == pytest.approx(listed, abs=2.5e-3)
 
 
 def test_reviewers_without_a_score_in_common_have_nothing_to_hide() -> None:
     """Whoever gives a score is known by it; the error by the evidence is what both noises leave."""
     low, high = bc.reviewers.Logistic(0, 1, 1.0, 0.0, 0.01), bc.reviewers.Logistic(5, 6, 1.0, 0.0, 0.01)
-    spread = curved_spread(low, high, 0.3)
-    assert (spread.agree_error, spread.tied, spread.spent_gained(1.0)) == (0.0, 0.0, (0.0, 0.0))
+    integrals = curved_integrals(low, high, 0.3)
+    assert (integrals.agree_error, integrals.tied, integrals.spent_gained(1.0)) == (0.0, 0.0, (0.0, 0.0))
     # Each quality is read to about 0.01 / slope, slopes up to 1/4: ranks are seldom wrong, and sometimes.
-    assert 0.005 < spread.least_error < 0.1
+    assert 0.005 < integrals.least_error < 0.1
 
 
 def test_swapping_the_reviewers_with_the_prior_is_the_same_spread() -> None:
     one, two = bc.reviewers.Logistic(1, 10, 1.5, 0.0, 0.6), bc.Affine(1.5, 5.0, 0.8)
-    spread, swapped = curved_spread(one, two, 0.2), curved_spread(two, one, 0.8)
-    assert of_spread(spread, 0.7) == pytest.approx(of_spread(swapped, 0.7), abs=1e-9)
+    integrals, swapped = curved_integrals(one, two, 0.2), curved_integrals(two, one, 0.8)
+    assert of_spread(integrals, 0.7) == pytest.approx(of_spread(swapped, 0.7), abs=1e-9)
 
 
 @pytest.mark.parametrize("noise", [1e-5, 1e-4])
 def test_a_noise_too_small_for_a_table_is_refused(noise: float) -> None:
     steep = bc.reviewers.Logistic(1, 10, noise=noise)
     with pytest.raises(bc.InputError, match="the noise is too small"):
-        curved_spread(steep, bc.Affine(1.5, 5.0, 0.8), 0.5)
+        curved_integrals(steep, bc.Affine(1.5, 5.0, 0.8), 0.5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.policy.score_integrals import affine_spread, exact_spread, monotone_inverses
+from blindcal.policy.score_integrals import affine_integrals, monotone_inverses, noiseless_integrals
 from blindcal.reviewers import Logistic, PiecewiseLinear, Power
 from score_grids import over_qualities
 
@@ -21,28 +21,28 @@ PAIRS = {
 @pytest.mark.parametrize("prior", [0.5, 0.2])
 def test_masses_are_sums_over_all_that_may_be_read(name: str, prior: float) -> None:
     """To what 700 qualities on each side can resolve."""
-    spread = exact_spread(*PAIRS[name], prior)
+    integrals = noiseless_integrals(*PAIRS[name], prior)
     listed = over_qualities(PAIRS[name], prior, 700, 1.0)
-    assert spread.tied == pytest.approx(listed.disagree, abs=2e-4)
-    assert spread.agree_error == pytest.approx(listed.agree, abs=2e-4)
-    assert (spread.least_error, spread.spent_gained(8.0)) == (0.0, (0.0, 0.0))
-    assert spread.error < 1e-8
+    assert integrals.tied == pytest.approx(listed.disagree, abs=2e-4)
+    assert integrals.agree_error == pytest.approx(listed.agree, abs=2e-4)
+    assert (integrals.least_error, integrals.spent_gained(8.0)) == (0.0, (0.0, 0.0))
+    assert integrals.error < 1e-8
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.9])
 def test_two_lines_have_the_affine_spread(prior: float) -> None:
     """The same numbers by closed forms, from another module."""
     one, two = bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)
-    curved, straight = exact_spread(one, two, prior), affine_spread(one, two, prior)
+    curved, straight = noiseless_integrals(one, two, prior), affine_integrals(one, two, prior)
     assert curved.tied == pytest.approx(straight.tied, abs=1e-9)
     assert curved.agree_error == pytest.approx(straight.agree_error, abs=1e-9)
 
 
 def test_swapping_the_reviewers_with_the_prior_is_the_same_spread() -> None:
     one, two = PAIRS["logistic and power"]
-    spread, swapped = exact_spread(one, two, 0.3), exact_spread(two, one, 0.7)
-    assert spread.tied == pytest.approx(swapped.tied, abs=1e-9)
-    assert spread.agree_error == pytest.approx(swapped.agree_error, abs=1e-9)
+    integrals, swapped = noiseless_integrals(one, two, 0.3), noiseless_integrals(two, one, 0.7)
+    assert integrals.tied == pytest.approx(swapped.tied, abs=1e-9)
+    assert integrals.agree_error == pytest.approx(swapped.agree_error, abs=1e-9)
 
 
 def test_runs_that_rise_or_fall_lead_back_to_their_points() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm, truncnorm
 from blindcal.assignment.prior import inclusion
 from blindcal.errors import InputError
 from blindcal.posterior import acceptance_bar
-from blindcal.posterior.acceptance_bar import bar_of, medians, sites_of
+from blindcal.posterior.acceptance_bar import bar_of, quality_medians, review_sites
 from blindcal.posterior.paper import PaperCase
 from random_cases import random_case, row_of
 from sizes import count
@@ -61,7 +61,7 @@ def test_known_reviewers_have_the_medians_and_weights_of_multivariate_normal_sco
     for _ in range(count(5, 50)):
         reviews = int(rng.integers(1, 4))
         case = replace(random_case(rng, 4, reviews), inclusion=(reviews / 4,) * 4)
-        median, weight = medians(case)
+        median, weight = quality_medians(case)
         expected, means = [], []
         for who in permutations(range(4), reviews):
             a, b, s = np.array([case.parameters[j][:3] for j in who]).T
@@ -164,7 +164,7 @@ def test_rounded_and_uncertain_reviews_are_accepted_at_nearly_the_requested_shar
 def test_a_cell_has_the_moments_of_a_truncated_normal_however_far_out() -> None:
     low = np.array([-1.0, 0.3, 2.0, -np.inf, 5.0, -np.inf, -0.01, 30.0])
     high = np.array([0.5, 0.4, np.inf, -3.0, 5.5, np.inf, 0.02, np.inf])
-    log_chance, mean, variance = acceptance_bar._in_cell(low, high)
+    log_chance, mean, variance = acceptance_bar._truncated_normal(low, high)
     for i, (x, y) in enumerate(zip(low, high, strict=True)):
         known = truncnorm(x, y)
         # Far out scipy's own variance has lost its digits: there it is 1/x^2 (1 - 6/x^2 + ...).
@@ -181,7 +181,7 @@ def test_a_score_in_a_fine_grid_counts_as_its_noise_and_a_twelfth_of_the_squared
     step = 0.05
     case = PaperCase("p", (0.3,), ("a", "b"), (0.5, 0.5), rows, 0.0, tuple(np.arange(-100, 101) * step))
     case = replace(case, scores=(case.grid[106],))
-    found = sites_of(case)
+    found = review_sites(case)
     for j, (a, b, s, *_) in enumerate(rows):
         noise = np.sqrt(s**2 + step**2 / 12)
         assert found.gain[0, j] == pytest.approx(a / noise, rel=1e-4)
@@ -204,11 +204,11 @@ def test_drawn_tuples_stand_for_all_of_them(star: bool, sure: int, monkeypatch: 
             case = replace(case, candidates=("*", *case.candidates[1:]))
             chances = [0.8, *([1.0] * sure), *rng.uniform(0.05, 0.2, 6 - sure).tolist()]
         case = replace(case, inclusion=inclusion(chances, 3, 0 if star else None))
-        median, weight = medians(case)
+        median, weight = quality_medians(case)
         with monkeypatch.context() as patch:
-            patch.setattr(acceptance_bar, "MOST_LISTED", 0)
-            some, share = medians(case)
-        assert some.size == acceptance_bar.DRAWS
+            patch.setattr(acceptance_bar, "MAX_LISTED", 0)
+            some, share = quality_medians(case)
+        assert some.size == acceptance_bar.SAMPLED_TUPLES
         effective = 1.0 / float(share @ share)
         assert effective > 200
         for height in np.quantile(median, [0.2, 0.5, 0.8]):

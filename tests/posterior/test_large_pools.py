@@ -24,7 +24,7 @@ from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_p
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
 from blindcal.planning.shared_budget import explore
-from blindcal.policy.aggregated_lp import CrowdProgram
+from blindcal.policy.aggregated_lp import EntryProgram
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import program
 from blindcal.posterior import paper as paper_module
@@ -146,12 +146,12 @@ def test_prices_lead_from_the_evidence_to_no_added_success():
 def test_look_alikes_share_entries():
     case = crowded(random_case(np.random.default_rng(46), 8, 3, ties=True))
     rows = np.array([[0, 3, 5], [1, 3, 5], [2, 0, 7], [2, 1, 7]])
-    table = np.random.default_rng(0).random(case.crowd.weight.size)
+    table = np.random.default_rng(0).random(case.aggregated.weight.size)
     chance = case.layout.expected(table, rows)
     assert chance[0] == chance[1]
     assert chance[2] == chance[3]
     tied = replace(case, scores=(0.0, 1.0, 1.0))
-    table = np.random.default_rng(0).random(tied.crowd.weight.size)
+    table = np.random.default_rng(0).random(tied.aggregated.weight.size)
     one, two = tied.layout.expected(table, np.array([[4, 2, 6], [4, 6, 2]]))
     assert one == pytest.approx(two, rel=1e-12)
 
@@ -160,7 +160,7 @@ def test_what_needs_every_tuple_is_refused():
     case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
         program(case, Guarantee(never_against=0.9))
-    policy = ExactPolicy(np.zeros(case.crowd.weight.size, dtype=np.int64))
+    policy = ExactPolicy(np.zeros(case.aggregated.weight.size, dtype=np.int64))
     with pytest.raises(CertificateError, match="never-against"):
         keeps(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
 
@@ -189,7 +189,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
-    assert isinstance(program(conference.cases[0], Guarantee()), CrowdProgram)
+    assert isinstance(program(conference.cases[0], Guarantee()), EntryProgram)
     truth, request, key = (
         true_reviewers(conference, reviews),
         Request(Guarantee(), accept_rate=0.5),
@@ -296,7 +296,7 @@ def test_many_reviews_with_a_large_pool_are_refused():
         "reviewer": names[: MOST_REVIEWS + 1],
         "score": [float(i) for i in range(MOST_REVIEWS + 1)],
     }
-    with pytest.raises(InputError, match=f"must be small where a paper has over {MOST_REVIEWS} reviews"):
+    with pytest.raises(InputError, match=f"must be small if a paper has over {MOST_REVIEWS} reviews"):
         prepare(Reviews.from_table(many), parameters, everyone(["p"], names), bar=0.0)
 
 

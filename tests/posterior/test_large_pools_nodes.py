@@ -13,13 +13,13 @@ from scipy.stats import norm
 
 from blindcal.assignment.prior import log_odds
 from blindcal.errors import InputError
-from blindcal.posterior.large_pools import Nodes, all_nodes
+from blindcal.posterior.large_pools import QuadratureNodes, quadrature_nodes
 from blindcal.posterior.paper import PaperCase
 from random_cases import random_case
 from sizes import count
 
 
-def one_tuple(nodes: Nodes, who: tuple[int, ...]) -> tuple[float, float]:
+def one_tuple(nodes: QuadratureNodes, who: tuple[int, ...]) -> tuple[float, float]:
     """The mass of one tuple, all of it and the part above the bar."""
     product = np.prod([nodes.likelihood[slot, author] for slot, author in enumerate(who)], axis=0)
     return float(product @ nodes.mass), float(product @ (nodes.mass * nodes.above))
@@ -38,7 +38,7 @@ def test_masses_of_tuples_are_those_of_adaptive_integration() -> None:
         case = random_case(rng, 4, 2)
         if number % 2:
             case = replace(case, parameters=tuple((*row[:3], 0.2, 0.3, 0.5, 0.1) for row in case.parameters))
-        nodes, scale = all_nodes(case)
+        nodes, scale = quadrature_nodes(case)
         odds = np.array(log_odds(case.inclusion, 2))
         for who in permutations(range(4), 2):
             integrand = partial(density, case, float(odds[list(who)].sum()) - scale, who)
@@ -61,7 +61,7 @@ def test_the_part_above_the_bar_is_that_of_a_normal_distribution() -> None:
         precision = 1.0 + slope**2 / noise**2
         mean = slope * (case.scores[0] - offset) / noise**2 / precision
         bar = float(mean + away / np.sqrt(precision))
-        found, above = one_tuple(all_nodes(replace(case, bar=bar))[0], (0,))
+        found, above = one_tuple(quadrature_nodes(replace(case, bar=bar))[0], (0,))
         assert above / found == pytest.approx(norm.sf(away), abs=1e-8)
 
 
@@ -69,4 +69,4 @@ def test_reviews_too_sharp_to_integrate_are_refused() -> None:
     case = random_case(np.random.default_rng(73), 3, 2)
     sharp = replace(case, parameters=tuple((row[0], row[1], 1e-5, *row[3:]) for row in case.parameters))
     with pytest.raises(InputError, match="noise must not be so small"):
-        all_nodes(sharp)
+        quadrature_nodes(sharp)

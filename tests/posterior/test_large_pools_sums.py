@@ -11,7 +11,7 @@ from random_cases import crowded, odd_cases
 def test_sums_over_all_tuples_agree_with_enumeration():
     for listed in odd_cases():
         case, belief, rows = crowded(listed), listed.belief, listed.tuples
-        one, pool = case.crowd, len(case.candidates)
+        one, pool = case.aggregated, len(case.candidates)
         size, kind = one.weight.size, case.look_alikes[1]
         assert one.belief.weight.sum() == pytest.approx(1.0)
         # The chance of each tuple to take each entry: an author may stand between two steps.

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.assignment.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import _in_logarithms, _panels, likelihoods, posteriors
+from blindcal.posterior.tuple_weights import _panels, _sums_in_logs, log_likelihoods, posteriors
 from blindcal.reviewers.rounded import Rounded
 from oracles import integrals
 from random_cases import row_of
@@ -169,8 +169,8 @@ def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuple
     for seed in range(count(1, 10)):
         for case in unequal_cases(seed):
             quality, log_rule, edge = _panels(case)
-            likelihood = likelihoods(case, quality)
-            expected, right = _in_logarithms(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
+            likelihood = log_likelihoods(case, quality)
+            expected, right = _sums_in_logs(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
             expected += prior_of(case)
             some = rng.permutation(len(case.tuples))[:50]
             for found, rows in ((posteriors(case), slice(None)), (posteriors(case, case.tuples[some]), some)):

@@ -91,7 +91,7 @@ BAD = {
     "positive semidefinite": lambda: bc.Affine(1.0, covariance=[[1.0, 2.0], [2.0, 1.0]]),
     "symmetric": lambda: bc.Affine(1.0, covariance=[[1.0, 0.2], [0.1, 1.0]]),
     r"\[..., 2, 2\]": lambda: bc.Affine(1.0, covariance=[1.0, 2.0]),
-    "positive definite where noise is 0": lambda: bc.Affine(1.0, covariance=[[1.0, 0.0], [0.0, 0.0]]),
+    "positive definite if noise is 0": lambda: bc.Affine(1.0, covariance=[[1.0, 0.0], [0.0, 0.0]]),
     "score must increase": lambda: bc.reviewers.Monotone(np.negative),
     "must increase with quality": lambda: bc.reviewers.Monotone(
         lambda t: np.maximum(t, 0.0) + np.minimum(t, -1.0)

@@ -12,18 +12,18 @@ from scipy.stats import norm
 import blindcal as bc
 from blindcal.reviewers import Logistic, PiecewiseLinear, quadrature
 from blindcal.reviewers.quadrature import (
-    Likelihood,
-    by_rows,
-    chance_beyond,
-    chance_greater,
-    chunks,
-    distinct,
+    ScoreLikelihood,
+    drop_repeated_ends,
+    evaluate_by_rows,
     log_evidence,
     log_integral,
     log_joint,
-    moment,
-    nodes,
+    mean_and_variance,
     panel_ends,
+    panel_nodes,
+    probability_greater,
+    row_chunks,
+    tail_probability,
 )
 
 KINDS = {
@@ -35,8 +35,8 @@ KINDS = {
 SCORES = {"affine": 1.1, "logistic": 4.4, "pieces": 0.5, "rounded": 4.0}
 
 
-def columns(*reviews: bc.Reviewer) -> list[Likelihood]:
-    """Reviewers as `by_rows` hands them on: for one row."""
+def columns(*reviews: bc.Reviewer) -> list[ScoreLikelihood]:
+    """Reviewers as `evaluate_by_rows` hands them on: for one row."""
     return [review.column((1,), slice(0, 1)) for review in reviews]
 
 
@@ -56,7 +56,7 @@ def integral(reviews: list[bc.Reviewer], scores: list[float]) -> float:
 @pytest.mark.parametrize("degree", [0, 1, 2, 17, 31])
 def test_a_panel_integrates_polynomials_up_to_twice_its_order(degree: int) -> None:
     ends = np.array([[-1.0, -0.25, 0.5, 2.0]])
-    t, weight = nodes(ends)
+    t, weight = panel_nodes(ends)
     assert t.shape == weight.shape == (1, 3 * 16)
     exact = (2.0 ** (degree + 1) - (-1.0) ** (degree + 1)) / (degree + 1)
     assert float((weight * t**degree).sum()) == pytest.approx(exact, rel=1e-13)
@@ -88,7 +88,7 @@ def test_any_noise_and_any_score_has_the_gaussian_evidence(noise: float, score: 
 def gaussians(*parts: tuple[float, float]) -> tuple[list[np.ndarray], np.ndarray]:
     """Log densities at the nodes of one row of uneven panels, up to constants that must not matter."""
     ends = np.unique([*np.linspace(-12.0, 12.0, 49), *np.linspace(-1.0, 2.0, 14)])[None]
-    t, _ = nodes(ends)
+    t, _ = panel_nodes(ends)
     return [norm.logpdf(t, mean, spread) + 700.0 * mean for mean, spread in parts], ends
 
 
@@ -101,8 +101,10 @@ def test_the_chance_to_be_greater_is_that_of_a_difference_of_gaussians(
     """And the two chances add up to 1 to rounding, which Lagrange's polynomials owe to each other."""
     (p, q), ends = gaussians(one, two)
     exact = norm.cdf((one[0] - two[0]) / np.hypot(one[1], two[1]))
-    assert float(chance_greater(p, q, ends)[0]) == pytest.approx(exact, abs=1e-13)
-    assert float(chance_greater(p, q, ends)[0] + chance_greater(q, p, ends)[0]) == pytest.approx(1, abs=1e-15)
+    assert float(probability_greater(p, q, ends)[0]) == pytest.approx(exact, abs=1e-13)
+    assert float(probability_greater(p, q, ends)[0] + probability_greater(q, p, ends)[0]) == pytest.approx(
+        1, abs=1e-15
+    )
 
 
 def test_chances_add_up_where_panels_resolve_nothing() -> None:
@@ -110,17 +112,19 @@ def test_chances_add_up_where_panels_resolve_nothing() -> None:
     rng = np.random.default_rng(61)
     ends = np.sort(rng.normal(size=(50, 6)), axis=1)
     p, q = (3.0 * rng.normal(size=(50, 5 * 16)) for _ in range(2))
-    assert chance_greater(p, q, ends) + chance_greater(q, p, ends) == pytest.approx(np.ones(50), abs=1e-14)
-    assert chance_greater(p, p, ends) == pytest.approx(np.full(50, 0.5), abs=1e-14)
+    assert probability_greater(p, q, ends) + probability_greater(q, p, ends) == pytest.approx(
+        np.ones(50), abs=1e-14
+    )
+    assert probability_greater(p, p, ends) == pytest.approx(np.full(50, 0.5), abs=1e-14)
 
 
 def test_tail_mean_and_variance_are_those_of_the_gaussian() -> None:
     (p,), ends = gaussians((0.3, 0.8))
-    t, weight = nodes(ends)
+    t, weight = panel_nodes(ends)
     for threshold in (-2.0, 0.0, 0.5, 4.0):
-        found = chance_beyond(p, ends, np.array([threshold]))
+        found = tail_probability(p, ends, np.array([threshold]))
         assert float(found[0]) == pytest.approx(norm.sf(threshold, 0.3, 0.8), abs=1e-14)
-    mean, variance = moment(p, weight, t)
+    mean, variance = mean_and_variance(p, weight, t)
     assert (float(mean[0]), float(variance[0])) == pytest.approx((0.3, 0.64), abs=1e-13)
 
 
@@ -147,7 +151,7 @@ def test_panels_hold_all_of_the_integrand_and_have_its_kinks_as_ends(name: str) 
     ends = panel_ends([review], score)
     assert (np.diff(ends, axis=-1) >= 0.0).all()
     far = np.concatenate([np.linspace(-40.0, ends[0, 0], 50), np.linspace(ends[0, -1], 40.0, 50)])[None]
-    inside = log_joint([review], score, nodes(ends)[0]).max()
+    inside = log_joint([review], score, panel_nodes(ends)[0]).max()
     assert log_joint([review], score, far).max() < inside - 40.0
     for knot in review.knots.ravel():
         assert not ends[0, 0] < knot < ends[0, -1] or knot in ends[0]
@@ -155,18 +159,20 @@ def test_panels_hold_all_of_the_integrand_and_have_its_kinks_as_ends(name: str) 
 
 def test_ends_that_repeat_are_moved_to_the_last_and_cut() -> None:
     ends = np.array([[0.0, 0.0, 1.0, 2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 3.0]])
-    assert distinct(ends).tolist() == [[0.0, 1.0, 2.0], [0.0, 1.0, 3.0]]
+    assert drop_repeated_ends(ends).tolist() == [[0.0, 1.0, 2.0], [0.0, 1.0, 3.0]]
     uneven = np.array([[0.0, 0.0, 0.0, 2.0], [0.0, 1.0, 2.0, 3.0]])
-    assert distinct(uneven).tolist() == [[0.0, 2.0, 2.0, 2.0], [0.0, 1.0, 2.0, 3.0]]
-    assert distinct(np.array([[1.0, 1.0, 1.0]])).tolist() == [[1.0, 1.0]], "one empty panel at least"
+    assert drop_repeated_ends(uneven).tolist() == [[0.0, 2.0, 2.0, 2.0], [0.0, 1.0, 2.0, 3.0]]
+    assert drop_repeated_ends(np.array([[1.0, 1.0, 1.0]])).tolist() == [[1.0, 1.0]], (
+        "one empty panel at least"
+    )
 
 
 @pytest.mark.parametrize("width", [1 << 16, 1 << 20])
 def test_chunks_are_all_rows_once(width: int) -> None:
     for number in (0, 1, 4, 9):
-        rows = [row for part in chunks(number, width) for row in range(number)[part]]
+        rows = [row for part in row_chunks(number, width) for row in range(number)[part]]
         assert rows == list(range(number))
-    assert max(part.stop - part.start for part in chunks(9, width)) == (4 if width == 1 << 16 else 1)
+    assert max(part.stop - part.start for part in row_chunks(9, width)) == (4 if width == 1 << 16 else 1)
 
 
 def test_any_leading_shape_is_its_rows_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,5 +185,5 @@ def test_any_leading_shape_is_its_rows_one_by_one(monkeypatch: pytest.MonkeyPatc
     for i, j in np.ndindex(2, 3):
         one = bc.Affine([1.0, 2.0, 0.5][j], [0.0, 0.3, -0.2][j], 0.4)
         assert float(found[i, j]) == pytest.approx(float(log_evidence([one, alone], score[i, 0])), abs=1e-12)
-    summed = by_rows([pool, alone], score, lambda some, rows: rows.sum(axis=-1))
+    summed = evaluate_by_rows([pool, alone], score, lambda some, rows: rows.sum(axis=-1))
     assert summed.tolist() == np.broadcast_to(score.sum(axis=-1), (2, 3)).tolist()

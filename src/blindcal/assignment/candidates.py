@@ -1,19 +1,15 @@
-"""Who may have reviewed a paper, and how likely: candidate pools, read from files or meant by a word.
+"""The candidates of each paper: who may have reviewed it, and with which probability.
 
-A pool gives each candidate's chance of having reviewed the paper; `priors` has what that says of tuples.
-Where the assignment was drawn by a sampler that is known, its own distribution is the prior: `SampledPool`
-has the sets of reviewers that a paper got in each of its draws.
+A pool gives each candidate's probability of having reviewed the paper; `prior` extends it to tuples. Pools
+are read from files (`pools_of`), or assumed for an assignment that is already made (`assumed_pools`). If the
+assignment was drawn by a known sampler, its own distribution is the prior: `SampledPool` has the sets of
+reviewers that a paper got in each of its draws. `*` is anyone not listed by name.
 
-`*` is anyone not listed by name.
+An assumed prior is an assumption about what the adversary knows. The guarantee holds against someone who
+knows just that; someone who knows more can do better.
 
-Pools for an assignment that was already made, each named for what it assumes.
-
-Nobody computed chances when the papers were assigned, so any prior is an assumption about what the adversary
-knows. The promise holds against someone who knows just that; anyone who knows more can do better.
-
-Reviewers whom their paper's pool does not hold: why not, and who was probably meant.
-
-A message may say how many there are and for which reason; who they are is CONFIDENTIAL.
+`missing_reviewers` finds out why a reviewer is not in the pool of a paper. A message may say how many there
+are and for which reason; who they are is CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -41,32 +37,36 @@ from blindcal.io.tables import refuse
 OUTSIDER = "*"
 EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
-"""For each paper its candidates and their chances, before scaling."""
+"""For each paper its candidates and their probabilities, before scaling."""
 
 _KINDS = ("draw", "reviewer", "conflict")
 _DRAWN_OUTSIDER = (
-    "must be a person: nobody drew * for a paper. Where others may have reviewed too, give pools with "
+    "must be a person: nobody drew * for a paper. If others may have reviewed too, give pools with "
     "probabilities (pools.csv) and add * to every paper"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class SampledPool(Mapping[str, float]):
-    """Who reviewed a paper together in sampled assignments, one of which, each as likely, is the true one.
+    """The sets of reviewers of a paper in sampled assignments, one of which, each equally likely, is true.
 
-    `sets` has in how many draws each set of reviewers had the paper. As a mapping, a pool has the share of
-    draws of each candidate. The shares alone do not say who may have reviewed with whom: teams {a, b} and
-    {c, d} have the same ones as any two of the four.
+    As a mapping, a pool has the share of draws of each candidate. The shares alone do not say who may have
+    reviewed with whom: teams {a, b} and {c, d} have the same ones as any two of the four.
 
-    >>> pool = SampledPool({("a", "b"): 1, ("c", "d"): 1})
-    >>> dict(pool)
-    {'a': 0.5, 'b': 0.5, 'c': 0.5, 'd': 0.5}
+    Attributes:
+        sets: In how many draws each set of reviewers had the paper.
+
+    Example:
+        >>> pool = SampledPool({("a", "b"): 1, ("c", "d"): 1})
+        >>> dict(pool)
+        {'a': 0.5, 'b': 0.5, 'c': 0.5, 'd': 0.5}
     """
 
     sets: Mapping[tuple[str, ...], int]
 
     @cached_property
     def _chances(self) -> dict[str, float]:
+        """The share of draws of each candidate."""
         draws, number = sum(self.sets.values()), Counter[str]()
         for people, times in self.sets.items():
             number.update(dict.fromkeys(people, times))
@@ -83,45 +83,49 @@ class SampledPool(Mapping[str, float]):
 
     @property
     def least(self) -> int:
-        """How many reviewers the paper has in every draw at least."""
+        """The least number of reviewers that the paper has in any draw."""
         return min(map(len, self.sets))
 
     def of(self, reviews: int) -> SampledPool:
-        """Who may have written this many reviews: of those drawn, each group of that size is as likely.
+        """The pool for this many reviews: of those drawn, each group of that size is equally likely.
 
-        >>> SampledPool({("a", "b"): 1, ("a", "c"): 1}).of(1).sets
-        Counter({('a',): 2, ('b',): 1, ('c',): 1})
+        Example:
+            >>> SampledPool({("a", "b"): 1, ("a", "c"): 1}).of(1).sets
+            Counter({('a',): 2, ('b',): 1, ('c',): 1})
         """
         ways = {len(people): comb(len(people), reviews) for people in self.sets}
-        even, found = lcm(*ways.values()), Counter[tuple[str, ...]]()
+        even, sets = lcm(*ways.values()), Counter[tuple[str, ...]]()
         for people, times in self.sets.items():
             for group in combinations(people, reviews):
-                found[group] += times * (even // ways[len(people)])
-        return SampledPool(found)
+                sets[group] += times * (even // ways[len(people)])
+        return SampledPool(sets)
 
     def by_place(self, names: Sequence[str]) -> Sets:
-        """The sets by the candidates' places among `names`, sorted, with counts in lowest terms."""
-        place, least = {name: index for index, name in enumerate(names)}, gcd(*self.sets.values())
+        """The sets by the candidates' indices among `names`, sorted, with counts in lowest terms."""
+        index, least = {name: number for number, name in enumerate(names)}, gcd(*self.sets.values())
         return tuple(
             sorted(
-                (tuple(sorted(place[name] for name in people)), times // least)
+                (tuple(sorted(index[name] for name in people)), times // least)
                 for people, times in self.sets.items()
             )
         )
 
 
 def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Each paper's candidates with their chances, from the table `path`: `paper,reviewer[,probability]`.
+    """Each paper's candidates with their probabilities, from a table.
 
-    Without the last column all are alike. A candidate `*` stands for everybody who is not listed.
+    Args:
+        path: A table `paper,reviewer[,probability]`. Without the last column all candidates are alike. A
+            candidate `*` stands for everyone who is not listed.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "pools.csv"
-    ...     _ = path.write_text("paper,reviewer,probability\\np,ada,0.75\\np,ben,0.25\\n")
-    ...     read_pools(path)
-    {'p': {'ada': 0.75, 'ben': 0.25}}
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "pools.csv"
+        ...     _ = path.write_text("paper,reviewer,probability\\np,ada,0.75\\np,ben,0.25\\n")
+        ...     read_pools(path)
+        {'p': {'ada': 0.75, 'ben': 0.25}}
     """
     columns = [
         Column("paper", "id"),
@@ -145,7 +149,7 @@ def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 
 
 def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
-    """Sampled assignments `draw,paper,reviewer`: for each paper, who reviewed it together, and how often."""
+    """Sampled assignments `draw,paper,reviewer`: for each paper, its sets of reviewers and their counts."""
     columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
     table = read_table(path, columns)
     drawn: dict[tuple[str, str], list[str]] = {}
@@ -166,7 +170,7 @@ def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
     draws, counted = len(set(table.text("draw"))), dict[str, Counter[tuple[str, ...]]]()
     for (paper, _), people in drawn.items():
         counted.setdefault(paper, Counter())[tuple(sorted(people))] += 1
-    # A draw that leaves a paper out has nobody there.
+    # A draw that leaves a paper out assigns it the empty set.
     for sets in counted.values():
         sets.update({(): draws - sets.total()} if sets.total() < draws else {})
     return {paper: SampledPool(sets) for paper, sets in sorted(counted.items())}
@@ -177,27 +181,32 @@ def everyone(
 ) -> dict[str, dict[str, float]]:
     """Pools of everyone without a conflict, all equally likely.
 
-    Each of the `papers` has all `reviewers` as candidates but those for whom `conflicts` lists
-    `(paper, reviewer)`; by default there are none.
+    Args:
+        papers: The papers.
+        reviewers: The candidates of each paper, except those with a conflict.
+        conflicts: Pairs `(paper, reviewer)`; by default there are none.
 
-    >>> everyone(["p"], ["a", "b", "c"], [("p", "b")])
-    {'p': {'a': 1.0, 'c': 1.0}}
+    Example:
+        >>> everyone(["p"], ["a", "b", "c"], [("p", "b")])
+        {'p': {'a': 1.0, 'c': 1.0}}
     """
     barred = set(conflicts)
     return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
 
 
 def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
-    """The pools that the file `source` describes; its columns say how.
+    """The pools that a file describes; its columns say how.
 
-    `paper,reviewer[,probability]`: the candidates.
-    `draw,paper,reviewer`: sampled assignments, of which one is the true one.
-    `paper,conflict`: everyone but these. The word `everyone` in place of a file: no conflicts at all.
+    Args:
+        source: A table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
+            assignments of which one is the true one; or `paper,conflict`, for everyone except these. The word
+            `everyone` in place of a file means that there are no conflicts.
+        papers: All papers; they matter if candidates are not listed.
+        reviewers: All reviewers, likewise.
 
-    `papers` and `reviewers` are all that there are; they matter where candidates are not listed.
-
-    >>> pools_of("everyone", ["p", "q"], ["ada", "ben"])
-    {'p': {'ada': 1.0, 'ben': 1.0}, 'q': {'ada': 1.0, 'ben': 1.0}}
+    Example:
+        >>> pools_of("everyone", ["p", "q"], ["ada", "ben"])
+        {'p': {'ada': 1.0, 'ben': 1.0}, 'q': {'ada': 1.0, 'ben': 1.0}}
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if str(source) == EVERYONE:
@@ -221,7 +230,7 @@ def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> in
 
 
 def conflicts_in(source: str | os.PathLike[str]) -> set[tuple[str, str]]:
-    """The conflicts `(paper, reviewer)` of a file that lists them in place of pools; none of any other."""
+    """The conflicts `(paper, reviewer)` of a file that lists them instead of pools; else none."""
     if not os.path.exists(source):
         return set()
     columns = [Column(name, "id", required=False, secret=True) for name in ("paper", "conflict", "reviewer")]
@@ -250,23 +259,25 @@ ASSUMPTIONS = {
 
 
 def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[str, dict[str, float]]:
-    """Each paper's candidates with their chances, for an assignment that was made without any.
+    """Each paper's candidates with probabilities, for an assignment that was made without any.
 
-    `similarity`: of papers and reviewers; nobody with a conflict is a candidate.
-    `assume`: `eligible`, `bidders` or `similarity`; what each assumes is said in `ASSUMPTIONS`.
-    `per_paper`: how many reviews each paper has, which is what its chances sum to.
+    Args:
+        similarity: Of papers and reviewers; nobody with a conflict is a candidate.
+        assume: `eligible`, `bidders` or `similarity`; `ASSUMPTIONS` says what each assumes.
+        per_paper: How many reviews each paper has, which its probabilities sum to.
 
-    >>> similarity = Similarity.dense(["p"], ["a", "b", "c"], [[3.0, 1.0, 0.0]])
-    >>> assumed_pools(similarity, "similarity", 1)
-    {'p': {'a': 0.75, 'b': 0.25}}
-    >>> assumed_pools(similarity, "bidders", 1)
-    {'p': {'a': 0.5, 'b': 0.5}}
+    Example:
+        >>> similarity = Similarity.dense(["p"], ["a", "b", "c"], [[3.0, 1.0, 0.0]])
+        >>> assumed_pools(similarity, "similarity", 1)
+        {'p': {'a': 0.75, 'b': 0.25}}
+        >>> assumed_pools(similarity, "bidders", 1)
+        {'p': {'a': 0.5, 'b': 0.5}}
     """
     if assume not in ASSUMPTIONS:
         raise InputError(f"`assume` must be one of {', '.join(ASSUMPTIONS)}, found {assume!r}")
     if per_paper < 1:
         raise InputError(f"`per_paper` must be at least 1, found {per_paper}")
-    found, few = {}, []
+    pools, few = {}, []
     for index, paper in enumerate(similarity.papers):
         value = similarity.value[[index]].toarray()[0]
         weight = {"eligible": np.ones(value.size), "bidders": (value > 0) * 1.0, "similarity": value}[assume]
@@ -276,21 +287,21 @@ def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[s
             few.append(f"{paper!r} with {who.size}")
             continue
         chances = inclusion(weight[who].tolist(), per_paper)
-        found[paper] = {
+        pools[paper] = {
             similarity.reviewers[j]: chance for j, chance in zip(who.tolist(), chances, strict=True)
         }
     if few:
         more = f" and {len(few) - 3} more" if len(few) > 3 else ""
         raise InputError(
-            f"every paper must have {per_paper} candidates where `assume` is {assume}, found "
+            f"every paper must have {per_paper} candidates if `assume` is {assume}, found "
             f"{', '.join(few[:3])}{more}"
         )
-    return found
+    return pools
 
 
-# Beyond so many names the nearest spelling is not looked for letter by letter: it takes milliseconds a name.
-_MOST_COMPARED = 200
-_CLOSE, _SURE = 0.6, 0.8
+# At most this many names are compared letter by letter, which takes milliseconds per name.
+_MAX_COMPARED = 200
+_CLOSE_RATIO, _SURE_RATIO = 0.6, 0.8
 
 BEFOREHAND = (
     "(adding only those missing would reveal who they are: see docs/limitations.md, pools fixed beforehand)"
@@ -317,12 +328,19 @@ CAUSES = {
     ),
     "pool": ("pools", None, f"must hold every reviewer of a paper {BEFOREHAND}", "missing"),
 }
-"""For each cause the file and the column to blame, the rule, and what is said of those found."""
+"""For each cause: the file and the column to blame, the rule, and the detail of the message."""
 
 
 @dataclass(frozen=True, order=True)
-class Stranger:
-    """A reviewer whom the pool of a paper does not hold, why, and the nearest known name. CONFIDENTIAL."""
+class MissingReviewer:
+    """A reviewer who is not in the pool of a paper. CONFIDENTIAL.
+
+    Attributes:
+        paper: The paper.
+        reviewer: The reviewer's name.
+        cause: A key of `CAUSES`.
+        nearest: The nearest known name, or an empty text.
+    """
 
     paper: str
     reviewer: str
@@ -331,33 +349,41 @@ class Stranger:
 
 
 @dataclass(frozen=True)
-class Directory:
-    """Everyone who is known, to look names up by."""
+class NameDirectory:
+    """All known names, to look up by spelling."""
 
     names: Collection[str]
 
     @cached_property
     def by_spelling(self) -> Mapping[str, str]:
-        return {plain(name): name for name in sorted(self.names, reverse=True)}
+        return {plain_name(name): name for name in sorted(self.names, reverse=True)}
 
     def nearest(self, name: str, close: bool) -> str:
-        """The known name that is spelled most like this one; letter by letter only where asked to be `close`.
+        """The known name with the most similar spelling; letter by letter only if `close`.
 
-        >>> Directory(["Ada Lovelace", "Alan Turing"]).nearest("lovelace, ada", False)
-        'Ada Lovelace'
+        Example:
+            >>> NameDirectory(["Ada Lovelace", "Alan Turing"]).nearest("lovelace, ada", False)
+            'Ada Lovelace'
         """
-        if plain(name) in self.by_spelling:
-            return self.by_spelling[plain(name)]
-        found = get_close_matches(plain(name), self.by_spelling, 1 + len(self.names), _CLOSE) if close else []
-        known = (self.by_spelling[one] for one in found)
-        return next((one for one in known if _alike(name, one, _CLOSE)), "")
+        if plain_name(name) in self.by_spelling:
+            return self.by_spelling[plain_name(name)]
+        matches = (
+            get_close_matches(plain_name(name), self.by_spelling, 1 + len(self.names), _CLOSE_RATIO)
+            if close
+            else []
+        )
+        candidates = (self.by_spelling[candidate] for candidate in matches)
+        return next(
+            (candidate for candidate in candidates if _similar_names(name, candidate, _CLOSE_RATIO)), ""
+        )
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name without what people write differently: case, accents, signs, spaces, the order of its words.
 
-    >>> plain("Gödel,  Kurt"), plain("kurt godel"), plain("R-07"), plain("r07")
-    ('godel kurt', 'godel kurt', 'r07', 'r07')
+    Example:
+        >>> plain_name("Gödel,  Kurt"), plain_name("kurt godel"), plain_name("R-07"), plain_name("r07")
+        ('godel kurt', 'godel kurt', 'r07', 'r07')
     """
     letters = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
     words = re.findall(r"[^\W_]+", "".join(letters).casefold())
@@ -365,32 +391,32 @@ def plain(name: str) -> str:
     return ("".join(words) if numbered else " ".join(sorted(words))) or name
 
 
-def strangers(
+def missing_reviewers(
     missing: Mapping[str, Sequence[str]],
     pools: Mapping[str, Mapping[str, float]],
     known: Collection[str],
     conflicts: Collection[tuple[str, str]] = (),
-) -> list[Stranger]:
-    """Why each of the `missing` reviewers of each paper is not in its pool, papers in natural order.
-    CONFIDENTIAL.
+) -> list[MissingReviewer]:
+    """Why each of the `missing` reviewers is not in the pool, papers in natural order. CONFIDENTIAL.
 
-    Nobody lacks a calibration where `*` is among those `known`.
+    If `*` is among those `known`, nobody lacks a calibration.
 
-    >>> strangers({"p": ["bob"]}, {"p": {"Ann": 1.0, "Bob": 1.0}}, ["Ann", "Bob"])
-    [Stranger(paper='p', reviewer='bob', cause='spelling', nearest='Bob')]
+    Example:
+        >>> missing_reviewers({"p": ["bob"]}, {"p": {"Ann": 1.0, "Bob": 1.0}}, ["Ann", "Bob"])
+        [MissingReviewer(paper='p', reviewer='bob', cause='spelling', nearest='Bob')]
     """
-    directory = Directory({*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER})
+    directory = NameDirectory({*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER})
     unknown = sorted({name for names in missing.values() for name in names} - set(directory.names))
-    close = set(unknown[:_MOST_COMPARED])
+    close = set(unknown[:_MAX_COMPARED])
     nearest = {name: directory.nearest(name, name in close) for name in unknown}
     anybody = OUTSIDER in known
 
-    def stranger(paper: str, name: str) -> Stranger:
+    def missing_reviewer(paper: str, name: str) -> MissingReviewer:
         cause = _cause(paper, name, pools.get(paper, {}), nearest, conflicts, anybody)
-        return Stranger(paper, name, cause, nearest.get(name, ""))
+        return MissingReviewer(paper, name, cause, nearest.get(name, ""))
 
-    found = [stranger(paper, name) for paper, names in missing.items() for name in names]
-    return sorted(found, key=lambda one: (natural(one.paper), one))
+    reviewers = [missing_reviewer(paper, name) for paper, names in missing.items() for name in names]
+    return sorted(reviewers, key=lambda missed: (natural(missed.paper), missed))
 
 
 def _cause(
@@ -401,33 +427,37 @@ def _cause(
     conflicts: Collection[tuple[str, str]],
     anybody: bool,
 ) -> str:
+    """The key of `CAUSES` that applies."""
     if name in pool:
         return "probability 0"
     if (paper, name) in conflicts:
         return "conflict"
     if name not in nearest:
         return "pool"
-    if _same(name, nearest[name]):
+    if _same_name(name, nearest[name]):
         return "spelling"
     return "pool" if anybody else "calibration"
 
 
-def _same(name: str, other: str) -> bool:
-    """Whether two spellings are surely one name: `r12` and `r13` are as close as can be, and two people.
+def _same_name(name: str, other: str) -> bool:
+    """Whether two spellings are surely one name; `r12` and `r13` are similar, but two people.
 
-    >>> _same("R12", "r12"), _same("r12", "r13"), _same("Ada Lovelace", "Ada Lovelance"), _same("Ada", "Eva")
-    (True, False, True, False)
+    >>> [_same_name("r12", other) for other in ("R12", "r13")], _same_name("Ada Lovelace", "Ada Lovelance")
+    ([True, False], True)
+    >>> _same_name("Ada", "Eva")
+    False
     """
     digits = [re.findall(r"\d+", word) for word in (name, other)]
-    whole = bool(get_close_matches(plain(name), [plain(other)], 1, _SURE))
-    return digits[0] == digits[1] and whole and _alike(name, other, _SURE)
+    whole = bool(get_close_matches(plain_name(name), [plain_name(other)], 1, _SURE_RATIO))
+    return digits[0] == digits[1] and whole and _similar_names(name, other, _SURE_RATIO)
 
 
-def _alike(name: str, other: str, least: float) -> bool:
-    """Whether two names are alike before the @ of a mail address: many people share what comes after it.
+def _similar_names(name: str, other: str, least: float) -> bool:
+    """Whether two names are similar before the @ of a mail address, since many people share a domain.
 
-    >>> [_alike("umar@example.edu", f"{other}@example.edu", 0.6) for other in ("yuki", "omar")]
-    [False, True]
+    Example:
+        >>> [_similar_names("umar@example.edu", f"{other}@example.edu", 0.6) for other in ("yuki", "omar")]
+        [False, True]
     """
-    one, two = (plain(word.partition("@")[0]) for word in (name, other))
-    return bool(get_close_matches(one, [two], 1, least))
+    first, second = (plain_name(word.partition("@")[0]) for word in (name, other))
+    return bool(get_close_matches(first, [second], 1, least))

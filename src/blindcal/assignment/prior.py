@@ -1,14 +1,15 @@
-"""Chances of having reviewed a paper -> the maximum-entropy prior over tuples of reviewers.
+"""The maximum-entropy prior over tuples of reviewers, from each candidate's inclusion probability.
 
-Of all distributions over reviewer tuples with the candidates' chances the one that assumes least is
-*conditional Poisson*: a set of reviewers has a chance proportional to the product of its members' odds, and
-every order of writing them into the slots is equally likely. Plain products of the chances are not it:
-(1, .5, .5) with two reviews would give (.8, .6, .6), and the certificate would be too good.
+Of all distributions over sets of reviewers with given inclusion probabilities, the one of maximum entropy is
+*conditional Poisson sampling*: the probability of a set is proportional to the product of its members' odds,
+and every order of a set over the slots is equally likely. The probabilities themselves are not the odds: with
+two reviews, products of (1, .5, .5) would lead to (.8, .6, .6), and the certificate would be too good.
+`log_odds` finds the odds.
 
-Where the assignment was drawn by a sampler, the sets of reviewers in its draws are the prior instead.
+If the assignment was drawn by a sampler, the sets of reviewers in its draws are the prior instead.
 
-`*`, the outsider, may have written several of the reviews. It counts as one more candidate for each review,
-all of them alike; its number is how many reviews they are expected to have written together.
+`*`, the outsider, may have written several reviews. It counts as one more candidate (a *seat*) for each
+review, all alike; its number is the expected count of reviews that they wrote together.
 """
 
 from __future__ import annotations
@@ -29,22 +30,26 @@ Sets = tuple[tuple[tuple[int, ...], int], ...]
 """Sets of candidates by index, ascending, and in how many draws each stands."""
 
 _PATIENCE = 20
-_MET = 1e-14
-_CLOSE = 1e-9
+_CONVERGED = 1e-14
+_TOLERANCE = 1e-9
 
 
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
-    """The `chances` of a paper's candidates scaled to sum to its number of `reviews`, each at most 1.
+    """Inclusion probabilities: chances scaled to sum to the number of reviews, each at most 1.
 
-    `outsider` is the place of `*` among the candidates, None without it. It may have written several of the
-    reviews, so its number, how many it is expected to have written, may be above 1.
+    Args:
+        chances: Those of a paper's candidates, before scaling.
+        reviews: The paper's number of reviews.
+        outsider: The index of `*` among the candidates, None without it. It may have written several reviews,
+            so its number, how many it is expected to have written, may be above 1.
 
-    >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
-    (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
-    >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
-    [1.667, 0.167, 0.167]
+    Example:
+        >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
+        (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
+        >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
+        [1.667, 0.167, 0.167]
     """
-    scaled = _scaled(copied(chances, reviews, outsider), reviews)
+    scaled = _scale_to_sum(copied(chances, reviews, outsider), reviews)
     if outsider is None:
         return scaled
     return (*scaled[:outsider], reviews * scaled[outsider], *scaled[outsider + 1 : len(chances)])
@@ -53,33 +58,35 @@ def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = Non
 def seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
     """Candidates by index, the outsider once for each review: its further seats come last.
 
-    >>> seats(3, 2, 0).tolist(), seats(3, 2, None).tolist()
-    ([0, 1, 2, 0], [0, 1, 2])
+    Example:
+        >>> seats(3, 2, 0).tolist(), seats(3, 2, None).tolist()
+        ([0, 1, 2, 0], [0, 1, 2])
     """
     more = [] if outsider is None else [outsider] * (reviews - 1)
     return np.array([*range(candidates), *more], dtype=np.int64)
 
 
 def copied(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
-    """The chance of each seat: the outsider's is shared by all of its own."""
+    """The probability of each seat: the outsider's number is shared by all of its seats."""
     each = [p / reviews if index == outsider else p for index, p in enumerate(chances)]
     return tuple(each[index] for index in seats(len(each), reviews, outsider))
 
 
-def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
+def _scale_to_sum(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
+    """Probabilities in proportion to the chances that sum to the number of reviews, capped at 1."""
     chance = nonnegative("probability", np.asarray(chances))
     if np.count_nonzero(chance) < reviews:
         raise InputError(
             f"{reviews} reviews need as many candidates with a probability above 0, found "
             f"{np.count_nonzero(chance)}"
         )
-    if abs(chance.sum() - reviews) <= _CLOSE * reviews and chance.max() <= 1.0:
+    if abs(chance.sum() - reviews) <= _TOLERANCE * reviews and chance.max() <= 1.0:
         return tuple(chance.tolist())
     scaled, full = chance, np.zeros(chance.shape, dtype=bool)
     while True:
         left = reviews - np.count_nonzero(full)
         scaled = np.where(full, 1.0, chance * (left / chance[~full].sum() if left else 0.0))
-        over = ~full & (scaled >= 1.0 - _CLOSE)
+        over = ~full & (scaled >= 1.0 - _TOLERANCE)
         if not over.any():
             return tuple(scaled.tolist())
         full |= over
@@ -87,15 +94,22 @@ def _scaled(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4096)
 def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
-    """Candidates' log odds in the maximum-entropy distribution: P(set) ~ product of its members' odds o.
+    """The candidates' log odds in the maximum-entropy distribution: P(set) ~ product of its members' odds o.
 
-    `chances` sum to the number of `reviews`, as those of `inclusion` do. Fixed point of `o *= p/pi` and of
-    `o *= p(1-pi)/(pi(1-p))`, with pi the chances that the odds realize. A candidate with chance 1 has `inf`,
-    with chance 0 `-inf`.
+    The odds are a fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the inclusion
+    probabilities that the odds realize (`realized_inclusion`).
 
-    >>> odds = log_odds((1.0, 0.5, 0.5), 2)
-    >>> odds
-    (inf, 0.0, 0.0)
+    Args:
+        chances: Inclusion probabilities, which sum to the number of reviews, as those of `inclusion` do.
+        reviews: The number of reviews.
+
+    Returns:
+        The log odds; `inf` for a candidate with probability 1, `-inf` with probability 0.
+
+    Example:
+        >>> odds = log_odds((1.0, 0.5, 0.5), 2)
+        >>> odds
+        (inf, 0.0, 0.0)
     """
     p = np.asarray(chances)
     open_ = (p > 0.0) & (p < 1.0)
@@ -105,57 +119,64 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     if q.size == left:
         result[open_] = np.inf
     elif q.size:
-        result[open_] = _fit(q, int(left))
+        result[open_] = _fit_log_odds(q, int(left))
     return tuple(result.tolist())
 
 
-def _fit(p: Array, size: int) -> Array:
-    """Whichever of the two steps, of the logs or of the logits of p/pi, comes closer: small chances need the
-    first, chances near 1 the second."""
+def _fit_log_odds(p: Array, size: int) -> Array:
+    """The log odds by fixed-point iteration, taking whichever of the two steps comes closer.
+
+    The step in logs suits small probabilities, the step in logits those near 1.
+    """
     odds = np.log(p) - np.log(p).mean()
-    steps = _steps(odds, p, size)
+    steps = _fixed_point_steps(odds, p, size)
     best: Array = odds
     gap, stale = float(np.abs(steps[1]).max()), 0
-    while gap > _MET and stale < _PATIENCE:
+    while gap > _CONVERGED and stale < _PATIENCE:
         tried = [odds + step - (odds + step).mean() for step in steps]
-        next_steps = [_steps(one, p, size) for one in tried]
+        next_steps = [_fixed_point_steps(candidate, p, size) for candidate in tried]
         gaps = [float(np.abs(both[1]).max()) for both in next_steps]
         closer = int(np.argmin(gaps))
         odds, steps = tried[closer], next_steps[closer]
         stale += 1
         if gaps[closer] < gap:
             best, gap, stale = odds, gaps[closer], 0
-    # Chances written with nine digits need not sum to a whole number exactly.
-    if (missed := float(np.abs(realized(best, size) - p).max())) > 10 * _CLOSE:
+    # Probabilities written with nine digits need not sum to a whole number exactly.
+    if (missed := float(np.abs(realized_inclusion(best, size) - p).max())) > 10 * _TOLERANCE:
         raise InputError(
             f"no distribution has these inclusion probabilities: the closest one misses by {missed:.3g}"
         )
     return best
 
 
-def _steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
-    pi = realized(odds, size)
+def _fixed_point_steps(odds: Array, p: Array, size: int) -> tuple[Array, Array]:
+    """The steps in log odds: log(p/pi), and the difference of logits."""
+    pi = realized_inclusion(odds, size)
     log = np.log(p / pi)
     return log, log - np.log1p(-p) + np.log1p(-pi)
 
 
-def realized(odds: Array, size: int) -> Array:
-    """The chances that log odds realize: `pi_j = o_j e_{k-1}(others) / e_k(all)`, e the elementary sums.
+def realized_inclusion(odds: Array, size: int) -> Array:
+    """The inclusion probabilities that log odds realize.
 
-    >>> realized(np.log([1.0, 2.0, 3.0]), 1)
-    array([0.16666667, 0.33333333, 0.5       ])
+    `pi_j = o_j e_{k-1}(others) / e_k(all)`, with e the elementary symmetric polynomials of the odds.
+
+    Example:
+        >>> realized_inclusion(np.log([1.0, 2.0, 3.0]), 1)
+        array([0.16666667, 0.33333333, 0.5       ])
     """
     o = np.exp(odds - odds.max())
-    before = _elementary_sums(o, size)
-    after = _elementary_sums(o[::-1], size)[::-1]
-    # Sets of the others: i of them before j, size-1-i after it.
+    before = _elementary_symmetric(o, size)
+    after = _elementary_symmetric(o[::-1], size)[::-1]
+    # e_{k-1} of the others without division, which would cancel digits: combine the polynomials of the
+    # candidates before j (i of them) and after j (size-1-i).
     others = (before[:-1, :size] * after[1:, size - 1 :: -1][:, :size]).sum(axis=1)
     pi: Array = o * others / before[-1, size]
     return np.clip(pi, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
 
 
-def _elementary_sums(o: Array, size: int) -> Array:
-    """`[j, i]`: the sum over sets of i among the first j of the product of their odds."""
+def _elementary_symmetric(o: Array, size: int) -> Array:
+    """`[j, i]`: the elementary symmetric polynomial of degree i in the first j odds."""
     sums = np.zeros((o.size + 1, size + 1))
     sums[:, 0] = 1.0
     for j, value in enumerate(o):
@@ -164,10 +185,11 @@ def _elementary_sums(o: Array, size: int) -> Array:
 
 
 def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
-    """How many tuples there are: of distinct candidates, but for the outsider among them.
+    """The number of tuples of distinct candidates; only the outsider may repeat.
 
-    >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
-    (6, 7)
+    Example:
+        >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
+        (6, 7)
     """
     if not outsider:
         return perm(candidates, reviews)
@@ -175,13 +197,14 @@ def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
 
 
 @lru_cache(maxsize=16)
-def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
-    """`[n, k]`: every tuple of candidates, distinct but for the outsider, in lexicographic order.
+def all_tuples(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
+    """`[n, k]`: every tuple of candidates, distinct except for the outsider, in lexicographic order.
 
-    >>> tuples_of(3, 2).tolist()
-    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-    >>> tuples_of(2, 2, outsider=0).tolist()
-    [[0, 0], [0, 1], [1, 0]]
+    Example:
+        >>> all_tuples(3, 2).tolist()
+        [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
+        >>> all_tuples(2, 2, outsider=0).tolist()
+        [[0, 0], [0, 1], [1, 0]]
     """
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(reviews):
@@ -196,34 +219,35 @@ def tuples_of(candidates: int, reviews: int, outsider: int | None = None) -> Int
 
 
 @lru_cache(maxsize=16)
-def halves_of(
+def tuple_halves(
     candidates: int, reviews: int, outsider: int | None = None
 ) -> tuple[Integers, Integers, Integers]:
-    """The first and second halves that tuples have, and the place of each tuple among all pairs of them.
+    """The first and second halves of tuples, and the index of each tuple among all pairs of halves.
 
-    >>> first, second, place = halves_of(3, 2)
-    >>> first.tolist(), second.tolist(), place.tolist()
+    Pairs are counted first half by first half, so the tuples among them stand in lexicographic order.
+
+    >>> first, second, pair_index = tuple_halves(3, 2)
+    >>> first.tolist(), second.tolist(), pair_index.tolist()
     ([[0], [1], [2]], [[0], [1], [2]], [1, 2, 3, 5, 6, 7])
-
-    Pairs are counted first half by first half: the tuples among them stand in lexicographic order.
     """
     half = (reviews + 1) // 2
-    first, second = (tuples_of(candidates, size, outsider) for size in (half, reviews - half))
+    first, second = (all_tuples(candidates, size, outsider) for size in (half, reviews - half))
     apart, anyone = np.ones((len(first), len(second)), dtype=bool), NOBODY if outsider is None else outsider
-    for one in first.T:
-        for other in second.T:
-            apart &= (one[:, None] != other) | (one == anyone)[:, None]
-    place = np.flatnonzero(apart)
-    place.setflags(write=False)
-    return first, second, place
+    for first_half in first.T:
+        for second_half in second.T:
+            apart &= (first_half[:, None] != second_half) | (first_half == anyone)[:, None]
+    pair_index = np.flatnonzero(apart)
+    pair_index.setflags(write=False)
+    return first, second, pair_index
 
 
 @lru_cache(maxsize=16)
-def tuples_in(sets: Sets) -> Integers:
+def tuples_of_sets(sets: Sets) -> Integers:
     """`[n, k]`: every order of every set, in lexicographic order.
 
-    >>> tuples_in((((0, 2), 3), ((1, 2), 1))).tolist()
-    [[0, 2], [1, 2], [2, 0], [2, 1]]
+    Example:
+        >>> tuples_of_sets((((0, 2), 3), ((1, 2), 1))).tolist()
+        [[0, 2], [1, 2], [2, 0], [2, 1]]
     """
     rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)
     rows.setflags(write=False)
@@ -231,25 +255,31 @@ def tuples_in(sets: Sets) -> Integers:
 
 
 def log_set_prior(sets: Sets, rows: Integers) -> Array:
-    """log P(tuple) up to a constant: every order of a set is as likely; -inf for sets that were not drawn.
+    """Log P(tuple) up to a constant: every order of a set is equally likely; -inf for sets not drawn.
 
-    >>> log_set_prior((((0, 2), 3), ((1, 2), 1)), np.array([[2, 0], [1, 2], [0, 1]])).tolist()
-    [1.0986122886681098, 0.0, -inf]
+    Example:
+        >>> log_set_prior((((0, 2), 3), ((1, 2), 1)), np.array([[2, 0], [1, 2], [0, 1]])).tolist()
+        [1.0986122886681098, 0.0, -inf]
     """
     log = {people: np.log(number) for people, number in sets}
     return np.array([log.get(tuple(row), -np.inf) for row in np.sort(rows, axis=1).tolist()])
 
 
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
-    """log P(tuple) in the maximum-entropy prior, up to a constant; -inf for tuples that the chances forbid.
+    """Log P(tuple) in the maximum-entropy prior, up to a constant.
 
-    `chances`: those of the candidates, which sum to the number of reviews k (see `inclusion`).
-    `rows`: `[n, k]`, the tuples: the place of the candidate who wrote each review.
-    `outsider`: the place of `*` among the candidates, which may stand several times in a tuple; None: there
-    is none. A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
+    Args:
+        chances: Inclusion probabilities of the candidates, which sum to the number of reviews k.
+        rows: `[n, k]`, the tuples: the index of the candidate who wrote each review.
+        outsider: The index of `*` among the candidates, which may stand several times in a tuple; None
+            without it. A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
 
-    >>> log_prior((1.0, 0.5, 0.5), np.array([[0, 1], [2, 0], [1, 2]])).tolist()  # the first one is certain
-    [0.0, 0.0, -inf]
+    Returns:
+        `[n]`; -inf for tuples that the probabilities rule out.
+
+    Example:
+        >>> log_prior((1.0, 0.5, 0.5), np.array([[0, 1], [2, 0], [1, 2]])).tolist()  # the first is certain
+        [0.0, 0.0, -inf]
     """
     reviews = rows.shape[1]
     odds = np.asarray(log_odds(copied(chances, reviews, outsider), reviews))[: len(chances)]
@@ -258,7 +288,7 @@ def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None =
     if outsider is not None:
         ways = np.log([float(perm(reviews, j)) for j in range(reviews + 1)])
         prior += ways[(rows == outsider).sum(axis=1)]
-        # Where all are outsiders for sure, the others have no chance at all.
+        # If every review is certainly an outsider's, the others already have odds of 0.
         forced[outsider] = False
     missing = forced[rows].sum(axis=1) < np.count_nonzero(forced)
     return np.where(missing, -np.inf, prior)

@@ -1,24 +1,20 @@
-"""Similarities -> an assignment drawn at random, and the prior that it was really drawn from.
+"""A randomized assignment, drawn by a secret seed, and the prior that it was really drawn from.
 
-As many assignments are sampled as `draws` says, and one of them, each as likely, is the one to use. So each
-paper's reviewers are one of the sets that it has in the draws, each draw with the same chance: whoever knows
-these sets, and the sampler as well, knows nothing more about that paper.
+As many assignments are sampled as `draws` says, and one of them, each equally likely, is used. So the
+reviewers of a paper are one of the sets that it has in the draws, and each draw has the same probability.
+Someone who knows these sets, and the sampler as well, knows nothing more about that paper.
 
-No sampler that meets all loads can give every paper the maximum-entropy prior of its chances instead. With
-one paper per reviewer, let p have two of a, b, c, d, q one of a, b, and r one of c, d, all with chance 1/2: p
-may have both a and b in that prior, and then nobody is left for q.
+No sampler that meets all loads can instead give every paper the maximum-entropy prior of its marginals. With
+one paper per reviewer, let p have two of a, b, c, d, q one of a, b, and r one of c, d, all with probability
+1/2. In that prior p may have both a and b, and then nobody is left for q.
 
-A secret seed -> as many random numbers as are needed, the same ones each time.
-
-Chances in units of n draws -> n assignments that have exactly those chances together.
-
-The units of all pairs are split in two halves again and again, until each part is one assignment. Most units
-of a pair go half to either side. One to three of them, as many as leave an even number, are loose: loose
-units are paired up, first at their papers and then at their reviewers, both at random, and partners go to
-different sides. That closes rings of units, which alternate between papers and reviewers and so have even
-length: one coin for each ring says which of its units go left. At every split each paper has half of its
-reviews on either side, and nobody has more than half of a full load, so that every part meets all loads in
-the end.
+`decompose_marginals` splits the units of all pairs in two halves again and again, until each part is one
+assignment. Most units of a pair go half to either side. One to three of them, as many as leave an even
+number, are loose. Loose units are paired up at random, first at their papers and then at their reviewers, and
+partners go to different sides. That closes rings of units, which alternate between papers and reviewers and
+so have even length; one coin for each ring says which of its units go left. At every split each paper has
+half of its reviews on either side, and nobody has more than half of a full load, so every part meets all
+loads in the end.
 """
 
 from __future__ import annotations
@@ -43,128 +39,62 @@ from blindcal.io.atomic_files import make_folder, read_part, refuse_published, w
 from blindcal.io.tables import MAX_LINES, format_table
 
 SEED_BYTES = 32
-
-
-def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:
-    """`size` numbers, each uniform on 64 bits; every purpose has its own.
-
-    >>> keystream(bytes(32), "a", 2).tolist() == keystream(bytes(32), "a", 3).tolist()[:2]
-    True
-    >>> keystream(bytes(32), "a", 1) == keystream(bytes(32), "b", 1)
-    array([False])
-    """
-    if len(seed) != SEED_BYTES:
-        raise InputError(f"a seed must have {SEED_BYTES} bytes, found {len(seed)}")
-    stream = shake_256(b"blindcal/assignment\0" + seed + purpose.encode())
-    return np.frombuffer(stream.digest(8 * size), dtype="<u8").astype(np.uint64)
-
-
-_Bits = NDArray[np.uint64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """Units of pairs in several parts at once."""
-
-    part: Integers
-    paper: Integers
-    reviewer: Integers
-    units: Integers
-
-    def __getitem__(self, which: NDArray[np.bool_] | Integers) -> _Parts:
-        return _Parts(self.part[which], self.paper[which], self.reviewer[which], self.units[which])
-
-
-def halved(chances: Marginals, seed: bytes) -> Integers:
-    """`[draw, paper, place]`: reviewers in ascending order, each pair in as many draws as it has units.
-
-    >>> from blindcal.assignment.similarity import Similarity
-    >>> from blindcal.assignment.marginal_probabilities import marginals
-    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[1.0, 1.0], [1.0, 1.0]])
-    >>> found = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.5, draws=2)
-    >>> sorted(halved(found, bytes(32)).tolist())
-    [[[0], [1]], [[1], [0]]]
-    """
-    parts = _Parts(np.zeros_like(chances.paper), chances.paper, chances.reviewer, chances.units)
-    size = chances.draws
-    while size > 1:
-        parts, size = _halves(parts, seed, size), size // 2
-    order = np.lexsort((parts.reviewer, parts.paper, parts.part))
-    return parts.reviewer[order].reshape(chances.draws, -1, chances.per_paper)
-
-
-def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
-    """Every part as two, its left and its right half."""
-    loose = parts.units % 2
-    # Two more where there are two more and neither side could get more units than it has draws.
-    loose += 2 * ((parts.units >= loose + 2) & (parts.units + loose + 2 <= size))
-    pair = np.arange(loose.size).repeat(loose)
-    left = (parts.units - loose) // 2
-    left += np.bincount(pair, _sides(parts[pair], seed, size), loose.size).astype(np.int64)
-    both = _Parts(
-        np.concatenate([2 * parts.part, 2 * parts.part + 1]),
-        np.tile(parts.paper, 2),
-        np.tile(parts.reviewer, 2),
-        np.concatenate([left, parts.units - left]),
-    )
-    return both[both.units > 0]
-
-
-def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
-    """1 where a loose unit goes left, 0 where it goes right."""
-    count = loose.paper.size
-    random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
-    at_paper = _partners(_groups(loose.part, loose.paper), random[0])
-    at_reviewer = _partners(_groups(loose.part, loose.reviewer), random[1])
-    alone = np.flatnonzero(at_reviewer < 0)
-    at_reviewer[alone] = alone[_partners(loose.part[alone], random[2, alone])]
-    # Two steps around a ring lead from a unit to one that goes the same way.
-    steps = sparse.coo_array(
-        (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
-    )
-    same = connected_components(steps, directed=False)[1].astype(np.int64)
-    ring = np.minimum(same, same[at_paper])
-    coin = (random[3] & np.uint64(1)).astype(np.int64)
-    sides: Integers = coin[ring] ^ (same != ring)
-    return sides
-
-
-def _groups(part: Integers, at: Integers) -> Integers:
-    """A number for each part and place in it."""
-    return part * (1 + int(at.max(initial=0))) + at
-
-
-def _partners(group: Integers, random: _Bits) -> Integers:
-    """A random partner for each within its group; -1 for the last of an odd number.
-
-    >>> _partners(np.array([7, 5, 7]), np.zeros(3, dtype=np.uint64)).tolist()
-    [2, -1, 0]
-    """
-    # One number to sort by: the group, then random bits.
-    bits = np.uint64(int(group.max(initial=0)).bit_length())
-    key = (group.astype(np.uint64) << (np.uint64(64) - bits)) if bits else np.zeros_like(random)
-    order = np.argsort(key | (random >> bits))
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = np.diff(group[order]) != 0
-    place = np.arange(order.size)
-    rank = place - np.maximum.accumulate(np.where(new, place, 0))
-    first = np.flatnonzero((rank % 2 == 0) & ~np.append(new[1:], True))
-    partner = np.full(order.size, -1, dtype=np.int64)
-    partner[order[first]], partner[order[first + 1]] = order[first + 1], order[first]
-    return partner
-
-
 POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv"
+_RandomBits = NDArray[np.uint64]
+
+
+def assign(
+    similarity: Similarity,
+    *,
+    per_paper: int,
+    per_reviewer: int,
+    cap: float,
+    spread: float = 0.0,
+    draws: int = 64,
+    seed: bytes,
+) -> Assigned:
+    """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
+
+    Args:
+        similarity: Of papers and reviewers, with the pairs that are barred by a conflict.
+        per_paper: How many reviewers each paper gets.
+        per_reviewer: The most papers that one reviewer gets.
+        cap: The greatest probability of any pair, above 0 and at most 1; the lower, the harder it is to guess
+            who reviews.
+        spread: From 0, the default, to 1. Above 0 a probability x counts only `x - spread * x^2` toward the
+            expected similarity, which spreads each paper over more people.
+        draws: How many assignments are sampled, a power of 2 up to 1024; one of them is used.
+        seed: 32 secret bytes; the same ones give the same assignment.
+
+    Example:
+        >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
+        >>> found = assign(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4, seed=bytes(32))
+        >>> dict(found.pools()["p"])
+        {'a': 0.25, 'b': 0.75}
+    """
+    rows = len(similarity.papers) * per_paper * draws
+    if rows >= MAX_LINES:
+        fewer = draws // 2 ** int(np.ceil(np.log2((rows + 1) / MAX_LINES)))
+        raise InputError(
+            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, but a table has at "
+            f"most {MAX_LINES:,}: give {fewer}"
+        )
+    chances = marginals(
+        similarity, per_paper=per_paper, per_reviewer=per_reviewer, cap=cap, spread=spread, draws=draws
+    )
+    chosen = int(keystream(seed, "choice", 1)[0]) % draws
+    return Assigned(similarity, chances, decompose_marginals(chances, seed), chosen)
 
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
     """Sampled assignments and which of them is used. CONFIDENTIAL.
 
-    `similarity`: what was assigned by; papers and reviewers below are places in its lists.
-    `chances`: how likely each pair was to be assigned, before the draws.
-    `drawn`: `[draw, paper, place]`, the reviewers of each paper in each draw, in ascending order.
-    `chosen`: the draw that is used, counted from 0.
+    Attributes:
+        similarity: What was assigned by; papers and reviewers below are indices into its lists.
+        chances: The marginal probability of each pair, before the draws.
+        drawn: `[draw, paper, seat]`, the reviewers of each paper in each draw, in ascending order.
+        chosen: The draw that is used, counted from 0.
     """
 
     similarity: Similarity
@@ -182,20 +112,22 @@ class Assigned:
     def pools(self) -> dict[str, SampledPool]:
         """The prior of each paper: its set of reviewers in every draw, in no order."""
         people = self.similarity.reviewers
-        found = {}
+        pools = {}
         for index, paper in enumerate(self.similarity.papers):
             sets, number = np.unique(self.drawn[:, index], axis=0, return_counts=True)
             named = (tuple(people[j] for j in row) for row in sets.tolist())
-            found[paper] = SampledPool(dict(zip(named, number.tolist(), strict=True)))
-        return found
+            pools[paper] = SampledPool(dict(zip(named, number.tolist(), strict=True)))
+        return pools
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write `pools.csv` into `folder` and, for the owner alone, `assignments.csv`, the prior, and
-        `assignment.csv`, the truth. The same assignment may be written again; another one is refused.
+        """Write the assignment and its prior into a folder; another assignment that is there is refused.
 
-        Draws are numbered in the order of each paper's own sets: the numbers of different papers have nothing
-        to do with each other. If they had, someone who knows the reviewers of a few papers could tell which
-        draw is the true one, and with it the reviewers of all the others.
+        `pools.csv` is public. For the owner alone are `assignments.csv`, the prior, and `assignment.csv`, the
+        truth.
+
+        Draws are numbered in the order of each paper's own sets, so the numbers of different papers have
+        nothing to do with each other. Otherwise someone who knows the reviewers of a few papers could tell
+        which draw is the true one, and with it the reviewers of all other papers.
         """
         target = Path(folder)
         refuse_published(target / ASSIGNMENT)
@@ -203,15 +135,16 @@ class Assigned:
         files = self._files()
         there = [name for name in files if os.path.lexists(target / name)]
         for name in there:
-            if not _same(target / name, files[name]):
+            if not _has_content(target / name, files[name]):
                 raise RefusedError(
                     f"{target / name} exists already, is not this assignment, and is never overwritten"
                 )
-        # The assignment comes last: it is never there without its prior.
+        # The assignment is written last, so that it never exists without its prior.
         for name in [name for name in files if name not in there]:
             write_bytes(target / name, files[name], confidential=name != POOLS)
 
     def _files(self) -> dict[str, bytes]:
+        """The content of each file."""
         papers, people = self.similarity.papers, self.similarity.reviewers
         chances, (draws, count, places) = self.chances, self.drawn.shape
         pools = [
@@ -243,45 +176,114 @@ class Assigned:
         }
 
 
-def _same(path: Path, content: bytes) -> bool:
+def _has_content(path: Path, content: bytes) -> bool:
+    """Whether the file has exactly this content."""
     return path.is_file() and read_part(path, 0, len(content) + 1) == content
 
 
-def assign(
-    similarity: Similarity,
-    *,
-    per_paper: int,
-    per_reviewer: int,
-    cap: float,
-    spread: float = 0.0,
-    draws: int = 64,
-    seed: bytes,
-) -> Assigned:
-    """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
+def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:
+    """`size` numbers, each uniform on 64 bits, from a secret seed; every purpose has its own stream.
 
-    `similarity`: of papers and reviewers, with the pairs that are barred by a conflict.
-    `per_paper`: how many reviewers each paper gets.
-    `per_reviewer`: the most papers that one reviewer gets.
-    `cap`: the greatest chance of any pair, above 0 and at most 1; the lower, the harder to guess who reviews.
-    `spread`: from 0, the default, to 1. Above 0 a chance x counts only `x - spread * x^2` toward the expected
-    similarity, which spreads each paper over more people.
-    `draws`: how many assignments are sampled, a power of 2 up to 1024; one of them is used.
-    `seed`: 32 secret bytes; the same ones give the same assignment.
-
-    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
-    >>> found = assign(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4, seed=bytes(32))
-    >>> dict(found.pools()["p"])
-    {'a': 0.25, 'b': 0.75}
+    Example:
+        >>> keystream(bytes(32), "a", 2).tolist() == keystream(bytes(32), "a", 3).tolist()[:2]
+        True
+        >>> keystream(bytes(32), "a", 1) == keystream(bytes(32), "b", 1)
+        array([False])
     """
-    rows = len(similarity.papers) * per_paper * draws
-    if rows >= MAX_LINES:
-        fewer = draws // 2 ** int(np.ceil(np.log2((rows + 1) / MAX_LINES)))
-        raise InputError(
-            f"`draws` {draws} of {len(similarity.papers)} papers are {rows:,} rows, where a table has at "
-            f"most {MAX_LINES:,}: give {fewer}"
-        )
-    chances = marginals(
-        similarity, per_paper=per_paper, per_reviewer=per_reviewer, cap=cap, spread=spread, draws=draws
+    if len(seed) != SEED_BYTES:
+        raise InputError(f"a seed must have {SEED_BYTES} bytes, found {len(seed)}")
+    stream = shake_256(b"blindcal/assignment\0" + seed + purpose.encode())
+    return np.frombuffer(stream.digest(8 * size), dtype="<u8").astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Units of pairs in several parts at once."""
+
+    part: Integers
+    paper: Integers
+    reviewer: Integers
+    units: Integers
+
+    def __getitem__(self, which: NDArray[np.bool_] | Integers) -> _Parts:
+        return _Parts(self.part[which], self.paper[which], self.reviewer[which], self.units[which])
+
+
+def decompose_marginals(chances: Marginals, seed: bytes) -> Integers:
+    """`[draw, paper, seat]`: assignments that have exactly these marginals together.
+
+    The reviewers of a paper stand in ascending order; each pair is in as many draws as it has units.
+
+    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[1.0, 1.0], [1.0, 1.0]])
+    >>> chances = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.5, draws=2)
+    >>> sorted(decompose_marginals(chances, bytes(32)).tolist())
+    [[[0], [1]], [[1], [0]]]
+    """
+    parts = _Parts(np.zeros_like(chances.paper), chances.paper, chances.reviewer, chances.units)
+    size = chances.draws
+    while size > 1:
+        parts, size = _halves(parts, seed, size), size // 2
+    order = np.lexsort((parts.reviewer, parts.paper, parts.part))
+    return parts.reviewer[order].reshape(chances.draws, -1, chances.per_paper)
+
+
+def _halves(parts: _Parts, seed: bytes, size: int) -> _Parts:
+    """Every part as two, its left and its right half."""
+    loose = parts.units % 2
+    # Two more units are loosened, for more randomness, if neither side can then exceed its draws.
+    loose += 2 * ((parts.units >= loose + 2) & (parts.units + loose + 2 <= size))
+    pair = np.arange(loose.size).repeat(loose)
+    left = (parts.units - loose) // 2
+    left += np.bincount(pair, _sides(parts[pair], seed, size), loose.size).astype(np.int64)
+    both = _Parts(
+        np.concatenate([2 * parts.part, 2 * parts.part + 1]),
+        np.tile(parts.paper, 2),
+        np.tile(parts.reviewer, 2),
+        np.concatenate([left, parts.units - left]),
     )
-    chosen = int(keystream(seed, "choice", 1)[0]) % draws
-    return Assigned(similarity, chances, halved(chances, seed), chosen)
+    return both[both.units > 0]
+
+
+def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
+    """1 for a loose unit that goes left, 0 for one that goes right."""
+    count = loose.paper.size
+    random = keystream(seed, f"halves of {size}", 4 * count).reshape(4, count)
+    at_paper = _partners(_groups(loose.part, loose.paper), random[0])
+    at_reviewer = _partners(_groups(loose.part, loose.reviewer), random[1])
+    alone = np.flatnonzero(at_reviewer < 0)
+    at_reviewer[alone] = alone[_partners(loose.part[alone], random[2, alone])]
+    # Two steps around a ring lead from a unit to one that goes to the same side.
+    steps = sparse.coo_array(
+        (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
+    )
+    same = connected_components(steps, directed=False)[1].astype(np.int64)
+    ring = np.minimum(same, same[at_paper])
+    coin = (random[3] & np.uint64(1)).astype(np.int64)
+    sides: Integers = coin[ring] ^ (same != ring)
+    return sides
+
+
+def _groups(part: Integers, at: Integers) -> Integers:
+    """A number for each pair of part and index."""
+    return part * (1 + int(at.max(initial=0))) + at
+
+
+def _partners(group: Integers, random: _RandomBits) -> Integers:
+    """A random partner for each unit within its group; -1 for the last one of an odd number.
+
+    Example:
+        >>> _partners(np.array([7, 5, 7]), np.zeros(3, dtype=np.uint64)).tolist()
+        [2, -1, 0]
+    """
+    # One sort key: the group in the high bits, then random bits.
+    bits = np.uint64(int(group.max(initial=0)).bit_length())
+    key = (group.astype(np.uint64) << (np.uint64(64) - bits)) if bits else np.zeros_like(random)
+    order = np.argsort(key | (random >> bits))
+    starts = np.ones(order.size, dtype=bool)
+    starts[1:] = np.diff(group[order]) != 0
+    position = np.arange(order.size)
+    rank = position - np.maximum.accumulate(np.where(starts, position, 0))
+    first = np.flatnonzero((rank % 2 == 0) & ~np.append(starts[1:], True))
+    partner = np.full(order.size, -1, dtype=np.int64)
+    partner[order[first]], partner[order[first + 1]] = order[first + 1], order[first]
+    return partner

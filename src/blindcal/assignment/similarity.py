@@ -1,4 +1,4 @@
-"""Bids, similarities and conflicts -> one matrix: how well each reviewer fits each paper.
+"""Bids, similarities and conflicts as one matrix: how well each reviewer fits each paper.
 
 Papers and reviewers are sorted by id, so that nothing depends on the order of a file. A pair that is not
 listed has similarity 0 and may be assigned; only a conflict bars it.
@@ -45,9 +45,11 @@ _FORM = (
 class Similarity:
     """How well each reviewer fits each paper, and who may not review what. Made by `dense` or from a file.
 
-    `papers`, `reviewers`: their ids in ascending order.
-    `value`: `[paper, reviewer]`, sparse, at least 0; a pair that is not listed has 0 and may be assigned.
-    `barred`: `[paper, reviewer]`, sparse, true at conflicts.
+    Attributes:
+        papers: Their ids in ascending order.
+        reviewers: Their ids in ascending order.
+        value: `[paper, reviewer]`, sparse, at least 0; a pair that is not listed has 0 and may be assigned.
+        barred: `[paper, reviewer]`, sparse, true at conflicts.
     """
 
     papers: tuple[str, ...]
@@ -63,11 +65,11 @@ class Similarity:
         value: ArrayLike,
         barred: ArrayLike | None = None,
     ) -> Similarity:
-        """From a matrix `value[papers, reviewers]`, in any order of the ids; `barred` is one of conflicts, by
-        default without any.
+        """From a matrix `value[papers, reviewers]`, with ids in any order, and one of conflicts.
 
-        >>> Similarity.dense(["q", "p"], ["a"], [[1.0], [2.0]]).value.toarray().tolist()
-        [[2.0], [1.0]]
+        Example:
+            >>> Similarity.dense(["q", "p"], ["a"], [[1.0], [2.0]]).value.toarray().tolist()
+            [[2.0], [1.0]]
         """
         matrix = nonnegative("similarity", value)
         no = np.zeros(matrix.shape, dtype=bool) if barred is None else np.asarray(barred, dtype=bool)
@@ -79,7 +81,7 @@ class Similarity:
 
     @property
     def digest(self) -> str:
-        """What identifies papers, people, similarities and conflicts, in whatever order they were listed."""
+        """A hash of papers, people, similarities and conflicts, in whatever order they were listed."""
         content = hashlib.sha256(repr((self.papers, self.reviewers)).encode())
         for matrix in (self.value, self.barred):
             for part in (matrix.indptr, matrix.indices, matrix.data):
@@ -88,7 +90,7 @@ class Similarity:
 
     def barring(self, conflicts: Iterable[tuple[str, str]]) -> Similarity:
         """The same with more conflicts `(paper, reviewer)`."""
-        paper, reviewer = _places(self.papers), _places(self.reviewers)
+        paper, reviewer = _index_of(self.papers), _index_of(self.reviewers)
         pairs = np.array([(paper[p], reviewer[r]) for p, r in conflicts], dtype=np.int64).reshape(-1, 2)
         more = sparse.csr_array(
             (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), self.barred.shape
@@ -106,43 +108,48 @@ def read_similarity(
 ) -> Similarity:
     """Similarities, or bids in their place, from a file.
 
-    `path`: a table `paper,reviewer,similarity`, or a NumPy `.npz` file with arrays `papers`, `reviewers` and
-    the matrix `similarity`.
-    `bids`: whether it is a table `paper,reviewer,bid` instead. A bid is a number, or one of the words yes,
-    which counts 1, maybe 0.5, no 0, and conflict.
-    `conflicts`: a table `paper,conflict` of pairs that may not be assigned; None: no more than the bids say.
-    `papers`, `reviewers`: further ones that the file may not mention.
+    Args:
+        path: A table `paper,reviewer,similarity`, or a NumPy `.npz` file with arrays `papers`, `reviewers`
+            and the matrix `similarity`.
+        bids: Whether it is a table `paper,reviewer,bid` instead. A bid is a number, or one of the words yes,
+            which counts 1, maybe 0.5, no 0, and conflict.
+        conflicts: A table `paper,conflict` of pairs that may not be assigned; None: no more than the bids
+            say.
+        papers: Further papers that the file may not mention.
+        reviewers: Further reviewers that the file may not mention.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "bids.csv"
-    ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
-    ...     found = read_similarity(path, bids=True)
-    >>> found.value.toarray().tolist(), found.barred.toarray().tolist()
-    ([[1.0, 0.5], [0.0, 0.0]], [[False, False], [False, True]])
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "bids.csv"
+        ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
+        ...     similarity = read_similarity(path, bids=True)
+        >>> similarity.value.toarray().tolist(), similarity.barred.toarray().tolist()
+        ([[1.0, 0.5], [0.0, 0.0]], [[False, False], [False, True]])
     """
     if not bids and read_part(path, 0, len(_ZIP)) == _ZIP:
-        found = _with(_read_matrix(path), papers, reviewers)
+        similarity = _extended(_read_matrix(path), papers, reviewers)
     else:
-        found = _read_pairs(path, "bid" if bids else "similarity", papers, reviewers)
-    return found if conflicts is None else found.barring(read_conflicts(conflicts, found))
+        similarity = _read_pairs(path, "bid" if bids else "similarity", papers, reviewers)
+    return similarity if conflicts is None else similarity.barring(read_conflicts(conflicts, similarity))
 
 
 def nothing_known(papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
-    """Papers and people of whom nothing is known but their names."""
+    """Papers and people of whom only the names are known: all similarities are 0."""
     rows, people = sorted(set(papers)), sorted(set(reviewers))
     return Similarity.dense(rows, people, np.zeros((len(rows), len(people))))
 
 
 def read_papers(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The ids in the column `paper` of a table; what else it holds is not read."""
+    """The ids in the column `paper` of a table; other columns are not read."""
     return tuple(dict.fromkeys(read_table(path, [Column("paper", "id")], extra=True).text("paper")))
 
 
 def _read_pairs(
     path: str | os.PathLike[str], name: str, papers: Iterable[str], reviewers: Iterable[str]
 ) -> Similarity:
+    """The similarities of a table with a row for each pair."""
     kind = Column(name, "text") if name == "bid" else Column(name, "number", low=0.0)
     columns = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True), kind]
     table = read_table(path, columns)
@@ -152,22 +159,22 @@ def _read_pairs(
         raise refuse(sorted(problems))
     rows = sorted({*table.text("paper"), *papers})
     people = sorted({*table.text("reviewer"), *reviewers})
-    at, who = _places(rows), _places(people)
-    place = (
-        np.array([at[one] for one in table.text("paper")]),
-        np.array([who[one] for one in table.text("reviewer")]),
+    at, who = _index_of(rows), _index_of(people)
+    indices = (
+        np.array([at[paper] for paper in table.text("paper")]),
+        np.array([who[reviewer] for reviewer in table.text("reviewer")]),
     )
     shape = len(rows), len(people)
     return _sorted(
         rows,
         people,
-        sparse.csr_array((value, place), shape),
-        sparse.csr_array((barred, place), shape),
+        sparse.csr_array((value, indices), shape),
+        sparse.csr_array((barred, indices), shape),
     )
 
 
 def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Problem]]:
-    """The similarity of each row, whether it is a conflict, and what cannot be read."""
+    """The similarity of each row, whether it is a conflict, and the problems."""
     if name != "bid":
         return table.number(name), np.zeros(len(table), dtype=bool), []
     bids = table.text(name)
@@ -189,6 +196,7 @@ def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Pro
 
 
 def _repeated(table: Table) -> list[Problem]:
+    """The problems of pairs that are listed twice."""
     seen, problems = set[tuple[str, str]](), []
     for row, pair in zip(
         table.rows, zip(table.text("paper"), table.text("reviewer"), strict=True), strict=True
@@ -229,12 +237,12 @@ def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
     if value.ndim == 2 and value.shape == shape:
         matrix = sparse.csr_array(value)
     elif value.ndim == 1 and {"paper", "reviewer"} <= parts.keys():
-        place = [
+        indices = [
             _indices(parts[key], name, key, value.size, size)
             for key, size in zip(("paper", "reviewer"), shape, strict=True)
         ]
-        matrix = sparse.csr_array((value, (place[0], place[1])), shape)
-        if np.unique(place[0] * shape[1] + place[1]).size < value.size:
+        matrix = sparse.csr_array((value, (indices[0], indices[1])), shape)
+        if np.unique(indices[0] * shape[1] + indices[1]).size < value.size:
             raise refuse([Problem(name, None, "reviewer", _TWICE)])
     else:
         raise refuse([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
@@ -242,16 +250,18 @@ def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
 
 
 def _numbers(values: Any, name: str) -> Array:
+    """The similarities as floats, checked."""
     good = values.dtype.kind in "fiu"
     with np.errstate(over="ignore", invalid="ignore"):
-        found = values.astype(np.float64) if good else np.empty(0)
-    if not good or not np.isfinite(found).all() or (found < 0).any():
+        array = values.astype(np.float64) if good else np.empty(0)
+    if not good or not np.isfinite(array).all() or (array < 0).any():
         rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
         raise refuse([Problem(name, None, "similarity", rule)])
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(array, dtype=np.float64)
 
 
 def _arrays(data: bytes, name: str) -> dict[str, Any]:
+    """The arrays of an `.npz` file, without objects and within the limits on size."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             infos = packed.infolist()
@@ -260,13 +270,13 @@ def _arrays(data: bytes, name: str) -> dict[str, Any]:
             return {info.filename.removesuffix(".npy"): _array(packed, info) for info in infos}
     except InputError as error:
         raise refuse([Problem(name, None, None, str(error))]) from None
-    # Headers and packed bytes that were damaged raise whatever the libraries that read them come across.
+    # The libraries that read damaged headers and packed bytes raise errors of many kinds.
     except Exception:
         raise refuse([Problem(name, None, None, _NO_OBJECTS)]) from None
 
 
 def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """One array, of which as much is unpacked as its header and its size in the file both say."""
+    """One array, of which as much is unpacked as both its header and its size in the file say."""
     with packed.open(info) as member:
         version = np.lib.format.read_magic(member)
         header = (
@@ -286,32 +296,35 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 
 def _ids(values: Any, name: str, key: str) -> list[str]:
+    """The ids of papers or reviewers, checked."""
     if values.size > MAX_LINES:
         raise refuse([Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")])
-    found = [same_id(_text(one)) for one in values.ravel().tolist()] if _written(values) else []
+    ids = [same_id(_text(text)) for text in values.ravel().tolist()] if _is_text_or_integer(values) else []
     problems = [
-        Problem(name, None, key, broken[0]) for one in found if (broken := id_problem(one)) is not None
+        Problem(name, None, key, broken[0]) for text in ids if (broken := id_problem(text)) is not None
     ]
-    if len(set(found)) < len(found) or not found:
+    if len(set(ids)) < len(ids) or not ids:
         problems.append(Problem(name, None, key, "must be ids, each once"))
     if problems:
         raise refuse(problems)
-    return found
+    return ids
 
 
-def _written(values: Any) -> bool:
-    """Whether an array holds text or whole numbers, text of characters that exist."""
+def _is_text_or_integer(values: Any) -> bool:
+    """Whether an array holds whole numbers, or text of valid characters."""
     if values.dtype.kind != "U":
         return values.dtype.kind in "Siu"
     codes = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
     return not codes.size or int(codes.max()) <= sys.maxunicode
 
 
-def _text(one: object) -> str:
-    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
+def _text(value: object) -> str:
+    """An id as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integers:
+    """Indices into a list of `size` ids, checked."""
     good = values.dtype.kind in "iu" and values.shape == (count,)
     if not good or (count and not 0 <= int(values.min()) <= int(values.max()) < size):
         rule = f"must be {count:,} whole numbers from 0 to {size - 1:,}"
@@ -319,18 +332,19 @@ def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integer
     return np.asarray(values, dtype=np.int64)
 
 
-def _with(found: Similarity, papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+def _extended(known: Similarity, papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
     """The same with further papers and people, of whom nothing else is known."""
-    rows = [*found.papers, *sorted(set(papers) - set(found.papers))]
-    people = [*found.reviewers, *sorted(set(reviewers) - set(found.reviewers))]
+    rows = [*known.papers, *sorted(set(papers) - set(known.papers))]
+    people = [*known.reviewers, *sorted(set(reviewers) - set(known.reviewers))]
     shape = len(rows), len(people)
-    value, barred = found.value.copy(), found.barred.copy()
+    value, barred = known.value.copy(), known.barred.copy()
     value.resize(shape)
     barred.resize(shape)
     return _sorted(rows, people, value, barred)
 
 
 def _sorted(papers: Sequence[str], reviewers: Sequence[str], value: Any, barred: Any) -> Similarity:
+    """The similarities with papers and reviewers sorted by id."""
     rows, people = list(papers), list(reviewers)
     order = sorted(range(len(rows)), key=rows.__getitem__)
     columns = sorted(range(len(people)), key=people.__getitem__)
@@ -348,12 +362,13 @@ def _sorted(papers: Sequence[str], reviewers: Sequence[str], value: Any, barred:
 
 def _canonical(matrix: Any) -> Any:
     """Each entry once, in order, none of them 0."""
-    found = sparse.csr_array(matrix)
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    found.sort_indices()
-    return found
+    canonical = sparse.csr_array(matrix)
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    canonical.sort_indices()
+    return canonical
 
 
-def _places(names: Sequence[str]) -> dict[str, int]:
+def _index_of(names: Sequence[str]) -> dict[str, int]:
+    """The index of each name."""
     return {name: index for index, name in enumerate(names)}

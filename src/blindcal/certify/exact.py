@@ -1,6 +1,8 @@
-"""Weights and accept probabilities as the exact rationals they are, in integers on one denominator.
+"""Exact arithmetic: weights and accept probabilities as integers on one denominator.
 
-Exact numbers -> floats that err toward revealing more: a claim is never better than the truth.
+Floats are dyadic rationals, so a belief becomes integers without rounding (`exact_case`). Results become
+floats again by rounding toward revealing more, so that a claim is never better than the truth (`upward`,
+`logarithm_above`).
 """
 
 from __future__ import annotations
@@ -24,21 +26,31 @@ from blindcal.policy.policy import Policy
 from blindcal.posterior.belief import Belief
 
 Exact = NDArray[np.object_]
-Outcomes = tuple[tuple[int, tuple[Exact, ...]], ...]
+OutcomeMasses = tuple[tuple[int, tuple[Exact, ...]], ...]
+# Accept probabilities are multiples of 2^-53, so that a float holds them exactly.
 BITS = 53
 UNIT = 1 << BITS
+# Claims that are added up over papers are multiples of 2^-80, rounded up.
+FINE = 1 << 80
+# The logarithm is taken with more digits than the exponential, so that a limit met by `exponential_below`
+# is never reported as exceeded.
+_EXPONENTIAL = Context(prec=50)
+_LOGARITHM = Context(prec=100)
 
 
 @dataclass(frozen=True, eq=False)
 class ExactPolicy(Policy):
-    """A policy of exact rationals: `numerator[n] / 2^53`, except for the few secrets in `exact`, which are
-    pairs of a secret's number and its probability.
+    """A policy of exact rationals.
 
-    `accept` has the same numbers as floats: the very same but for those few.
+    Attributes:
+        numerator: `[n]`, the accept probabilities times 2^53.
+        exact: Pairs of a secret's number and its probability, for the few secrets that need another rational.
+        accept: The same numbers as floats; equal to them except for those few.
 
-    >>> policy = ExactPolicy(np.array([UNIT, 0]), ((1, Fraction(1, 3)),))
-    >>> policy.probability(0), policy.probability(1), policy.accept
-    (Fraction(1, 1), Fraction(1, 3), array([1.        , 0.33333333]))
+    Example:
+        >>> policy = ExactPolicy(np.array([UNIT, 0]), ((1, Fraction(1, 3)),))
+        >>> policy.probability(0), policy.probability(1), policy.accept
+        (Fraction(1, 1), Fraction(1, 3), array([1.        , 0.33333333]))
     """
 
     numerator: Integers
@@ -73,9 +85,9 @@ class ExactPolicy(Policy):
         """The least and the largest number of the table, times `denominator`."""
         plain = np.delete(self.numerator, [secret for secret, _ in self.exact])
         step = self.denominator >> BITS
-        found = [int(end) * step for end in (plain.min(), plain.max())] if plain.size else []
-        found += [p.numerator * (self.denominator // p.denominator) for _, p in self.exact]
-        return min(found), max(found)
+        values = [int(end) * step for end in (plain.min(), plain.max())] if plain.size else []
+        values += [p.numerator * (self.denominator // p.denominator) for _, p in self.exact]
+        return min(values), max(values)
 
     def outcome(self, accepted: bool) -> Exact:
         """P(decision | secret) times `denominator`: how a decision already seen weighs the secrets."""
@@ -85,12 +97,17 @@ class ExactPolicy(Policy):
 
 @dataclass(frozen=True)
 class Packed:
-    """An exact policy at rest: its numerators compressed, for a table has many entries and few values.
+    """An exact policy in compressed form: a table has many entries and few values.
 
     The bytes are those of the sealed record.
 
-    >>> packed(ExactPolicy(np.array([UNIT, 0]))).policy.accept
-    array([1., 0.])
+    Attributes:
+        numerator: The compressed numerators.
+        exact: As in `ExactPolicy`.
+
+    Example:
+        >>> packed(ExactPolicy(np.array([UNIT, 0]))).policy.accept
+        array([1., 0.])
     """
 
     numerator: bytes
@@ -98,17 +115,18 @@ class Packed:
 
     @property
     def policy(self) -> ExactPolicy:
-        """The policy, to be worked with."""
+        """The policy, unpacked."""
         numerator = np.frombuffer(zlib.decompress(self.numerator), dtype="<i8")
         return ExactPolicy(numerator.astype(np.int64), self.exact)
 
 
 def packed(policy: ExactPolicy) -> Packed:
+    """The policy in compressed form."""
     return Packed(zlib.compress(policy.numerator.astype("<i8").tobytes(), 1), policy.exact)
 
 
 class Tables(Mapping[str, ExactPolicy]):
-    """The policy of each paper, packed: one is opened when it is looked at, and not kept."""
+    """The packed policy of each paper; each is unpacked when it is looked up, and not kept."""
 
     def __init__(self, packed: Mapping[str, Packed]) -> None:
         self.packed = packed
@@ -124,10 +142,11 @@ class Tables(Mapping[str, ExactPolicy]):
 
 
 def exactly(policy: Policy) -> ExactPolicy:
-    """The same policy: its floats as the rationals they are.
+    """The same policy with its floats as the rationals they are.
 
-    >>> exactly(Policy([0.25, 1 / 3])).exact
-    ((1, Fraction(6004799503160661, 18014398509481984)),)
+    Example:
+        >>> exactly(Policy([0.25, 1 / 3])).exact
+        ((1, Fraction(6004799503160661, 18014398509481984)),)
     """
     if isinstance(policy, ExactPolicy):
         return policy
@@ -138,11 +157,18 @@ def exactly(policy: Policy) -> ExactPolicy:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """One paper in integers: the weights on one exponent, who is guessed in each slot, and which entry of the
-    table each secret takes (None: its own). `alike[slot][label]` guesses share a label's mass equally; all
-    weights are multiples of them. In `group` nobody is -1; of all `reviews`, slots in which there is only
-    nobody are left out."""
+class ExactCase:
+    """The belief of one paper in integers.
+
+    Attributes:
+        weight: `[secret]`, the weights on one exponent; multiples of every `alike`.
+        order: For each slot, the secrets sorted by label.
+        start: For each slot, where each label starts in that order.
+        group: For each slot, the number of each secret's label; -1 is nobody.
+        alike: For each slot and label, the number of guesses that share the label's mass equally.
+        entry: `[secret]`, the entry of the table that each secret takes; None: its own.
+        reviews: The number of slots, including those with nobody to guess, which the tuples above leave out.
+    """
 
     weight: Exact
     order: tuple[Integers, ...]
@@ -154,6 +180,7 @@ class Case:
 
     @cached_property
     def total(self) -> int:
+        """The sum of the weights."""
         return int(self.weight.sum())
 
     @cached_property
@@ -163,10 +190,12 @@ class Case:
 
     @cached_property
     def prior(self) -> tuple[Exact, ...]:
+        """For each slot the mass of each guess before any decision."""
         return self.by_label(self.weight)
 
     @cached_property
     def top(self) -> tuple[int, ...]:
+        """For each slot the mass of the best guess before any decision."""
         return tuple(int(prior.max()) for prior in self.prior)
 
     def spread(self, table: Exact) -> Exact:
@@ -188,11 +217,11 @@ class Case:
             for order, start, alike in zip(self.order, self.start, self.alike, strict=True)
         )
 
-    def outcomes(self, policy: ExactPolicy) -> Outcomes:
+    def outcomes(self, policy: ExactPolicy) -> OutcomeMasses:
         """For accept and for reject: P(outcome), and its part with each label in each slot."""
         unit, (low, high) = policy.denominator, policy.ends
         if low == high:
-            # One chance for all: of each author's mass that part.
+            # A constant table takes the same part of every candidate's mass.
             accepted, total = tuple(prior * low for prior in self.prior), self.total * low
         else:
             mass = self.weight * self.spread(policy.integers)
@@ -201,20 +230,21 @@ class Case:
         return (total, accepted), (self.total * unit - total, rejected)
 
     @property
-    def half(self) -> Outcomes:
-        """The same for the constant 1/2, times 2."""
+    def half(self) -> OutcomeMasses:
+        """The outcomes of the constant 1/2, times 2."""
         return (self.total, self.prior), (self.total, self.prior)
 
 
-def integers(weight: Array) -> Exact:
+def weight_integers(weight: Array) -> Exact:
     """The weights times one power of two: floats are dyadic rationals, so nothing is rounded.
 
-    >>> integers(np.array([0.5, 0.375, 0.0]))
-    array([4, 3, 0], dtype=object)
+    Example:
+        >>> weight_integers(np.array([0.5, 0.375, 0.0]))
+        array([4, 3, 0], dtype=object)
     """
     mantissa, exponent = np.frexp(weight)
     whole = np.ldexp(mantissa, BITS).astype(np.int64)
-    # The lowest bit that is set, in each of them and in all on their common exponent.
+    # The exponent of the lowest bit that is set in each weight; the least of them is common to all.
     lowest = exponent + np.frexp((whole & -whole).astype(np.float64))[1]
     shift = np.where(whole == 0, 0, exponent - (int(lowest[whole != 0].min()) - 1))
     halved = whole >> np.maximum(-shift, 0)
@@ -222,8 +252,9 @@ def integers(weight: Array) -> Exact:
     return exact
 
 
-def exact_case(belief: Belief) -> Case:
-    weight = integers(belief.weight)
+def exact_case(belief: Belief) -> ExactCase:
+    """The belief of one paper in integers."""
+    weight = weight_integers(belief.weight)
     labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
     alike = (
         np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
@@ -232,14 +263,14 @@ def exact_case(belief: Belief) -> Case:
         weight = weight * lcm(*alike.tolist())
     order, start, group, counts = [], [], [], []
     for row in labels[(labels >= 0).any(axis=1)]:
-        named, place, ends = _counted(np.maximum(row, NOBODY))
-        # Nobody comes first where there is nobody.
+        named, number, ends = _label_counts(np.maximum(row, NOBODY))
+        # Nobody (-1) comes first in the sorted labels, if it occurs.
         nobody = int(named[0] == NOBODY)
         counts.append(alike[named[nobody:]])
-        order.append(np.argsort(_short(place), kind="stable")[ends[nobody] :])
-        group.append(place - nobody)
+        order.append(np.argsort(_compact(number), kind="stable")[ends[nobody] :])
+        group.append(number - nobody)
         start.append(ends[nobody:-1] - ends[nobody])
-    return Case(
+    return ExactCase(
         weight,
         tuple(order),
         tuple(start),
@@ -250,29 +281,22 @@ def exact_case(belief: Belief) -> Case:
     )
 
 
-def _counted(labels: Integers) -> tuple[Integers, Integers, Integers]:
-    """The labels that there are, the place of each one among them, and where each ends once they are sorted.
+def _label_counts(labels: Integers) -> tuple[Integers, Integers, Integers]:
+    """The labels that occur, the number of each secret's label, and where each ends once they are sorted.
 
-    >>> [part.tolist() for part in _counted(np.array([3, NOBODY, 3, 5]))]
-    [[-1, 3, 5], [1, 0, 1, 2], [0, 1, 3, 4]]
+    Example:
+        >>> [part.tolist() for part in _label_counts(np.array([3, NOBODY, 3, 5]))]
+        [[-1, 3, 5], [1, 0, 1, 2], [0, 1, 3, 4]]
     """
-    many = np.bincount(labels - NOBODY)
-    there = np.flatnonzero(many)
-    place = (np.cumsum(many > 0) - 1)[labels - NOBODY]
-    return there + NOBODY, place, np.concatenate([[0], np.cumsum(many[there])])
+    counts = np.bincount(labels - NOBODY)
+    present = np.flatnonzero(counts)
+    number = (np.cumsum(counts > 0) - 1)[labels - NOBODY]
+    return present + NOBODY, number, np.concatenate([[0], np.cumsum(counts[present])])
 
 
-def _short(place: Integers) -> NDArray[np.integer[Any]]:
-    """The same numbers in two bytes each, if they fit: these are sorted in one go."""
-    return place.astype(np.int16) if place.max(initial=0) < 1 << 15 else place
-
-
-# Claims that are added up over papers are kept on this grid, rounded up.
-FINE = 1 << 80
-# The logarithm is taken with more digits than the exponential, so that a limit met by `exponential_below`
-# is never reported as exceeded.
-_EXPONENTIAL = Context(prec=50)
-_LOGARITHM = Context(prec=100)
+def _compact(number: Integers) -> NDArray[np.integer[Any]]:
+    """The same numbers in two bytes each if they fit: a stable sort of these is a radix sort."""
+    return number.astype(np.int16) if number.max(initial=0) < 1 << 15 else number
 
 
 def ceiling(numerator: int, denominator: int) -> int:

@@ -1,8 +1,8 @@
-"""Average-case errors of a pair of reviewers: the best trade over all the scores they may give.
+"""Average-case errors of a pair of reviewers: the best trade-off over all the scores they may give.
 
-The average over scores of the errors of each instance. The best use of an average budget buys the adversary's
-error wherever its price is at most a threshold; without noise every price is 1, all scores tie, and the rule
-is Algorithm 2's coin.
+The best use of an average budget buys the adversary's error wherever its price is at most a threshold.
+Without noise every price is 1, all scores tie, and the rule is the coin of the paper's Algorithm 2.
+`average_frontier` integrates over scores (`score_integrals`); `AverageFrontier.rule` finds the threshold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from blindcal.io.tables import frame
 from blindcal.policy.budget import at_price
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy
-from blindcal.policy.score_integrals import CEILING, Spread, affine_spread, curved_spread, exact_spread
+from blindcal.policy.score_integrals import (
+    MAX_THRESHOLD,
+    ScoreIntegrals,
+    affine_integrals,
+    curved_integrals,
+    noiseless_integrals,
+)
 from blindcal.posterior.pair import pair_belief
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
@@ -32,12 +38,15 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class AverageRule:
-    """What to do at any scores: spend where the price is at most `price`, `fraction` of it at a tie.
+    """A rule for any scores: spend where the price is at most `price`, and `fraction` of it at a tie.
 
-    `reviewers`, `prior`: those of the frontier.
-    `price`: how much conference error a unit of adversary error may cost, in [0, 1].
-    `fraction`: how much is bought, in [0, 1], of what has exactly this price.
-    `conference_error`, `adversary_error`: both averages under this rule.
+    Attributes:
+        reviewers: Those of the frontier.
+        prior: That of the frontier.
+        price: The conference error that a unit of adversary error may cost, in [0, 1].
+        fraction: The share bought, in [0, 1], of everything at exactly this price.
+        conference_error: The conference's average error under this rule.
+        adversary_error: The adversary's average error under this rule.
     """
 
     reviewers: tuple[Reviewer, Reviewer]
@@ -53,11 +62,12 @@ class AverageRule:
         return frame({name: [float(getattr(self, name))] for name in names})
 
     def policy(self, scores: ArrayLike) -> Policy:
-        """The policy at `scores[..., 2]`, each instance tossed with its own coin.
+        """The policy at `scores[..., 2]`; each instance has its own coin.
 
-        >>> rule = average_frontier((Affine(1.0, 1.0), Affine(1.0, -1.0))).rule(conference_error=0.01)
-        >>> float(rule.price), rule.policy([2.0, 0.0]).accept
-        (1.0, array([1., 1.]))
+        Example:
+            >>> rule = average_frontier((Affine(1.0, 1.0), Affine(1.0, -1.0))).rule(conference_error=0.01)
+            >>> float(rule.price), rule.policy([2.0, 0.0]).accept
+            (1.0, array([1., 1.]))
         """
         front = frontier(pair_belief(self.reviewers, scores, self.prior))
         chosen = at_price(front.conference_error, front.adversary_error, self.price, self.fraction)
@@ -68,14 +78,17 @@ class AverageRule:
 class AverageFrontier:
     """The greatest average adversary error for each allowed average conference error.
 
-    `reviewers`: the two reviewers.
-    `prior`: the chance that the first of them has paper 1, before any score is seen.
-    `least_error`: the conference's error if it always decides by the evidence.
-    `largest_error`: the conference error beyond which spending buys nothing (the paper's zeta without noise).
-    `least_adversary_error`, `largest_adversary_error`: the adversary's error at those two ends; the last is
-    its error from the scores alone.
-    `integration_error`: bounds the numerical error of each of these.
-    `spread`: how both errors grow with the price, from which rules are found.
+    Attributes:
+        reviewers: The two reviewers.
+        prior: The probability that the first of them has paper 1, before any score is seen.
+        least_error: The conference's error if it always decides by the evidence.
+        largest_error: The conference error beyond which spending buys nothing (the paper's zeta without
+            noise).
+        least_adversary_error: The adversary's error at `least_error`.
+        largest_adversary_error: The adversary's error at `largest_error`, which is that from the scores
+            alone.
+        integration_error: Bounds the numerical error of each of these.
+        integrals: How both errors grow with the price, from which rules are found.
     """
 
     reviewers: tuple[Reviewer, Reviewer]
@@ -85,19 +98,23 @@ class AverageFrontier:
     least_adversary_error: float
     largest_adversary_error: float
     integration_error: float
-    spread: Spread = field(repr=False)
+    integrals: ScoreIntegrals = field(repr=False)
 
     def adversary_error(self, *, conference_error: ArrayLike) -> Array:
         """The greatest average adversary error within each average `conference_error`."""
         allowed = numbers("conference_error", conference_error)
-        errors = [self.rule(conference_error=float(one)).adversary_error for one in allowed.reshape(-1)]
+        errors = [self.rule(conference_error=float(limit)).adversary_error for limit in allowed.reshape(-1)]
         return np.reshape(errors, allowed.shape)
 
     def rule(
         self, *, conference_error: float | None = None, adversary_error: float | None = None
     ) -> AverageRule:
-        """The rule of greatest adversary error within `conference_error`, or of least conference error
-        that reaches `adversary_error`."""
+        """The best rule within one limit; give exactly one of the two.
+
+        Args:
+            conference_error: The adversary's error is then the greatest within this average.
+            adversary_error: The conference's error is then the least that reaches this average.
+        """
         if (conference_error is None) == (adversary_error is None):
             raise InputError("give one of conference_error and adversary_error")
         if conference_error is not None:
@@ -108,13 +125,13 @@ class AverageFrontier:
                     f"{number_text(self.least_error)}"
                 )
             return self._spend(0, allowed - self.least_error)
-        wanted = float(within("adversary_error", adversary_error or 0.0, 0.0, 1.0))
-        if wanted > self.largest_adversary_error + self.integration_error:
+        target = float(within("adversary_error", adversary_error or 0.0, 0.0, 1.0))
+        if target > self.largest_adversary_error + self.integration_error:
             raise InputError(
-                f"adversary error {wanted:.6g} is above the greatest achievable, "
+                f"adversary error {target:.6g} is above the greatest achievable, "
                 f"{number_text(self.largest_adversary_error)}"
             )
-        return self._spend(1, wanted - self.least_adversary_error)
+        return self._spend(1, target - self.least_adversary_error)
 
     def to_frame(self) -> Any:
         """Both ends and the rules at 99 prices between them, as a pandas data frame; needs pandas."""
@@ -123,38 +140,41 @@ class AverageFrontier:
         return frame({name: [getattr(rule, name) for rule in rules] for name in names})
 
     def at_price(self, price: float) -> AverageRule:
-        """The rule that spends wherever the price is at most `price`, and buys all that ties at it."""
+        """The rule that spends wherever the price is at most `price`, and buys everything tied at it."""
         value = float(within("price", price, 0.0, 1.0))
-        return self._rule(_threshold(value), 1.0 if value >= 1.0 else 0.0, value, 1.0)
+        return self._rule(_price_threshold(value), 1.0 if value >= 1.0 else 0.0, value, 1.0)
 
     def _spend(self, which: int, amount: float) -> AverageRule:
-        """Raise the threshold until `amount` is spent (0) or gained (1); what is left goes to the ties."""
-        below = self.spread.spent_gained(CEILING)[which]
+        """Raise the threshold until `amount` is spent (0) or gained (1); the remainder goes to the ties."""
+        below = self.integrals.spent_gained(MAX_THRESHOLD)[which]
         if amount >= below:
-            tied = self.spread.tied
+            tied = self.integrals.tied
             fraction = min(1.0, (amount - below) / tied) if tied > 0.0 else 1.0
-            return self._rule(CEILING, fraction, 1.0, fraction)
+            return self._rule(MAX_THRESHOLD, fraction, 1.0, fraction)
         if amount <= 0.0:
             return self._rule(0.0, 0.0, 0.0, 1.0)
         z = self._threshold(which, amount)
         return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)
 
     def _threshold(self, which: int, amount: float) -> float:
-        """The z at which `amount` is spent (0) or gained (1), by secants between safe ends.
+        """The z at which `amount` is spent (0) or gained (1), by safeguarded secants.
 
         `sqrt(-log(1 - share spent))` is nearly straight in z, from z^2 at 0 to the tail of a Gaussian, so a
         few evaluations (each an integral) are enough.
         """
-        total, close = self.spread.spent_gained(CEILING)[which], max(1e-14, 0.01 * self.spread.error)
+        total, close = (
+            self.integrals.spent_gained(MAX_THRESHOLD)[which],
+            max(1e-14, 0.01 * self.integrals.error),
+        )
         power = 0.5 if which == 0 else 1.0
 
         def straight(part: float) -> float:
             return float((-np.log1p(-min(max(part / total, 0.0), 1.0 - 1e-16))) ** power)
 
         target = straight(amount)
-        low, high, last, last_gap, z = 0.0, CEILING, 0.0, -target, 1.0
+        low, high, last, last_gap, z = 0.0, MAX_THRESHOLD, 0.0, -target, 1.0
         for _ in range(100):
-            part = self.spread.spent_gained(z)[which]
+            part = self.integrals.spent_gained(z)[which]
             if abs(part - amount) <= close:
                 break
             gap = straight(part) - target
@@ -164,8 +184,9 @@ class AverageFrontier:
         return z
 
     def _rule(self, z: float, share_of_ties: float, price: float, fraction: float) -> AverageRule:
-        spent, gained = self.spread.spent_gained(z) if z > 0.0 else (0.0, 0.0)
-        ties = share_of_ties * self.spread.tied
+        """The rule at threshold z that buys a share of the ties."""
+        spent, gained = self.integrals.spent_gained(z) if z > 0.0 else (0.0, 0.0)
+        ties = share_of_ties * self.integrals.tied
         return AverageRule(
             self.reviewers,
             self.prior,
@@ -177,42 +198,48 @@ class AverageFrontier:
 
 
 def average_frontier(reviewers: tuple[Reviewer, Reviewer], prior: float = 0.5) -> AverageFrontier:
-    """The average-case frontier of two papers and two reviewers: over all the scores they may give.
+    """The average-case frontier of two papers and two reviewers, over all the scores they may give.
 
-    `prior = P(A1)` is the chance that the first of the `reviewers` has paper 1, strictly between 0 and 1. The
-    reviewers may have any increasing curves, both with Gaussian noise or both without noise; affine ones, of
-    whom one alone may have noise, are in closed form but for one integral. Deterministic: no sampling.
+    Args:
+        reviewers: Any increasing curves, both with Gaussian noise or both without. Affine reviewers, of whom
+            only one may have noise, are in closed form except for one integral.
+        prior: P(A1), the probability that the first reviewer has paper 1, strictly between 0 and 1.
 
-    >>> avg = average_frontier((Affine(1.0, 0.5, noise=1.0), Affine(1.0, -0.5, noise=1.0)))
-    >>> avg.least_error  # arctan(1)/pi: half of what the scores say is noise
-    0.25
-    >>> rule = avg.rule(conference_error=0.26)
-    >>> round(rule.conference_error, 9), round(rule.adversary_error, 6), round(rule.price, 6)
-    (0.26, 0.240628, 0.232552)
-    >>> same = average_frontier((Affine(1.0, 0.5), Affine(1.0, 0.5)))
-    >>> same.largest_error, same.largest_adversary_error  # nothing to hide: one point
-    (0.0, 0.5)
+    Returns:
+        The frontier; deterministic, without sampling.
+
+    Example:
+        >>> avg = average_frontier((Affine(1.0, 0.5, noise=1.0), Affine(1.0, -0.5, noise=1.0)))
+        >>> avg.least_error  # arctan(1)/pi: half of what the scores say is noise
+        0.25
+        >>> rule = avg.rule(conference_error=0.26)
+        >>> round(rule.conference_error, 9), round(rule.adversary_error, 6), round(rule.price, 6)
+        (0.26, 0.240628, 0.232552)
+        >>> same = average_frontier((Affine(1.0, 0.5), Affine(1.0, 0.5)))
+        >>> same.largest_error, same.largest_adversary_error  # nothing to hide: one point
+        (0.0, 0.5)
     """
     if len(reviewers) != 2:
         raise InputError(f"reviewers must be two, found {len(reviewers)}")
-    one, two = reviewers
+    first, second = reviewers
     chance = float(strictly_within("prior", prior, 0.0, 1.0))
-    spread = _spread(one, two, chance)
-    spent, gained = spread.spent_gained(CEILING)
+    integrals = _integrals(first, second, chance)
+    spent, gained = integrals.spent_gained(MAX_THRESHOLD)
     return AverageFrontier(
-        (one, two),
+        (first, second),
         chance,
-        spread.least_error,
-        spread.least_error + spent + spread.tied,
-        spread.agree_error,
-        spread.agree_error + gained + spread.tied,
-        spread.error,
-        spread,
+        integrals.least_error,
+        integrals.least_error + spent + integrals.tied,
+        integrals.agree_error,
+        integrals.agree_error + gained + integrals.tied,
+        integrals.error,
+        integrals,
     )
 
 
-def _spread(one: Reviewer, two: Reviewer, prior: float) -> Spread:
-    for reviewer in (one, two):
+def _integrals(first: Reviewer, second: Reviewer, prior: float) -> ScoreIntegrals:
+    """The integrals by the kind of reviewers, or an `InputError` that says what is not supported."""
+    for reviewer in (first, second):
         if reviewer.shape != ():
             raise InputError(f"the average case is of one pair, found reviewers of shape {reviewer.shape}")
         if isinstance(reviewer, Rounded):
@@ -222,22 +249,22 @@ def _spread(one: Reviewer, two: Reviewer, prior: float) -> Spread:
         if isinstance(reviewer, Affine) and reviewer.covariance is not None:
             raise InputError("the average case needs known slopes and offsets, found a covariance")
         kind = type(reviewer).__name__
-        if not reviewer.even:
+        if not reviewer.homoscedastic:
             raise InputError(f"the average case needs one noise at every quality, {kind} has its own spread")
         if not reviewer.gaussian:
             raise InputError(f"the average case needs Gaussian noise, {kind} has a likelihood of its own")
-    if isinstance(one, Affine) and isinstance(two, Affine):
-        return affine_spread(one, two, prior)
-    certain = bool(one.certain), bool(two.certain)
+    if isinstance(first, Affine) and isinstance(second, Affine):
+        return affine_integrals(first, second, prior)
+    certain = bool(first.certain), bool(second.certain)
     if all(certain):
-        return exact_spread(one, two, prior)
+        return noiseless_integrals(first, second, prior)
     if any(certain):
         raise InputError("give both reviewers noise, or neither: only affine ones may differ in that")
-    return curved_spread(one, two, prior)
+    return curved_integrals(first, second, prior)
 
 
-def _threshold(price: float) -> float:
-    """The z with `price = erf(z / sqrt 2)`, at most the ceiling."""
+def _price_threshold(price: float) -> float:
+    """The z with `price = erf(z / sqrt 2)`, at most the largest threshold."""
     if price >= 1.0:
-        return CEILING
-    return min(CEILING, float(np.sqrt(2.0) * erfinv(price)))
+        return MAX_THRESHOLD
+    return min(MAX_THRESHOLD, float(np.sqrt(2.0) * erfinv(price)))

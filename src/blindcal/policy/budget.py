@@ -1,9 +1,8 @@
-"""Many frontiers + one budget -> a point on each.
+"""One budget spent over many frontiers: a point on each.
 
-Each frontier is a chain of segments (price, length). The best use of one budget over many instances
-is a fractional knapsack: buy every segment whose price is at most a threshold, and the same fraction
-of each segment that ties at it. `plans.sharing` explores the frontiers of a conference's papers and spends
-their budget here.
+Each frontier is a chain of segments (price, length). The best use of one budget over many instances is a
+fractional knapsack: buy every segment whose price is below a threshold, and the same fraction of each segment
+that ties at it. `planning.shared_budget` spends the budget of a conference's papers here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from blindcal.io.tables import frame, long_frame
 from blindcal.policy.pareto_frontier import Frontier
 from blindcal.policy.policy import Policy
 
-_SLACK = 1e-12  # a limit missed by no more than this is a rounding of the least or greatest value
+_SLACK = 1e-12  # a limit missed by no more than this is the least or greatest value, rounded
 _ROUNDING = 8 * np.finfo(float).eps
 
 
@@ -30,10 +29,13 @@ _ROUNDING = 8 * np.finfo(float).eps
 class Allocation:
     """A point on each chain, and the price that puts it there.
 
-    `price`: no more expensive segment was bought.
-    `fraction`: how much was bought of each segment that ties at the price.
-    `conference_error`, `adversary_error`: the point chosen for each instance, `[...]`.
-    `conference_total`, `adversary_total`: their weighted sums.
+    Attributes:
+        price: No more expensive segment was bought.
+        fraction: How much was bought of each segment that ties at the price.
+        conference_error: `[...]`, the point chosen for each instance.
+        adversary_error: `[...]`, likewise.
+        conference_total: The weighted sum of the conference's errors.
+        adversary_total: The weighted sum of the adversary's errors.
     """
 
     price: float
@@ -53,9 +55,12 @@ class Allocation:
 class Spending:
     """One budget spent over many frontiers.
 
-    `price`, `fraction`: as in `Allocation`.
-    `policy`: one for all instances of a frontier, or a tuple of them for a sequence of frontiers.
-    `conference_error`, `adversary_error`: the weighted totals.
+    Attributes:
+        price: As in `Allocation`.
+        fraction: As in `Allocation`.
+        policy: One for all instances of a frontier, or a tuple of them for a sequence of frontiers.
+        conference_error: The weighted total.
+        adversary_error: The weighted total.
     """
 
     price: float
@@ -69,8 +74,8 @@ class Spending:
         if isinstance(self.policy, Policy):
             return self.policy.to_frame()
         parts = [
-            long_frame({"frontier": place, "accept": policy.accept}, "secret")
-            for place, policy in enumerate(self.policy)
+            long_frame({"frontier": index, "accept": policy.accept}, "secret")
+            for index, policy in enumerate(self.policy)
         ]
         return frame({name: [value for part in parts for value in part[name]] for name in parts[0]})
 
@@ -84,18 +89,21 @@ def spend(
 ) -> Spending:
     """Spend one average budget over many instances: on the conference's error, or on the adversary's success.
 
-    `frontiers`: one frontier with a leading shape, or a sequence of single ones with any numbers of secrets.
-    `conference_error`: the most that it may be on average; the adversary's is then as great as possible.
-    `adversary_error`: instead of it, the least that it may be on average, 1 less the adversary's success; the
-    conference's is then as small as possible.
-    `weights`: of the instances in both averages, which sum to 1; equal by default.
+    Args:
+        frontiers: One frontier with a leading shape, or a sequence of single ones with any numbers of
+            secrets.
+        conference_error: The most that it may be on average; the adversary's is then as great as possible.
+        adversary_error: Instead of it, the least that it may be on average, 1 less the adversary's success;
+            the conference's is then as small as possible.
+        weights: Of the instances in both averages, summing to 1; equal by default.
 
-    >>> from blindcal.posterior.belief import Belief
-    >>> from blindcal.policy.pareto_frontier import frontier
-    >>> two = frontier(Belief([[0.6, 0.4], [0.6, 0.4]], [[1.0, 0.0], [0.9, 0.2]]))
-    >>> spent = spend(two, conference_error=0.13)
-    >>> round(spent.price, 12), spent.policy.accept.round(12)
-    (0.6, array([[1. , 0. ], [1. , 0.5]]))
+    Example:
+        >>> from blindcal.posterior.belief import Belief
+        >>> from blindcal.policy.pareto_frontier import frontier
+        >>> two = frontier(Belief([[0.6, 0.4], [0.6, 0.4]], [[1.0, 0.0], [0.9, 0.2]]))
+        >>> spent = spend(two, conference_error=0.13)
+        >>> round(spent.price, 12), spent.policy.accept.round(12)
+        (0.6, array([[1. , 0. ], [1. , 0.5]]))
     """
     single = isinstance(frontiers, Frontier)
     fronts = (frontiers,) if isinstance(frontiers, Frontier) else tuple(frontiers)
@@ -138,29 +146,31 @@ def allocate(
 ) -> Allocation:
     """The best points on many convex chains under one limit on a weighted sum.
 
-    `conference_error`, `adversary_error`: the vertices of each chain, `[..., vertices]`, non-decreasing.
-    `conference_limit`: the adversary's total error is the greatest among all choices whose conference total
-    is at most this.
-    `adversary_limit`: instead of it, the conference's total error is the least among all choices whose
-    adversary total is at least this (a success of at most 1 - limit).
-    `weights`: of the instances in the conference's total, which sum to 1; equal by default.
-    `adversary_weights`: those in the adversary's total; by default the same.
+    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`.
 
-    Price of a segment: `weights * d conference_error / (adversary_weights * d adversary_error)`.
+    Args:
+        conference_error: `[..., vertices]`, non-decreasing along each chain.
+        adversary_error: `[..., vertices]`, likewise.
+        conference_limit: The most that the conference's total may be; the adversary's is then the greatest.
+        adversary_limit: Instead of it, the least that the adversary's total may be (a success of at most
+            1 - limit); the conference's is then the least.
+        weights: Of the instances in the conference's total, summing to 1; equal by default.
+        adversary_weights: Those in the adversary's total; by default the same.
 
-    Two instances, one three times as expensive as the other; the budget covers the cheap one only:
+    Example:
+        Two instances, one three times as expensive as the other; the budget covers only the cheap one:
 
-    >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
-    >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total
-    (0.25, [0.4, 0.0], 0.2)
+        >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
+        >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total
+        (0.25, [0.4, 0.0], 0.2)
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")
-    chains = _chains(conference_error, adversary_error, weights, adversary_weights)
+    chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
     if conference_limit is not None:
         limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
-        return _conference_limited(chains, limit)
-    return _adversary_limited(chains, float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)))
+        return _within_conference_limit(chains, limit)
+    return _within_adversary_limit(chains, float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)))
 
 
 def at_price(
@@ -176,16 +186,19 @@ def at_price(
 
     The price of an `allocate` over the same chains and weights gives the same points again.
 
-    >>> at_price([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], price=0.75, fraction=0.5).adversary_error
-    array([0.4, 0.2])
+    Example:
+        >>> at_price([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], price=0.75, fraction=0.5).adversary_error
+        array([0.4, 0.2])
     """
-    chains = _chains(conference_error, adversary_error, weights, adversary_weights)
+    chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
     below, tied = chains.split(float(nonnegative("price", price)))
     return chains.buy(below, tied, float(price), float(within("fraction", fraction, 0.0, 1.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Chains:
+    """Many chains of segments with their prices, flattened."""
+
     shape: tuple[int, ...]
     start: tuple[Array, Array]  # both errors at the first vertex, [papers]
     step: tuple[Array, Array]  # both errors' growth along each segment, [papers, segments]
@@ -196,8 +209,8 @@ class _Chains:
     def split(self, price: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Segments surely below `price`, and segments at it to within rounding.
 
-        A short segment's price is the ratio of two small differences, so equal prices come out
-        unequal; buying them alike loses at most the rounding of the vertices themselves.
+        The price of a short segment is the ratio of two small differences, so equal prices come out unequal.
+        Buying them alike loses at most the rounding of the vertices themselves.
         """
         below = self.price < price - self.rounding
         above = self.price > price + self.rounding
@@ -210,11 +223,13 @@ class _Chains:
         return np.asarray(self.weights[axis][:, None] * self.step[axis])
 
     def least(self, axis: int) -> float:
+        """The total of `axis` with nothing bought."""
         return float(np.sum(self.weights[axis] * self.start[axis]))
 
     def buy(
         self, below: NDArray[np.bool_], tied: NDArray[np.bool_], price: float, fraction: float
     ) -> Allocation:
+        """The points after buying the segments below the price and a fraction of the tied ones."""
         share = below + fraction * tied
         conference, adversary = (
             first + (share * step).sum(axis=1) for first, step in zip(self.start, self.step, strict=True)
@@ -243,14 +258,16 @@ class _Chains:
         return self.buy(below, tied, threshold, min(1.0, max(0.0, left / worth)) if worth > 0 else 1.0)
 
 
-def _conference_limited(chains: _Chains, limit: float) -> Allocation:
+def _within_conference_limit(chains: _Chains, limit: float) -> Allocation:
+    """Spend what the limit leaves above the least conference total."""
     least = chains.least(0)
     if limit < least - _SLACK:
         raise InputError(f"conference error {limit:.6g} is below the least achievable, {number_text(least)}")
     return chains.spend(0, limit - least)
 
 
-def _adversary_limited(chains: _Chains, limit: float) -> Allocation:
+def _within_adversary_limit(chains: _Chains, limit: float) -> Allocation:
+    """Buy what the limit needs above the least adversary total."""
     least, greatest = chains.least(1), chains.least(1) + float(chains.cost(1).sum())
     if limit > greatest + _SLACK:
         raise InputError(
@@ -259,12 +276,13 @@ def _adversary_limited(chains: _Chains, limit: float) -> Allocation:
     return chains.spend(1, max(0.0, limit - least))
 
 
-def _chains(
+def _checked_chains(
     conference_error: ArrayLike,
     adversary_error: ArrayLike,
     weights: ArrayLike | None,
     adversary_weights: ArrayLike | None,
 ) -> _Chains:
+    """The chains with their prices, or an `InputError`."""
     conference = within("conference_error", conference_error, 0.0, 1.0)
     adversary = within("adversary_error", adversary_error, 0.0, 1.0)
     if conference.ndim == 0 or conference.shape != adversary.shape or conference.size == 0:
@@ -279,7 +297,7 @@ def _chains(
         of_adversary = _weights("adversary_weights", adversary_weights, shape)
     flat = conference.reshape(-1, conference.shape[-1]), adversary.reshape(-1, adversary.shape[-1])
     start = flat[0][:, 0], flat[1][:, 0]
-    counts = of_adversary[:, None] > 0  # where the adversary gains nothing there is nothing to buy
+    counts = of_adversary[:, None] > 0  # without weight there is nothing to buy
     step = np.diff(flat[0], axis=1) * counts, np.diff(flat[1], axis=1) * counts
     for name, along in zip(("conference_error", "adversary_error"), step, strict=True):
         if along.size and along.min() < -_SLACK:
@@ -301,12 +319,13 @@ def _prices(step: tuple[Array, Array], weights: Array, adversary_weights: Array)
 
 
 def _weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
+    """One weight for each instance, summing to 1."""
     papers = int(np.prod(shape))
     if weights is None:
         return np.full(papers, 1.0 / papers)
-    given = nonnegative(name, weights)
-    if given.shape != shape:
-        raise InputError(f"{name} must have one number for each instance {shape}, found {given.shape}")
-    if abs(float(given.sum()) - 1.0) > 1e-9:
-        raise InputError(f"{name} must sum to 1, found {number_text(float(given.sum()))}")
-    return given.reshape(-1)
+    array = nonnegative(name, weights)
+    if array.shape != shape:
+        raise InputError(f"{name} must have one number for each instance {shape}, found {array.shape}")
+    if abs(float(array.sum()) - 1.0) > 1e-9:
+        raise InputError(f"{name} must sum to 1, found {number_text(float(array.sum()))}")
+    return array.reshape(-1)

@@ -1,7 +1,7 @@
-"""Any losses of any number of decisions -> the chance of each decision, under the same guarantees.
+"""Any number of decisions with any losses: the probability of each decision, under the same guarantees.
 
-Accept and reject have programs of their own (`programs`), of which this one is the oracle. The variable is
-`x[r, d] = weight[r] * P(d | r)`, for the same reason as there.
+Accept and reject have a program of their own (`accept_lp`), which is tested against this one. The variables
+are `x[r, d] = weight[r] * P(d | r)`, for the reason given there.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from blindcal.policy.guarantee import UNLIMITED, Guarantee
 from blindcal.policy.policy import label_tops
 
 _FEASIBLE = 1e-12
-# Lighter secrets than this cannot be seen by the solver: their probabilities are set afterwards.
+# Secrets lighter than the solver's tolerance get their probabilities afterwards.
 _LIGHTEST = 1e-11
 _SAME_VERTEX = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The probabilities `chance[secret, decision]`, with their expected `loss`.
+    """The probabilities of decisions, with their expected loss.
 
-    `success` is the adversary's chance of a correct guess, mean over the slots.
+    Attributes:
+        chance: `[secret, decision]`, each row summing to 1.
+        loss: The expected loss.
+        success: The adversary's chance of a correct guess, mean over the slots.
     """
 
     chance: Array
@@ -43,8 +46,9 @@ class Chances:
     def epsilon(self) -> float:
         """`max over secrets r, r' and outcomes d of log(P(d|r)/P(d|r'))`; 0/0 counts as 1.
 
-        >>> round(Chances(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]), 0.0, 0.0).epsilon, 6)
-        1.098612
+        Example:
+            >>> round(Chances(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]), 0.0, 0.0).epsilon, 6)
+            1.098612
         """
         most, least = self.chance.max(axis=0), self.chance.min(axis=0)
         with np.errstate(divide="ignore"):
@@ -59,11 +63,12 @@ class Chances:
     def largest_posterior(self, weight: ArrayLike, labels: ArrayLike | None = None) -> float:
         """The largest `P(label | outcome)` over the slots, labels and outcomes that can happen.
 
-        >>> Chances(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), 0.0, 0.0).largest_posterior([0.6, 0.4])
-        1.0
+        Example:
+            >>> Chances(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), 0.0, 0.0).largest_posterior([0.6, 0.4])
+            1.0
         """
         mass = nonnegative("weight", weight)[:, None] * self.chance
-        slots = _slots(labels, len(mass))
+        slots = _label_slots(labels, len(mass))
         tops = [label_tops(column, slots).max() / column.sum() for column in mass.T if column.sum() > 0.0]
         return float(max(tops))
 
@@ -83,20 +88,22 @@ def least_loss(
 ) -> Chances:
     """The least expected loss under a guarantee, for one instance and any number of decisions.
 
-    `weight`: `[secret]`, the belief before the decision, which sums to 1.
-    `loss`: `[secret, decision]`; for accept and reject, that of a belief is `[1-favor, favor]`.
-    `labels`: `[slot, secret]`, what the adversary guesses, as in `Belief`; by default the secret.
-    `guarantee`: what else is limited; nothing by default. It must be without `never_against`.
-    `success`: the most that the adversary's chance of a correct guess may be, mean over the slots.
-    `price`: what a unit of that chance costs on top of the loss; nothing by default.
+    Args:
+        weight: `[secret]`, the belief before the decision, which sums to 1.
+        loss: `[secret, decision]`; for accept and reject, that of a belief is `[1-favor, favor]`.
+        labels: `[slot, secret]`, the correct guesses, as in `Belief`; by default the secret.
+        guarantee: What else is limited; nothing by default. It must be without `never_against`.
+        success: The most that the adversary's chance of a correct guess may be, mean over the slots.
+        price: The cost of a unit of that chance on top of the loss; nothing by default.
 
-    >>> favor = np.array([0.9, 0.2])
-    >>> found = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
-    >>> print(f"{found.loss:.6f}")
-    0.380000
+    Example:
+        >>> favor = np.array([0.9, 0.2])
+        >>> best = least_loss([0.6, 0.4], np.stack([1 - favor, favor], axis=-1), success=0.6)
+        >>> print(f"{best.loss:.6f}")
+        0.380000
     """
-    case = _Case(weight, loss, labels, guarantee, success)
-    values = _optimum(_load(*_model(case, float(nonnegative("price", price)))))
+    case = _Instance(weight, loss, labels, guarantee, success)
+    values = _optimum(_passed_model(*_model(case, float(nonnegative("price", price)))))
     chance = _polished(case, values)
     mass = case.weight[:, None] * chance
     tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
@@ -107,7 +114,10 @@ def least_loss(
 class LossFrontier:
     """The least loss for each success of the adversary: vertices from full calibration onward.
 
-    `loss` rises and `success` falls along them; `chance[vertex, secret, decision]` has the probabilities.
+    Attributes:
+        loss: Rises along the vertices.
+        success: Falls along the vertices.
+        chance: `[vertex, secret, decision]`, the probabilities at each vertex.
     """
 
     loss: Array
@@ -115,19 +125,20 @@ class LossFrontier:
     chance: Array
 
     def at(self, success: float) -> Chances:
-        """The mixture of two vertices whose success is at most this: success is convex, so it may be less.
+        """The mixture of two vertices with at most this success; success is convex, so it may be less.
 
-        >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
-        >>> round(front.at(0.9).loss, 9)
-        0.2
+        Example:
+            >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+            >>> round(front.at(0.9).loss, 9)
+            0.2
         """
         if success < self.success[-1] - _FEASIBLE:
             raise InputError(
                 f"success {success} cannot be achieved: the scores alone give {self.success[-1]}"
             )
-        place = np.interp(-success, -self.success, np.arange(len(self.success)))
-        low = min(int(place), len(self.success) - 2) if len(self.success) > 1 else 0
-        part, high = place - low, min(low + 1, len(self.success) - 1)
+        position = np.interp(-success, -self.success, np.arange(len(self.success)))
+        low = min(int(position), len(self.success) - 2) if len(self.success) > 1 else 0
+        part, high = position - low, min(low + 1, len(self.success) - 1)
         mixed = [(1.0 - part) * value[low] + part * value[high] for value in (self.chance, self.loss)]
         return Chances(mixed[0], float(mixed[1]), float(max(success, self.success[-1])))
 
@@ -139,24 +150,29 @@ class LossFrontier:
 def loss_frontier(
     weight: ArrayLike, loss: ArrayLike, labels: ArrayLike | None = None, guarantee: Guarantee = UNLIMITED
 ) -> LossFrontier:
-    """The best trade of expected loss and the adversary's success, for any number of decisions.
+    """The best trade-off of expected loss and the adversary's success, for any number of decisions.
 
-    `weight`, `loss`, `labels` and `guarantee` are those of `least_loss`.
+    Args:
+        weight: As for `least_loss`.
+        loss: As for `least_loss`.
+        labels: As for `least_loss`.
+        guarantee: As for `least_loss`.
 
-    >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
-    >>> front.loss.round(9), front.success.round(9)
-    (array([0.14, 0.38]), array([1. , 0.6]))
+    Example:
+        >>> front = loss_frontier([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]])
+        >>> front.loss.round(9), front.success.round(9)
+        (array([0.14, 0.38]), array([1. , 0.6]))
     """
-    top = float(_Case(weight, loss, labels, guarantee, None).tops.mean())
+    top = float(_Instance(weight, loss, labels, guarantee, None).tops.mean())
     first = least_loss(weight, loss, labels, guarantee, price=_SAME_VERTEX)
     last = least_loss(weight, loss, labels, guarantee, success=top)
-    found, pending = [first], [(first, last)]
+    vertices, pending = [first], [(first, last)]
     while pending:
         left, right = pending.pop()
         run, rise = left.success - right.success, right.loss - left.loss
         if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
             if run > _SAME_VERTEX:
-                found.append(right)
+                vertices.append(right)
             continue
         price = rise / run
         between = least_loss(weight, loss, labels, guarantee, price=price)
@@ -164,12 +180,14 @@ def loss_frontier(
         if gain > _SAME_VERTEX * (1.0 + price):
             pending += [(between, right), (left, between)]
         else:
-            found.append(right)
-    parts = (np.array([getattr(one, name) for one in found]) for name in ("loss", "success", "chance"))
+            vertices.append(right)
+    parts = (
+        np.array([getattr(vertex, name) for vertex in vertices]) for name in ("loss", "success", "chance")
+    )
     return LossFrontier(*parts)
 
 
-class _Case:
+class _Instance:
     """One instance, checked: what the scores alone give, and the limits of the guarantee as numbers."""
 
     def __init__(
@@ -190,17 +208,17 @@ class _Case:
             raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
         if guarantee.never_against is not None:
             raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
-        self.labels = _slots(labels, self.weight.size)
+        self.labels = _label_slots(labels, self.weight.size)
         self.tops = label_tops(self.weight, self.labels)
         self.columns = _Columns(self.weight.size, self.loss.shape[1], self.labels.shape[0])
         self.steady = guarantee.name == "steady"
         self.epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
         self.multiplier, self.posterior_cap = guarantee.multiplier, guarantee.posterior_cap
-        self.success = _least(success, guarantee, self.tops)
-        _achievable(self)
+        self.success = _success_limit(success, guarantee, self.tops)
+        _check_achievable(self)
 
 
-def _least(success: float | None, guarantee: Guarantee, tops: Array) -> float | None:
+def _success_limit(success: float | None, guarantee: Guarantee, tops: Array) -> float | None:
     """The limit on success: the one given, and what the average guarantee leaves."""
     if success is not None:
         within("success", success, 0.0, 1.0)
@@ -214,7 +232,7 @@ def _optimum(solver: Any) -> Array:
     """The values of the columns at the optimum."""
     status = run(solver)
     if status != highspy.HighsModelStatus.kOptimal:
-        # Presolve calls tight programs infeasible by a rounding: try once more without it.
+        # Rounding makes presolve call some tight programs infeasible: try once more without it.
         solver.clearSolver()
         solver.setOptionValue("presolve", "off")
         status = run(solver)
@@ -247,7 +265,7 @@ class _Columns:
         return self.high() + self.decisions
 
 
-class _Rows:
+class _ConstraintRows:
     """Rows of `lower <= a x <= upper`, gathered block by block."""
 
     def __init__(self) -> None:
@@ -271,7 +289,7 @@ class _Rows:
         self.count += high.size
 
 
-def _model(case: _Case, price: float) -> tuple[Array, Array, Array, _Rows]:
+def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _ConstraintRows]:
     """Cost, column bounds and rows of the general case."""
     w, loss = case.weight, case.loss
     at, free = case.columns, highspy.kHighsInf
@@ -279,7 +297,7 @@ def _model(case: _Case, price: float) -> tuple[Array, Array, Array, _Rows]:
     x = np.arange(n * decisions).reshape(n, decisions)
     t = at.guess(0) + np.arange(at.slots * decisions).reshape(at.slots, decisions)
     d = np.arange(decisions)
-    rows = _Rows()
+    rows = _ConstraintRows()
     ceiling = free if case.success is None else at.slots * max(case.success, float(case.tops.mean()))
     rows.add(-free, ceiling, (0, t, 1.0))
     rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
@@ -303,7 +321,7 @@ def _model(case: _Case, price: float) -> tuple[Array, Array, Array, _Rows]:
     return cost, np.zeros(at.count()), upper, rows
 
 
-def _posterior_caps(case: _Case) -> Array | None:
+def _posterior_caps(case: _Instance) -> Array | None:
     """Each slot's largest allowed posterior: its own from the scores alone if steady, and the cap."""
     caps = case.tops if case.steady else np.ones_like(case.tops)
     if case.posterior_cap is not None:
@@ -311,7 +329,7 @@ def _posterior_caps(case: _Case) -> Array | None:
     return caps if case.steady or case.posterior_cap is not None else None
 
 
-def _add_box(rows: _Rows, case: _Case, x: Integers) -> None:
+def _add_box(rows: _ConstraintRows, case: _Instance, x: Integers) -> None:
     """`lo[d]*weight <= x <= hi[d]*weight`, `hi <= e^eps lo`, `sum_d hi <= multiplier`."""
     at, free = case.columns, highspy.kHighsInf
     if case.epsilon is None and case.multiplier is None:
@@ -332,8 +350,8 @@ def _add_box(rows: _Rows, case: _Case, x: Integers) -> None:
         rows.add(-free, case.multiplier, (0, at.high() + d, 1.0))
 
 
-def _polished(case: _Case, values: Array) -> Array:
-    """The solver's `x` as probabilities that sum to 1 and keep the box; the lightest secrets are set here."""
+def _polished(case: _Instance, values: Array) -> Array:
+    """The solver's `x` as probabilities that sum to 1 and keep the box; light secrets are set here."""
     at = case.columns
     n, decisions = case.loss.shape
     low, high = np.zeros(decisions), np.ones(decisions)
@@ -361,7 +379,7 @@ def _cheapest(loss: Array, low: Array, high: Array) -> Array:
 
 
 def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
-    """Move each row to sum 1, using the room it has up to `high` or down to `low` in proportion."""
+    """Move each row to sum 1, in proportion to the room it has up to `high` or down to `low`."""
     missing = 1.0 - p.sum(axis=1, keepdims=True)
     missing = np.where(np.abs(missing) > 1e-15, missing, 0.0)
     room = np.where(missing > 0.0, high - p, p - low)
@@ -369,9 +387,11 @@ def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
     return p + missing * room / np.where(total > 0.0, total, 1.0)
 
 
-def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
-    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody; by default one slot, the
-    secret itself."""
+def _label_slots(labels: ArrayLike | None, secrets: int) -> Integers:
+    """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody.
+
+    By default there is one slot, the secret itself.
+    """
     if labels is None:
         return np.arange(secrets, dtype=np.int64)[None, :]
     array = np.asarray(labels)
@@ -383,7 +403,8 @@ def _slots(labels: ArrayLike | None, secrets: int) -> Integers:
     return np.stack(slots).astype(np.int64)
 
 
-def _achievable(case: _Case) -> None:
+def _check_achievable(case: _Instance) -> None:
+    """Refuse limits below what the scores alone reveal."""
     if case.success is not None and case.success < case.tops.mean() - _FEASIBLE:
         raise InputError(
             f"success {case.success} cannot be achieved: the scores alone give {float(case.tops.mean())}"
@@ -395,7 +416,8 @@ def _achievable(case: _Case) -> None:
         )
 
 
-def _load(cost: Array, lower: Array, upper: Array, rows: _Rows) -> Any:
+def _passed_model(cost: Array, lower: Array, upper: Array, rows: _ConstraintRows) -> Any:
+    """The model, passed to the solver."""
     entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
     matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
     bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)

@@ -1,4 +1,4 @@
-"""Policy: accept probabilities for each secret, their errors, and what they reveal."""
+"""Policies: accept probabilities for each secret, their errors, and what they reveal."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
 from blindcal.posterior.belief import Belief
 
-# Evidence this close to a tie is a tie, on every machine, and ties lean to rejecting. Sums differ by some
-# 1e-15 from one kind of processor to another: without this, which way a tie goes would depend on that.
+# Evidence this close to a tie is a tie on every machine, and ties are rejected. Sums differ by some 1e-15
+# between processors, which would otherwise decide ties.
 TIED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """`accept[..., n] = P(accept | scores, secret)`: public as a function, tossed once with secret coins.
+    """Accept probabilities: public as a function of scores and secret, sampled once with secret coins.
 
-    The last axis is the secrets, leading axes are instances; a belief or a policy without instances
-    broadcasts over the other's. A table of chances `[secret, decision]`, as `least_loss` returns it, is not a
-    policy: its column of the decision "accept" is.
+    The last axis is the secrets, leading axes are instances. A belief or a policy without instances
+    broadcasts over the other's. A table of probabilities `[secret, decision]`, as `least_loss` returns it, is
+    not a policy; its column for the decision "accept" is.
 
-    >>> belief = Belief([0.6, 0.4], [1.0, 0.0])
-    >>> policy = Policy([1.0, 0.25])
-    >>> float(policy.conference_error(belief)), float(policy.adversary_error(belief))
-    (0.1, 0.1)
+    Attributes:
+        accept: `[..., n] = P(accept | scores, secret)`.
+
+    Example:
+        >>> belief = Belief([0.6, 0.4], [1.0, 0.0])
+        >>> policy = Policy([1.0, 0.25])
+        >>> float(policy.conference_error(belief)), float(policy.adversary_error(belief))
+        (0.1, 0.1)
     """
 
     accept: Array
@@ -53,16 +57,19 @@ class Policy:
         It is added up from the weights that the best guesses miss, so small errors keep their digits.
         """
         weight, _, accept = _aligned(belief, self)
-        return missed(weight * accept, belief.labels) + missed(weight * (1.0 - accept), belief.labels)
+        return missed_mass(weight * accept, belief.labels) + missed_mass(
+            weight * (1.0 - accept), belief.labels
+        )
 
     @property
     def epsilon(self) -> Array:
         """`max over r, r' and both outcomes of log(P(outcome|r)/P(outcome|r'))`; 0/0 counts as 1.
 
-        >>> print(f"e^{Policy([0.75, 0.25]).epsilon:.6f} = 3")
-        e^1.098612 = 3
-        >>> float(Policy([1.0, 0.0]).epsilon), float(Policy([1.0, 1.0]).epsilon)
-        (inf, 0.0)
+        Example:
+            >>> print(f"e^{Policy([0.75, 0.25]).epsilon:.6f} = 3")
+            e^1.098612 = 3
+            >>> float(Policy([1.0, 0.0]).epsilon), float(Policy([1.0, 1.0]).epsilon)
+            (inf, 0.0)
         """
         least, most = self.accept.min(axis=-1), self.accept.max(axis=-1)
         spread = most - least
@@ -72,42 +79,47 @@ class Policy:
     def multiplier(self) -> Array:
         """`max_r accept + max_r (1-accept)`: the factor by which any prior's best guess can grow.
 
-        >>> float(Policy([0.75, 0.25]).multiplier)
-        1.5
+        This is the multiplicative Bayes capacity of the policy as a channel.
+
+        Example:
+            >>> float(Policy([0.75, 0.25]).multiplier)
+            1.5
         """
         return np.asarray(1.0 + (self.accept.max(axis=-1) - self.accept.min(axis=-1)))
 
     def largest_posterior(self, belief: Belief) -> Array:
         """The largest `P(label | scores, outcome)` over the slots, labels and outcomes that can happen.
 
-        >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
-        >>> float(Policy([1 / 3, 0.0]).largest_posterior(belief))
-        1.0
+        Example:
+            >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
+            >>> float(Policy([1 / 3, 0.0]).largest_posterior(belief))
+            1.0
         """
         weight, _, accept = _aligned(belief, self)
         outcomes = (weight * accept, weight * (1.0 - accept))
         return np.maximum(*(_top_posterior(mass, belief.labels) for mass in outcomes))
 
     def calibrates(self, belief: Belief) -> Array:
-        """The paper's `q`: the chance of deciding by the true secret's evidence, for two secrets.
+        """The paper's `q`: the probability of deciding by the true secret's evidence, for two secrets.
 
         `accept[r] = q[r] * own + (1 - q[r]) * other`, with `own` and `other` the decisions by the evidence of
-        r and of the other secret: 1, 0, or a fair coin at a favor of exactly 1/2. nan where both are the
-        same, for then q does not matter, and where no q gives `accept[r]`: at a tie, on the coin's far side.
+        r and of the other secret: 1, 0, or a fair coin at a favor of exactly 1/2. It is nan if both are the
+        same, because q does not matter then, and if no q gives `accept[r]`: at a tie, on the coin's far side.
 
-        >>> Policy([1.0, 0.25]).calibrates(Belief([0.6, 0.4], [1.0, 0.0]))
-        array([1.  , 0.75])
-        >>> Policy([1.0, 1.0]).calibrates(Belief([0.6, 0.4], [0.5, 1.0]))   # a tie: never by the first
-        array([0., 1.])
+        Example:
+            >>> Policy([1.0, 0.25]).calibrates(Belief([0.6, 0.4], [1.0, 0.0]))
+            array([1.  , 0.75])
+            >>> Policy([1.0, 1.0]).calibrates(Belief([0.6, 0.4], [0.5, 1.0]))   # a tie: never by the first
+            array([0., 1.])
         """
         weight, _, accept = _aligned(belief, self)
         if weight.shape[-1] != 2:
             raise InputError(f"q is defined for two secrets, found {weight.shape[-1]}")
         own = evidence_policy(belief).accept
         other = own[..., ::-1]
-        given = (own != other) & (np.minimum(own, other) <= accept) & (accept <= np.maximum(own, other))
+        reachable = (own != other) & (np.minimum(own, other) <= accept) & (accept <= np.maximum(own, other))
         apart = np.where(own != other, np.abs(own - other), 1.0)
-        return np.where(given, np.abs(accept - other) / apart, np.nan)
+        return np.where(reachable, np.abs(accept - other) / apart, np.nan)
 
     def to_frame(self) -> Any:
         """One row per instance and secret, as a pandas data frame; needs pandas."""
@@ -115,7 +127,7 @@ class Policy:
 
 
 def _refuse_chances(accept: Array) -> None:
-    """Rows of three or more that all sum to 1 are chances of decisions, not of acceptance by secret."""
+    """Refuse rows of three or more that all sum to 1: those are probabilities of decisions."""
     secrets = accept.shape[-1]
     if secrets < 3 or accept.size < 2 * secrets:
         return
@@ -127,48 +139,58 @@ def _refuse_chances(accept: Array) -> None:
 
 
 def unchecked_policy(accept: Array) -> Policy:
-    """A Policy from probabilities known to lie in [0, 1]: the inner loops do not check twice."""
+    """A policy from probabilities known to lie in [0, 1]: inner loops do not check twice."""
     policy = object.__new__(Policy)
     object.__setattr__(policy, "accept", accept)
     return policy
 
 
 def evidence_policy(belief: Belief) -> Policy:
-    """Full calibration of each instance of `belief`: decide by each secret's own evidence.
+    """Full calibration: decide by each secret's own evidence, by a fair coin at a favor of exactly 1/2.
 
-    At a favor of exactly 1/2 a fair coin is tossed.
+    Args:
+        belief: One or more instances.
 
-    >>> evidence_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
-    array([1., 0.])
+    Example:
+        >>> evidence_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
+        array([1., 0.])
     """
     return unchecked_policy(0.5 * (1.0 + np.sign(belief.favor - 0.5)))
 
 
 def public_policy(belief: Belief) -> Policy:
-    """The public decision on each instance of `belief`, the same for every secret, so that epsilon is 0.
+    """The public decision, the same for every secret, so that epsilon is 0.
 
-    Accept if and only if `sum_r weight*favor > 1/2`, by more than a sum of chances is off.
+    Accept if and only if `sum_r weight*favor > 1/2`, by more than the rounding of a sum of probabilities.
 
-    >>> public_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
-    array([1., 1.])
+    Args:
+        belief: One or more instances.
+
+    Example:
+        >>> public_policy(Belief([0.6, 0.4], [0.9, 0.2])).accept
+        array([1., 1.])
     """
     chance = (belief.weight * belief.favor).sum(axis=-1, keepdims=True)
     return unchecked_policy(np.broadcast_to((chance > 0.5 + TIED).astype(np.float64), belief.favor.shape))
 
 
 def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
-    """The policy of least conference error for each instance of `belief`, where `epsilon` alone is limited.
+    """The policy of least conference error if only epsilon is limited.
 
-    The limit is one number, or one for each instance. The policy is one of three: always accept, always
-    reject, or randomized response, which follows the evidence with probability `e^eps/(1+e^eps)`. Choosing
-    among them uses the public weights and favors only.
+    It is one of three: always accept, always reject, or randomized response, which follows the evidence with
+    probability `e^eps/(1+e^eps)`. Choosing among them uses the public weights and favors only.
 
-    >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(9.0)).accept
-    array([0.9, 0.1])
-    >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), 0.1).accept
-    array([1., 1.])
+    Args:
+        belief: One or more instances.
+        epsilon: The limit: one number, or one for each instance.
+
+    Example:
+        >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(9.0)).accept
+        array([0.9, 0.1])
+        >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), 0.1).accept
+        array([1., 1.])
     """
-    truth = _honest(nonnegative("epsilon", epsilon))[..., None]
+    truth = _truth_probability(nonnegative("epsilon", epsilon))[..., None]
     favor = belief.favor
     response = unchecked_policy(np.where(favor > 0.5, truth, np.where(favor < 0.5, 1.0 - truth, 0.5)))
     public = public_policy(belief)
@@ -176,8 +198,8 @@ def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
     return unchecked_policy(np.where(better[..., None], response.accept, public.accept))
 
 
-def _honest(epsilon: Array) -> Array:
-    """`e^eps/(1+e^eps)`, rounded so that the odds of the number stored stay within e^eps."""
+def _truth_probability(epsilon: Array) -> Array:
+    """`e^eps/(1+e^eps)`, rounded so that the odds of the stored number stay within e^eps."""
     shrink = np.exp(-epsilon)
     lie = shrink / (1.0 + shrink)
     truth = np.minimum(1.0 - lie, np.nextafter(1.0, 0.0))
@@ -187,15 +209,19 @@ def _honest(epsilon: Array) -> Array:
 def proposition_strategy(belief: Belief, g: Policy) -> Policy:
     """Proposition 4.1: a strategy of the paper's h family at least as good as `g` on both errors.
 
-    The h family decides by the evidence of the true or of the wrong one of the two secrets of `belief`. Where
-    they disagree that is every strategy, so `g` itself is returned; where they agree it is the one decision
-    both favor, which errs least and reveals nothing. (With a favor of 1/2 the other secret's evidence
-    decides.)
+    The h family decides by the evidence of the true or of the other one of two secrets. If the two disagree,
+    that is every strategy, so `g` itself is returned. If they agree, it is the one decision that both favor,
+    which errs least and reveals nothing. (At a favor of 1/2 the other secret's evidence decides.)
 
-    >>> belief = Belief([[0.6, 0.4], [0.6, 0.4]], [[0.9, 0.8], [0.9, 0.2]])
-    >>> proposition_strategy(belief, Policy([0.7, 0.1])).accept
-    array([[1. , 1. ],
-           [0.7, 0.1]])
+    Args:
+        belief: One or more instances of two secrets.
+        g: Any policy.
+
+    Example:
+        >>> belief = Belief([[0.6, 0.4], [0.6, 0.4]], [[0.9, 0.8], [0.9, 0.2]])
+        >>> proposition_strategy(belief, Policy([0.7, 0.1])).accept
+        array([[1. , 1. ],
+               [0.7, 0.1]])
     """
     _, favor, accept = _aligned(belief, g)
     if favor.shape[-1] != 2:
@@ -220,7 +246,14 @@ def label_tops(mass: Array, labels: Integers | None) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LabelSums:
-    """Mass by label: row after row (an instance and slot each), label by label; `first` starts each row."""
+    """Mass by label: row after row (an instance and slot each), label by label.
+
+    Attributes:
+        mass: The mass of each label.
+        label: The label of each mass.
+        first: Where each row starts.
+        shape: The shape of the rows, `[..., slot]`.
+    """
 
     mass: Array
     label: Integers
@@ -229,7 +262,7 @@ class LabelSums:
 
     @property
     def guesses(self) -> Array:
-        """The chance that each label is a correct guess: a label below 0 is nobody."""
+        """The probability that each label is a correct guess: a label below 0 is nobody."""
         return np.where(self.label < 0, 0.0, self.mass)
 
 
@@ -252,8 +285,8 @@ def label_sums(mass: Array, labels: Integers) -> LabelSums:
     return LabelSums(np.add.reduceat(values.ravel(), begin), keys.ravel()[begin], first, shape)
 
 
-def missed(mass: Array, labels: Integers | None) -> Array:
-    """The mass outside the best guess, mean over slots: `sum(mass) - max(mass)` without the cancellation."""
+def missed_mass(mass: Array, labels: Integers | None) -> Array:
+    """The mass outside the best guess, mean over slots: `sum(mass) - max(mass)` without cancellation."""
     if labels is not None:
         return np.asarray(np.maximum(mass.sum(axis=-1) - label_tops(mass, labels).mean(axis=-1), 0.0))
     if mass.shape[-1] == 2:
@@ -265,6 +298,7 @@ def missed(mass: Array, labels: Integers | None) -> Array:
 
 
 def _aligned(belief: Belief, policy: Policy) -> tuple[Array, Array, Array]:
+    """Weight, favor and accept probabilities, checked to fit together."""
     if policy.accept.shape[-1] != belief.weight.shape[-1]:
         raise InputError(
             f"the policy has {policy.accept.shape[-1]} secrets and the belief {belief.weight.shape[-1]}"
@@ -286,6 +320,7 @@ def _log_ratio(spread: Array, least: Array) -> Array:
 
 
 def _top_posterior(mass: Array, labels: Integers | None) -> Array:
+    """The largest posterior after an outcome with this mass; 0 if the outcome cannot happen."""
     total = mass.sum(axis=-1)
     possible: NDArray[np.bool_] = total > 0.0
     return np.where(possible, label_tops(mass, labels).max(axis=-1) / np.where(possible, total, 1.0), 0.0)

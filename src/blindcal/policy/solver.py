@@ -1,15 +1,10 @@
-"""Belief or paper + Guarantee -> the best policy: one door to three solvers, chosen by the belief.
+"""The best policy for a belief or a paper under a guarantee.
 
-In closed form where the secret itself is guessed and nothing but success, or epsilon and the multiplier, is
-limited, and for two secrets; by a linear program where labels are guessed, with a column for each tuple of
-reviewers; and with fewer columns where there are too many tuples for that (`lumps`). Every limit is linear in
-the policy. A plan solves each of its papers through the same `solve`.
-
-The best policy for two secrets within any limits, for many instances at once.
-
-With two secrets every limit is a half-plane in the square of (accept[0], accept[1]), so the optimum is a
-corner: all crossings of two borders are tried. Limits on single outcomes are compared relative to the chance
-of the outcome, for an outcome that almost never happens must keep them too.
+`solve` and `private_policy` choose the method by the belief: a closed form if the secret itself is guessed
+and only success, or only epsilon and the multiplier, is limited; the corners of a polygon for two secrets;
+otherwise a linear program with a column for each class of tuples (`accept_lp`), or with fewer columns if
+there are too many (`aggregated_lp`). Every limit is linear in the policy. A plan solves each paper by
+`solve`.
 """
 
 from __future__ import annotations
@@ -24,21 +19,205 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, of_type, within
 from blindcal.errors import InputError
-from blindcal.policy.accept_lp import Program, Solution, orbits, single_orbits
-from blindcal.policy.aggregated_lp import CrowdProgram, LumpedProgram
+from blindcal.policy.accept_lp import AcceptProgram, Solution, secret_classes, tuple_classes
+from blindcal.policy.aggregated_lp import AggregatedProgram, EntryProgram
 from blindcal.policy.guarantee import PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.paper import PaperCase
 
+# More classes of tuples than this share columns.
+MOST_COLUMNS = 30_000
+# A limit missed by no more than this is met up to rounding.
 _ROUNDING = 1e-12
+# Outcomes rarer than this may be missed by the solver.
+_RARE_OUTCOME = 1e-8
+_UNIT = 2.0**-53
+# Instances of two secrets that are solved at once.
 _CHUNK = 20_000
+_LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
+_DEFAULT = Guarantee()
+
+
+def solve(
+    of: Belief | PaperCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
+) -> Solution:
+    """The policy of least conference error under a guarantee, with a bound that no policy can beat.
+
+    Args:
+        of: One belief without leading axes, or one paper.
+        guarantee: What the decision may reveal; by default steady, with an epsilon of 2.
+        success: A further limit, on the adversary's chance of a correct guess, mean over the slots. A budget
+            (`added_success`) is that of this one belief, unless `success` is its share of it.
+
+    Example:
+        >>> solution = solve(Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None))
+        >>> solution.accept, round(solution.error, 6), solution.success
+        (array([1., 1.]), 0.38, 0.6)
+    """
+    if isinstance(of, PaperCase):
+        return program(of, guarantee).solve(success=success)
+    _check_achievable(of, guarantee, success)
+    accept = _closed_form(of, guarantee, success)
+    if accept is None:
+        return _by_program(of, guarantee, success)
+    policy = unchecked_policy(accept)
+    error = float(policy.conference_error(of))
+    return Solution(accept, error, error, 1.0 - float(policy.adversary_error(of)))
+
+
+def private_policy(
+    belief: Belief, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
+) -> Policy:
+    """The policy of least conference error under a guarantee, for each instance of a belief.
+
+    Args:
+        belief: One or more instances.
+        guarantee: What decisions may reveal; by default steady, with an epsilon of 2.
+        success: A further limit for each instance, on the adversary's chance of a correct guess, mean over
+            the slots; by default there is none.
+
+    Example:
+        >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
+        >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0))).accept
+        array([0.9, 0.1])
+        >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0), multiplier=1.5)).accept.round(6)
+        array([0.9375, 0.4375])
+        >>> private_policy(belief, Guarantee("none", epsilon=None), success=0.7).accept
+        array([1.  , 0.75])
+        >>> private_policy(belief, Guarantee("steady")).accept  # here no decision may reveal anything at all
+        array([1., 1.])
+    """
+    _check_achievable(belief, guarantee, success)
+    accept = _closed_form(belief, guarantee, success)
+    if accept is None:
+        each = [_by_program(instance, guarantee, success).accept for instance in _single_instances(belief)]
+        accept = np.reshape(each, belief.weight.shape)
+    return unchecked_policy(accept)
+
+
+def limit_frontier(
+    belief: Belief,
+    limit: str,
+    values: ArrayLike,
+    guarantee: Guarantee = UNLIMITED,
+    *,
+    success: float | None = None,
+) -> Array:
+    """The least conference error `[values, ...]` at each value of one limit, for each instance of a belief.
+
+    Args:
+        belief: Leading axes are instances.
+        limit: Which one to vary: `success`, `epsilon`, `multiplier` or `posterior_cap`.
+        values: Those that the limit takes in turn.
+        guarantee: The limits that stay; by default there are none.
+        success: A limit on the adversary's chance of a correct guess that stays while another one is varied.
+
+    Example:
+        >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
+        array([0.38, 0.26, 0.14])
+    """
+    if limit not in _LIMITS:
+        raise InputError(f"limit must be one of {', '.join(_LIMITS)}, found {limit!r}")
+    errors = []
+    for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
+        within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})
+        most = value if limit == "success" else success
+        errors.append(private_policy(belief, within_it, success=most).conference_error(belief))
+    return np.stack(errors)
+
+
+def program(
+    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
+) -> AcceptProgram | AggregatedProgram | EntryProgram:
+    """The program of one paper: a column for each class of tuples, or at most `most_columns` at first."""
+    if case.settled:
+        guarantee = PUBLIC
+    if not case.listed:
+        return EntryProgram(case, guarantee)
+    classes = tuple_classes(case, case.belief if belief is None else belief)
+    if classes.weight.size <= most_columns:
+        return AcceptProgram(classes, guarantee)
+    return AggregatedProgram(classes, guarantee)
+
+
+def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
+    """Refuse limits below what the scores alone reveal: no policy keeps them."""
+    of_type("belief", belief, Belief)
+    of_type("guarantee", guarantee, Guarantee, "like Guarantee('steady')")
+    if success is not None:
+        within("success", success, 0.0, 1.0)
+    if success is None and guarantee.posterior_cap is None:
+        return
+    tops = label_tops(belief.weight, belief.labels)
+    for name, limit, least in (
+        ("success", success, tops.mean(axis=-1)),
+        ("posterior cap", guarantee.posterior_cap, tops.max(axis=-1)),
+    ):
+        if limit is not None and (limit < least - _ROUNDING).any():
+            raise InputError(
+                f"{name} {limit:g} is below what the scores alone give: "
+                f"{int((limit < least - _ROUNDING).sum())} of {least.size} instances, up to "
+                f"{number_text(least.max())}"
+            )
+
+
+# Closed forms, for all instances at once.
+
+
+def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
+    """The accept probabilities `[..., secret]`, or None if a program is needed."""
+    if guarantee.name == "public":
+        return public_policy(belief).accept
+    allowed = _success_limit(belief, guarantee, success)
+    in_range = allowed is None and guarantee.name == "none" and guarantee.posterior_cap is None
+    if guarantee.never_against is not None or (belief.labels is not None and not in_range):
+        return None
+    if in_range:
+        return _within_range(belief, guarantee)
+    alone = guarantee.epsilon is None and guarantee.multiplier is None and guarantee.posterior_cap is None
+    if allowed is not None and alone and guarantee.name != "steady":
+        front = frontier(belief)
+        missed = np.clip(1.0 - allowed, 0.0, front.adversary_error[..., -1])
+        best: Policy = front.policy(adversary_error=missed)
+        return best.accept
+    if belief.weight.shape[-1] == 2:
+        return pair_policy(belief.weight, belief.favor, guarantee, allowed)
+    return None
+
+
+def _success_limit(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
+    """The limit on success of each instance: the one given, and what the average guarantee leaves."""
+    alone: Array = label_tops(belief.weight, belief.labels).mean(axis=-1)
+    if guarantee.name != "average":
+        return None if success is None else np.full(alone.shape, success)
+    most = np.minimum(alone + guarantee.added_success, 1.0)
+    return most if success is None else np.minimum(most, np.maximum(success, alone))
+
+
+def _within_range(belief: Belief, guarantee: Guarantee) -> Array:
+    """Accepting secrets at `high`, rejecting ones at `low`, with (low, high) a corner of the range."""
+    if guarantee.epsilon is None and guarantee.multiplier is None:
+        return evidence_policy(belief).accept
+    lean = np.sign(belief.favor - 0.5)
+    choices = [
+        np.where(lean > 0, high, np.where(lean < 0, low, 0.5 * (low + high)))
+        for low, high in guarantee.corners
+    ]
+    errors = np.stack([unchecked_policy(accept).conference_error(belief) for accept in choices])
+    # Of equal errors the first one: a constant decision is preferred to randomness that buys nothing.
+    return np.asarray(np.choose(np.argmin(errors, axis=0)[..., None], choices))
+
+
+# Two secrets: every limit is a half-plane in the square of (accept[0], accept[1]), so the optimum is a
+# corner, and all crossings of two borders are tried. Limits on single outcomes are compared relative to the
+# probability of the outcome, because an outcome that almost never happens must keep them too.
 
 
 @dataclass(frozen=True, eq=False)
 class _Limits:
-    """The limits of some instances, each None where there is none: `success[i]`, `cap[i]` on posteriors."""
+    """The limits of some instances, each None if there is none: `success[i]`, `cap[i]` on posteriors."""
 
     success: Array | None
     cap: Array | None
@@ -59,12 +238,12 @@ def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Arra
         rows = slice(start, start + _CHUNK)
         allowed = None if success is None else success.reshape(-1)[rows]
         limits = _limits(flat_weight[rows], guarantee, allowed)
-        accept[rows] = _corner(flat_weight[rows], flat_favor[rows], limits)
+        accept[rows] = _best_corner(flat_weight[rows], flat_favor[rows], limits)
     return accept.reshape(weight.shape)
 
 
 def _limits(weight: Array, guarantee: Guarantee, success: Array | None) -> _Limits:
-    """No limit is below what the scores alone give: that no policy could keep."""
+    """The limits as numbers, none below what the scores alone give: no policy could keep that."""
     top, cap = weight.max(axis=1), None
     if guarantee.posterior_cap is not None:
         cap = np.maximum(guarantee.posterior_cap, top)
@@ -74,7 +253,7 @@ def _limits(weight: Array, guarantee: Guarantee, success: Array | None) -> _Limi
     return _Limits(allowed, cap, guarantee.epsilon, guarantee.multiplier)
 
 
-def _corner(weight: Array, favor: Array, limits: _Limits) -> Array:
+def _best_corner(weight: Array, favor: Array, limits: _Limits) -> Array:
     """The feasible crossing of two borders with the least error; a constant decision keeps all limits."""
     normal, offset = _borders(weight, limits)
     pairs = np.array(list(combinations(range(normal.shape[0]), 2))).T
@@ -86,40 +265,40 @@ def _corner(weight: Array, favor: Array, limits: _Limits) -> Array:
     constant = np.broadcast_to(np.array([[[1.0, 1.0]], [[0.0, 0.0]]]), (2, *weight.shape))
     points = np.concatenate([constant, np.clip(points, 0.0, 1.0)])
     error = (weight * (points * (1.0 - favor) + (1.0 - points) * favor)).sum(axis=-1)
-    error[~_kept(points, weight, limits)] = np.inf
+    error[~_keeps_limits(points, weight, limits)] = np.inf
     best = error.min(axis=0)
-    # Of equal errors the first, so that a constant decision is preferred to randomness that buys nothing.
+    # Of equal errors the first one: a constant decision is preferred to randomness that buys nothing.
     first = np.argmax(error <= best + 1e-15, axis=0)
     return np.asarray(points[first, np.arange(len(weight))])
 
 
 def _borders(weight: Array, limits: _Limits) -> tuple[Array, Array]:
     """Lines `normal . accept = offset`: [lines, instances, 2] and [lines, instances]."""
-    one, none = np.ones(len(weight)), np.zeros(len(weight))
+    ones, zeros = np.ones(len(weight)), np.zeros(len(weight))
     heavy, light = weight.T
-    lines = [(one, none, none), (one, none, one), (none, one, none), (none, one, one)]
+    lines = [(ones, zeros, zeros), (ones, zeros, ones), (zeros, ones, zeros), (zeros, ones, ones)]
     if limits.success is not None:
-        # max(x, y) + max(w-x, v-y) with x = w*accept[0], y = v*accept[1] exceeds the limit's lines where both
-        # guesses name different secrets: x + v - y, or y + w - x.
+        # Success is max(x, y) + max(w-x, v-y) with x = w*accept[0], y = v*accept[1]. It can exceed the limit
+        # only if the two outcomes lead to different guesses: x + v - y, or y + w - x.
         most = limits.success
         lines += [(heavy, -light, most - light), (-heavy, light, most - heavy)]
     if limits.multiplier is not None:
-        apart = one * (limits.multiplier - 1.0)
-        lines += [(one, -one, apart), (-one, one, apart)]
+        apart = ones * (limits.multiplier - 1.0)
+        lines += [(ones, -ones, apart), (-ones, ones, apart)]
     if limits.epsilon is not None:
-        shrink = one * np.exp(-limits.epsilon)
-        lines += [(shrink, -one, none), (-one, shrink, none)]
-        lines += [(shrink, -one, shrink - one), (-one, shrink, shrink - one)]
+        shrink = ones * np.exp(-limits.epsilon)
+        lines += [(shrink, -ones, zeros), (-ones, shrink, zeros)]
+        lines += [(shrink, -ones, shrink - ones), (-ones, shrink, shrink - ones)]
     if (cap := limits.cap) is not None:
         # w x <= cap (w x + v y) for the heavy secret, and for the light one, after either decision.
         first, second = (1.0 - cap) * heavy, cap * light
         third, fourth = cap * heavy, (1.0 - cap) * light
-        lines += [(first, -second, none), (-third, fourth, none)]
+        lines += [(first, -second, zeros), (-third, fourth, zeros)]
         lines += [(first, -second, first - second), (-third, fourth, fourth - third)]
     return np.stack([np.stack(line[:2], -1) for line in lines]), np.stack([line[2] for line in lines])
 
 
-def _kept(points: Array, weight: Array, limits: _Limits) -> NDArray[np.bool_]:
+def _keeps_limits(points: Array, weight: Array, limits: _Limits) -> NDArray[np.bool_]:
     """Whether each point [candidates, instances, 2] keeps every limit, up to rounding; nan does not."""
     keep = np.asarray(np.isfinite(points).all(axis=-1))
     safe = np.where(keep[..., None], points, 0.0)
@@ -137,199 +316,28 @@ def _kept(points: Array, weight: Array, limits: _Limits) -> NDArray[np.bool_]:
     return np.asarray(keep)
 
 
-# More tuples than this share columns.
-MOST_COLUMNS = 30_000
-_SLACK = 1e-12
-_RARE = 1e-8
-_UNIT = 2.0**-53
-_LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
-_DEFAULT = Guarantee()
-
-
-def solve(
-    of: Belief | PaperCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
-) -> Solution:
-    """The policy of least conference error under a guarantee, with a bound that no policy can beat.
-
-    `of`: one belief without leading axes, or one paper.
-    `guarantee`: what the decision may reveal; by default steady, with an epsilon of 2.
-    `success`: a further limit, on the adversary's chance of a correct guess, mean over the slots. A budget
-    (`added_success`) is that of this one belief, unless `success` is its share of it.
-
-    >>> found = solve(Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None))
-    >>> found.accept, round(found.error, 6), found.success
-    (array([1., 1.]), 0.38, 0.6)
-    """
-    if isinstance(of, PaperCase):
-        return program(of, guarantee).solve(success=success)
-    _check_achievable(of, guarantee, success)
-    accept = _closed_form(of, guarantee, success)
-    if accept is None:
-        return _by_program(of, guarantee, success)
-    policy = unchecked_policy(accept)
-    error = float(policy.conference_error(of))
-    return Solution(accept, error, error, 1.0 - float(policy.adversary_error(of)))
-
-
-def private_policy(
-    belief: Belief, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
-) -> Policy:
-    """The policy of least conference error under a `guarantee`, for each instance of `belief`.
-
-    The guarantee is steady by default, with an epsilon of 2. `success` is a further limit for each instance,
-    on the adversary's chance of a correct guess, mean over the slots; by default there is none.
-
-    >>> belief = Belief([0.6, 0.4], [0.9, 0.2])
-    >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0))).accept
-    array([0.9, 0.1])
-    >>> private_policy(belief, Guarantee("none", epsilon=np.log(9.0), multiplier=1.5)).accept.round(6)
-    array([0.9375, 0.4375])
-    >>> private_policy(belief, Guarantee("none", epsilon=None), success=0.7).accept
-    array([1.  , 0.75])
-    >>> private_policy(belief, Guarantee("steady")).accept  # here no decision may reveal anything at all
-    array([1., 1.])
-    """
-    _check_achievable(belief, guarantee, success)
-    accept = _closed_form(belief, guarantee, success)
-    if accept is None:
-        each = [_by_program(one, guarantee, success).accept for one in _instances(belief)]
-        accept = np.reshape(each, belief.weight.shape)
-    return unchecked_policy(accept)
-
-
-def limit_frontier(
-    belief: Belief,
-    limit: str,
-    values: ArrayLike,
-    guarantee: Guarantee = UNLIMITED,
-    *,
-    success: float | None = None,
-) -> Array:
-    """The least conference error `[values, ...]` at each value of one limit, for each instance of a belief.
-
-    `belief`: leading axes are instances.
-    `limit`: which one to vary: `success`, `epsilon`, `multiplier` or `posterior_cap`.
-    `values`: those that the limit takes in turn.
-    `guarantee`: the limits that stay; by default there are none.
-    `success`: a limit on the adversary's chance of a correct guess that stays, where another one is varied.
-
-    >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
-    array([0.38, 0.26, 0.14])
-    """
-    if limit not in _LIMITS:
-        raise InputError(f"limit must be one of {', '.join(_LIMITS)}, found {limit!r}")
-    errors = []
-    for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
-        within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})
-        most = value if limit == "success" else success
-        errors.append(private_policy(belief, within_it, success=most).conference_error(belief))
-    return np.stack(errors)
-
-
-def program(
-    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
-) -> Program | LumpedProgram | CrowdProgram:
-    """The program of one paper: a column for each tuple, or fewer where they are more than `most_columns`."""
-    if case.settled:
-        guarantee = PUBLIC
-    if not case.listed:
-        return CrowdProgram(case, guarantee)
-    grouped = orbits(case, case.belief if belief is None else belief)
-    if grouped.weight.size <= most_columns:
-        return Program(grouped, guarantee)
-    return LumpedProgram(grouped, guarantee)
-
-
-def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
-    """The scores alone already reveal so much: no policy keeps a lower limit."""
-    of_type("belief", belief, Belief)
-    of_type("guarantee", guarantee, Guarantee, "like Guarantee('steady')")
-    if success is not None:
-        within("success", success, 0.0, 1.0)
-    if success is None and guarantee.posterior_cap is None:
-        return
-    tops = label_tops(belief.weight, belief.labels)
-    for name, limit, least in (
-        ("success", success, tops.mean(axis=-1)),
-        ("posterior cap", guarantee.posterior_cap, tops.max(axis=-1)),
-    ):
-        if limit is not None and (limit < least - _SLACK).any():
-            raise InputError(
-                f"{name} {limit:g} is below what the scores alone give: "
-                f"{int((limit < least - _SLACK).sum())} of {least.size} instances, up to "
-                f"{number_text(least.max())}"
-            )
-
-
-# Closed forms, for all instances at once.
-
-
-def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
-    """The accept probabilities `[..., secret]`, or None where a program is needed."""
-    if guarantee.name == "public":
-        return public_policy(belief).accept
-    allowed = _allowed(belief, guarantee, success)
-    in_range = allowed is None and guarantee.name == "none" and guarantee.posterior_cap is None
-    if guarantee.never_against is not None or (belief.labels is not None and not in_range):
-        return None
-    if in_range:
-        return _in_range(belief, guarantee)
-    alone = guarantee.epsilon is None and guarantee.multiplier is None and guarantee.posterior_cap is None
-    if allowed is not None and alone and guarantee.name != "steady":
-        front = frontier(belief)
-        missed = np.clip(1.0 - allowed, 0.0, front.adversary_error[..., -1])
-        best: Policy = front.policy(adversary_error=missed)
-        return best.accept
-    if belief.weight.shape[-1] == 2:
-        return pair_policy(belief.weight, belief.favor, guarantee, allowed)
-    return None
-
-
-def _allowed(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
-    """The limit on success of each instance: the one given, and what the average guarantee leaves."""
-    alone: Array = label_tops(belief.weight, belief.labels).mean(axis=-1)
-    if guarantee.name != "average":
-        return None if success is None else np.full(alone.shape, success)
-    most = np.minimum(alone + guarantee.added_success, 1.0)
-    return most if success is None else np.minimum(most, np.maximum(success, alone))
-
-
-def _in_range(belief: Belief, guarantee: Guarantee) -> Array:
-    """Accepting secrets at `high`, rejecting ones at `low`, with (low, high) a corner of the range."""
-    if guarantee.epsilon is None and guarantee.multiplier is None:
-        return evidence_policy(belief).accept
-    lean = np.sign(belief.favor - 0.5)
-    choices = [
-        np.where(lean > 0, high, np.where(lean < 0, low, 0.5 * (low + high)))
-        for low, high in guarantee.corners
-    ]
-    errors = np.stack([unchecked_policy(accept).conference_error(belief) for accept in choices])
-    # Of equal errors the first: a constant decision is preferred to randomness that buys nothing.
-    return np.asarray(np.choose(np.argmin(errors, axis=0)[..., None], choices))
-
-
 # Programs, one instance at a time.
 
 
 def _by_program(belief: Belief, guarantee: Guarantee, success: float | None) -> Solution:
-    """The program's policy; limits on outcomes are kept also where these are rarer than a solver sees."""
-    allowed = _allowed(belief, guarantee, success) if guarantee.spends else success
+    """The program's policy, repaired so that outcomes rarer than the solver sees keep their limits too."""
+    allowed = _success_limit(belief, guarantee, success) if guarantee.spends else success
     most = None if allowed is None else float(allowed)
-    found = Program(single_orbits(belief), guarantee).solve(success=most)
+    solution = AcceptProgram(secret_classes(belief), guarantee).solve(success=most)
     if guarantee.name != "steady" and guarantee.posterior_cap is None:
-        return found
-    accept = 1.0 - _repaired(belief, 1.0 - found.accept, guarantee)
+        return solution
+    accept = 1.0 - _repaired(belief, 1.0 - solution.accept, guarantee)
     accept = np.clip(_repaired(belief, accept, guarantee), 0.0, 1.0)
     policy = unchecked_policy(accept)
     error = float(policy.conference_error(belief))
-    return Solution(accept, error, found.bound, 1.0 - float(policy.adversary_error(belief)))
+    return Solution(accept, error, solution.bound, 1.0 - float(policy.adversary_error(belief)))
 
 
 def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
-    """The posterior of an outcome of `chance[secret]`, kept also where it is rarer than the solver sees.
+    """The probabilities `chance[secret]` of one outcome, raised so that its posterior keeps the cap.
 
-    Raising the chance by the same r for every secret brings a posterior of mass m to the cap at
-    `r = (m - cap P) / (cap - prior)`; where the cap is the prior itself, a rare outcome is given up.
+    Raising the probability by the same r for every secret brings a posterior of mass m to the cap at
+    `r = (m - cap P) / (cap - prior)`. If the cap is the prior itself, a rare outcome is given up.
     """
     weight = belief.weight
     slots = np.arange(weight.size)[None] if belief.labels is None else belief.labels
@@ -346,13 +354,13 @@ def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
         broken = over > 1e-12 * total
         if broken.any():
             room = np.maximum(cap - prior[broken], 1e-300)
-            # Less than a unit of 2^-53 would be lost in the chance of the other outcome.
+            # Less than a unit of 2^-53 would be lost in the probability of the other outcome.
             raised = np.ceil(float((over[broken] / room).max()) / _UNIT) * _UNIT
-            chance = chance + raised if raised < _RARE else chance * float(total > _RARE)
+            chance = chance + raised if raised < _RARE_OUTCOME else chance * float(total > _RARE_OUTCOME)
     return np.minimum(chance, 1.0)
 
 
-def _instances(belief: Belief) -> Iterator[Belief]:
+def _single_instances(belief: Belief) -> Iterator[Belief]:
     """The instances of a belief one by one, their weights summing to 1."""
     n = belief.weight.shape[-1]
     weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
@@ -361,6 +369,7 @@ def _instances(belief: Belief) -> Iterator[Belief]:
 
 
 def _labels_of(belief: Belief, count: int) -> Iterator[Integers | None]:
+    """The labels of each instance, or None for all."""
     if belief.labels is None:
         yield from [None] * count
     else:

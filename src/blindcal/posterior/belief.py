@@ -1,4 +1,7 @@
-"""Belief: what the adversary thinks before any decision is seen. Many things make one, all else reads it."""
+"""The adversary's belief before any decision is seen.
+
+`pair_belief` and `PaperCase.belief` make beliefs; policies, certificates and audits read them.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,22 @@ _SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of the secret, who wrote which review, once the scores are seen.
+    """The posterior over the secret, who wrote which review, once the scores are seen.
 
-    The last axis is the secrets, leading axes are instances, each a paper or a pair of papers. `entry` and
-    `alike` are set for large pools alone; elsewhere they are None.
+    The last axis is the secrets; leading axes are instances, each a paper or a pair of papers.
 
-    `weight`: `[..., n] = P(secret | scores)`, which sum to 1.
-    `favor`: `[..., n] = P("accept" is right | scores, secret)`.
-    `labels`: `[..., slot, secret]`, what the adversary guesses in each slot, as integers: equal ones are the
-    same guess, and below 0 no guess is right. None: there is one slot, the secret itself.
-    `entry`: `[secret]`, the entry that each secret takes in a table of fewer accept probabilities.
-    `alike`: `[label]`, the number of equally likely guesses that each label stands for.
+    Attributes:
+        weight: `[..., n] = P(secret | scores)`, which sum to 1.
+        favor: `[..., n] = P("accept" is right | scores, secret)`.
+        labels: `[..., slot, secret]`, the correct guess in each slot, as integers: equal labels are the same
+            guess, and no guess is right if the label is below 0. None: there is one slot, the secret itself.
+        entry: `[secret]`, the entry of each secret in a table of fewer accept probabilities. Large pools
+            only.
+        alike: `[label]`, the number of equally likely guesses that each label stands for. Large pools only.
 
-    >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
-    array([0.6, 0.4])
+    Example:
+        >>> Belief([0.6, 0.4], [0.9, 0.2]).weight
+        array([0.6, 0.4])
     """
 
     weight: Array
@@ -54,7 +59,7 @@ class Belief:
         object.__setattr__(self, "alike", None)
 
     def spread(self, table: Array) -> Array:
-        """The numbers of a table of accept probabilities, one for each secret."""
+        """The accept probability of each secret, from those of a table's entries."""
         return table if self.entry is None else table[self.entry]
 
     def by_entry(self, size: int) -> Array:
@@ -73,6 +78,7 @@ class Belief:
 
 
 def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
+    """The labels, checked against the shape of the weights."""
     array = np.asarray(labels)
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"labels must be integers, found {array.dtype}")
@@ -90,7 +96,7 @@ def unchecked_belief(
     entry: Integers | None = None,
     alike: Integers | None = None,
 ) -> Belief:
-    """A Belief from numbers known to be good: what was computed here is not checked twice."""
+    """A belief from numbers known to be valid: results of this package are not checked twice."""
     belief = object.__new__(Belief)
     parts = {"weight": weight, "favor": favor, "labels": labels, "entry": entry, "alike": alike}
     for name, value in parts.items():

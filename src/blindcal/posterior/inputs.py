@@ -1,7 +1,7 @@
-"""Three files -> all that is known of a conference: reviews, calibration, and who may have reviewed what.
+"""Reading a conference: reviews, calibration, and the candidates of each paper.
 
-Reviews name their authors, so what is read here is CONFIDENTIAL. `Inputs.prepared` divides it: the public
-side, from which everything is planned, and the true reviewers, who are for the coin alone.
+Reviews name their reviewers, so `Inputs` is CONFIDENTIAL. `Inputs.prepared` separates the public side, from
+which everything is planned, from the true reviewers, who enter only when coins are compared.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from blindcal.reviews import Reviews, absent_remarks, upright_reviewers, upright
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference as it was given, made by `read_inputs`. CONFIDENTIAL: the reviews name their authors.
+    """A conference as it was read by `read_inputs`. CONFIDENTIAL: the reviews name their reviewers.
 
-    `reviews`: this year's, without papers that were withdrawn.
-    `parameters`: the calibration; for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
-    `pools`: for each paper its candidates and their chances.
-    `sources`: the names of the three files, for messages.
-    `scale`: how `fit` moved the calibration to this year's scores; None if `fit` did not write it.
-    `remarks`: what the chair should know about papers that were withdrawn.
+    Attributes:
+        reviews: This year's reviews, without withdrawn papers.
+        parameters: The calibration: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
+        pools: For each paper its candidates and their probabilities.
+        sources: The names of the three files, for messages.
+        scale: How `fit` moved the calibration to this year's scores; None if `fit` did not write it.
+        remarks: What the chair should know about withdrawn papers.
     """
 
     reviews: Reviews
@@ -61,12 +62,14 @@ class Inputs:
         workers: Workers = 1,
         progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
-        """The public side, with a bar that is given or chosen for a share to accept; and the true reviewers.
+        """The public side of the conference, with its bar, and the true reviewers.
 
-        `accept_rate`, `bar`: one of them, as for `prepare`.
-        `better`: the better end of the scale, `high` or `low`.
-        `workers`: how many processes share the work, or a cluster's pool; results are the same.
-        `progress`: called as work goes on; silent by default.
+        Args:
+            accept_rate: The share to accept, as for `prepare`; give it or `bar`.
+            bar: The bar itself, as for `prepare`.
+            better: The better end of the scale, `high` or `low`.
+            workers: How many processes share the work, or a cluster's pool; results are the same.
+            progress: Called as work goes on; silent by default.
         """
         reviews = upright_reviews(self.reviews, better)
         papers = len(reviews.papers)
@@ -82,10 +85,10 @@ class Inputs:
                 advance=advance,
             )
         who = true_reviewers(conference, reviews)
-        return conference, {case.paper: _known(case, who[case.paper]) for case in conference.cases}
+        return conference, {case.paper: _in_pool(case, who[case.paper]) for case in conference.cases}
 
     def on_grid(self, grid: Sequence[float]) -> Inputs:
-        """The same with the `grid` that papers were decided with before, unless a grid was declared now.
+        """The same inputs with the `grid` of earlier decisions, unless a grid was declared now.
 
         A grid that is recognized in the scores would move with a late review, and with it every paper.
         """
@@ -110,37 +113,43 @@ def read_inputs(
     grid: Sequence[float] | None = None,
     withdrawn: Collection[str] = (),
 ) -> Inputs:
-    """Read the three files, or raise an `InputError` with every problem of the first bad one.
+    """Read the three files of a conference.
 
-    `reviews`: a table `paper,reviewer,score[,confidence,conference,track]`.
-    `reviewers`: their calibration (see `read_reviewers`); one fitted on these very reviews is refused.
-    `pools`: who may have reviewed each paper (see `pools_of`), or the word `everyone`.
-    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
-    `withdrawn`: the ids of papers to leave out.
+    Args:
+        reviews: A table `paper,reviewer,score[,confidence,conference,track]`.
+        reviewers: The calibration (see `read_reviewers`); one fitted on these very reviews is refused.
+        pools: Who may have reviewed each paper (see `pools_of`), or the word `everyone`.
+        grid: The scores that can be given; empty if any number can be. None: as `recognize_grid` finds.
+        withdrawn: The ids of papers to leave out.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
-    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
-    >>> inputs = read_inputs(reviews, reviewers, "everyone")
-    >>> inputs.reviews
-    Reviews(3 reviews of 3 papers by 3 reviewers)
-    >>> sorted(inputs.pools["p1"])
-    ['ada', 'ben', 'cleo']
-    >>> folder.cleanup()
+    Raises:
+        InputError: Lists every problem of the first bad file.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
+        >>> calibration = "reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n"
+        >>> _ = reviewers.write_text(calibration)
+        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> inputs.reviews
+        Reviews(3 reviews of 3 papers by 3 reviewers)
+        >>> sorted(inputs.pools["p1"])
+        ['ada', 'ben', 'cleo']
+        >>> folder.cleanup()
     """
     if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
     whole, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
-    given = whole.without(withdrawn)
-    refuse_own(reviewers, parameters, given)
+    present = whole.without(withdrawn)
+    refuse_own(reviewers, parameters, present)
     named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
     return Inputs(
-        given,
+        present,
         parameters,
-        pools_of(pools, given.papers, parameters),
+        pools_of(pools, present.papers, parameters),
         Sources(str(reviews), str(reviewers), named),
         read_scale(reviewers),
         tuple(absent_remarks(whole, withdrawn, str(reviews))),
@@ -148,10 +157,10 @@ def read_inputs(
 
 
 def check_inputs(inputs: object) -> None:
-    """Refuse what `read_inputs` did not return, as the path of a file."""
+    """Refuse anything that `read_inputs` did not return, such as the path of a file."""
     of_type("inputs", inputs, Inputs, "what read_inputs returns")
 
 
-def _known(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
-    """The reviewers as the pool knows them: whoever is not in it is `*`, someone outside."""
+def _in_pool(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """The reviewers as the pool knows them: someone who is not listed is `*`."""
     return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)

@@ -1,45 +1,19 @@
-"""Pools too large to list their tuples: one accept probability for all tuples with like evidence.
+"""Aggregated beliefs for pools with too many tuples of reviewers to list.
 
-Each author's evidence in each slot, less a handicap (`handicaps`), is a number of *steps*. All tuples with
-about the same total of steps share an *entry* of the table, and sums over all tuples of an entry are
-coefficients of a polynomial (`sums`). Where an author stands between two whole steps, chance decides, so
-that the handicap is met exactly. Every author keeps its own chance in every slot and entry: the promise is
-kept for each of them, and only optimality is at stake.
+A tuple names one candidate for each review (slot) of a paper. If there are too many tuples, all tuples with
+similar evidence share one entry of the table of accept probabilities (column aggregation):
 
-A paper with a large pool -> nodes of a quadrature over its quality, with everybody's likelihood there.
+1. `quadrature_nodes` evaluates each candidate's likelihood at evenly spaced nodes of the paper's quality.
+2. `TupleSums` adds up products of likelihoods over all tuples of *distinct* candidates without listing them.
+   Each candidate counts a number of *steps* in each slot, and the sums over the tuples with each total of
+   steps are the coefficients of a polynomial in one variable.
+3. `evidence_steps` finds these steps: the evidence for accepting, less a penalty for each candidate that
+   keeps decisions from pointing at anyone.
+4. `table_layout` groups totals of steps into entries, and `aggregate` sums the belief over each entry.
+5. `sample_tuples` draws tuples from the belief, for estimates of what the entries do not say.
 
-Evenly spaced nodes: for smooth integrands that die out at both ends no rule is better. The distance is half
-the standard deviation of the sharpest posterior there can be, where sums over the nodes are off by less than
-e^-78 of themselves, and the part above the bar, which takes the nodes' values for those of a function without
-higher frequencies, by less than e^-19.
-
-Panels that meet at the bar, as `weighing` has them, need nearly twice as many nodes, and here each node costs
-as much as all tuples of a small pool. There they are worth it: a listed tuple's favor has all its digits, and
-the sums below and above the bar are parts of one matrix product.
-
-Sums over all tuples of distinct candidates, one for each review, at every node of a rule over quality.
-
-Given the quality the reviews are independent but for one rule: nobody wrote two of them. Sums with repeats
-are products; the rule is brought in by inclusion and exclusion, or by seating a candidate in each slot in
-turn. Each candidate takes a number of *steps* in each slot: a whole one, or one of two neighbors, by chance.
-Sums over the tuples with each total of steps are the coefficients of a polynomial in one variable, and
-products of polynomials are convolutions.
-
-The case that runs through the docstrings is `nodes.worked_case`: two reviews, candidates a, b and c, who take
-0, 1 and 1.5 steps.
-
-What each candidate's evidence must give back so that no decision points to anybody.
-
-Deciding by the evidence alone accepts the reviews of some authors far more often than those of others. Under
-*steady* nobody may become likelier than the likeliest author is beforehand, whatever is decided:
-`P(accept | author)` must lie in a range around `P(accept)`, a point for the likeliest author of a review,
-wide for whoever is hardly suspected. Under *average* nobody may overtake the likeliest author: the ranges lie
-around `P(accept | likeliest author)`. The best policy accepts where the evidence, less a *handicap* for each
-author, passes a threshold; in its linear program the handicaps are prices. Here they are found by Newton's
-method, for each author as if the others stood still.
-
-They only say which tuples share an entry of the table. What is promised is checked later, for the table
-itself, and depends on them as little as on the solver of a program.
+The guarantee does not depend on the approximation. Every candidate keeps its exact probability in every slot
+and entry, and the table itself is certified later; a bad choice of entries costs accuracy only.
 """
 
 from __future__ import annotations
@@ -59,23 +33,33 @@ from scipy.special import sici
 from blindcal.assignment.prior import copied, log_odds, seats
 from blindcal.checks import Array, Integers
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.tuple_weights import Weighed, likelihoods, spacing
+from blindcal.posterior.tuple_weights import PaperData, log_likelihoods, panel_spacing
 
-_APART = 0.5
-# Where there are many nodes, the mass is looked for at every this many of them; what is this many orders of e
-# below the most is no float.
-_MANY, _COARSE, _FAR = 256, 8, 740.0
+# 1. Nodes of a quadrature over quality.
+#
+# For smooth integrands that vanish at both ends no rule beats evenly spaced nodes. The distance is half the
+# standard deviation of the sharpest posterior. Sums over the nodes are then off by less than e^-78 of
+# themselves. The part above the bar interpolates between nodes as if there were no higher frequencies and is
+# off by less than e^-19. Gauss-Legendre panels that meet at the bar, as in `tuple_weights`, would need nearly
+# twice as many nodes, and here each node costs as much as all tuples of a small pool.
+_NODE_SPACING = 0.5
+# With more than `_MANY_NODES` nodes, every `_COARSE_STRIDE`-th node tells first where the mass lies. The
+# exponential of -`_LOG_UNDERFLOW` is about the smallest float.
+_MANY_NODES, _COARSE_STRIDE, _LOG_UNDERFLOW = 256, 8, 740.0
 Slots = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
-    """A quadrature over quality: `likelihood[slot, candidate, node]`, odds included, is at most 1, and
-    `mass[node]` the rest of the integrand. `above[node]` is the part of each that counts above the bar: close
-    to 0 or 1, but near the bar.
+class QuadratureNodes:
+    """Likelihoods at the nodes of a quadrature over a paper's quality.
 
-    `forced` candidates certainly wrote a review. Those in `peeled` are seated one by one, without any
-    subtraction: the forced ones, and whoever would be taken for the author of several reviews at once.
+    Attributes:
+        likelihood: `[slot, candidate, node]`, the likelihood times the candidate's prior odds, at most 1.
+        mass: `[node]`, the rest of the integrand.
+        above: `[node]`, the share of each node that lies above the bar; close to 0 or 1 except near the bar.
+        forced: Candidates who certainly reviewed the paper.
+        peeled: Candidates who are seated one by one, without subtraction: the forced ones, and those whom
+            sums with repeats would count as the reviewer of several slots at once.
     """
 
     likelihood: Array
@@ -89,11 +73,12 @@ class Nodes:
         return tuple(range(len(self.likelihood)))
 
 
-def worked_case() -> tuple[Nodes, Array]:
-    """A case small enough to follow by hand, which the docstrings of `sums` and `crowds` carry through: two
-    reviews, candidates a, b and c, one node; and the steps that each candidate takes in each slot.
+def worked_example() -> tuple[QuadratureNodes, Array]:
+    """A case small enough to check by hand, used by the doctests of this module.
 
-    >>> nodes, steps = worked_case()
+    Two reviews, candidates a, b and c, one node; and the steps of each candidate in each slot.
+
+    >>> nodes, steps = worked_example()
     >>> nodes.likelihood[:, :, 0]
     array([[0.5 , 0.25, 1.  ],
            [1.  , 0.5 , 0.25]])
@@ -102,23 +87,22 @@ def worked_case() -> tuple[Nodes, Array]:
            [0. , 1. , 1.5]])
     """
     likelihood = np.array([[[0.5], [0.25], [1.0]], [[1.0], [0.5], [0.25]]])
-    return Nodes(likelihood, mass=np.ones(1), above=np.ones(1)), np.array([[0.0, 1.0, 1.5]] * 2)
+    return QuadratureNodes(likelihood, mass=np.ones(1), above=np.ones(1)), np.array([[0.0, 1.0, 1.5]] * 2)
 
 
-def all_nodes(case: Weighed) -> tuple[Nodes, float]:
-    """Each review's likelihood at each node, odds counted in, and the log of what their mass was divided
-    by."""
-    apart, reach = spacing(case, _APART)
+def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
+    """Likelihoods times odds at each node, and the log of the factor that was divided out of the mass."""
+    apart, reach = panel_spacing(case, _NODE_SPACING)
     reviews = len(case.scores)
     odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
-    # The bar lies midway between two nodes.
+    # The bar lies midway between two nodes, so that no node counts half.
     ends = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
     steps = np.arange(*ends, dtype=np.float64) + 0.5
-    stride = _COARSE if steps.size > _MANY else 1
+    stride = _COARSE_STRIDE if steps.size > _MANY_NODES else 1
     likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps[::stride])
-    some = _telling(log_mass, steps.size, stride)
+    some = _nodes_with_mass(log_mass, steps.size, stride)
     steps = steps[some]
     if stride > 1:
         likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps)
@@ -127,356 +111,395 @@ def all_nodes(case: Weighed) -> tuple[Nodes, float]:
     mass = np.exp(log_mass - log_mass.max())
     above = 0.5 + sici(np.pi * steps)[0] / np.pi
     sure = frozenset(np.flatnonzero(forced).tolist())
-    return Nodes(np.exp(likelihood), mass, above, sure), float(log_mass.max() + np.log(apart))
+    return QuadratureNodes(np.exp(likelihood), mass, above, sure), float(log_mass.max() + np.log(apart))
 
 
-def _log_likelihood(case: Weighed, odds: Array, quality: Array) -> tuple[Array, Array]:
-    """`[slot, seat, node]` log likelihood beside the likeliest one's, odds counted in, and `[node]` what was
-    taken off, with the log density of the quality."""
-    each = likelihoods(case, quality)[:, seats(len(case.candidates), len(case.scores), case.outsider)]
+def _log_likelihood(case: PaperData, odds: Array, quality: Array) -> tuple[Array, Array]:
+    """Log likelihoods plus log odds, relative to the largest, and the log mass of each node.
+
+    Returns `[slot, seat, node]` and `[node]`; the log mass holds the largest values and the prior N(0, 1).
+    """
+    each = log_likelihoods(case, quality)[:, seats(len(case.candidates), len(case.scores), case.outsider)]
     each += odds[:, None]
     top = each.max(axis=1)
     return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
 
 
-def _telling(log_mass: Array, size: int, stride: int) -> slice:
-    """The nodes between which the mass lies, from that at every `stride`-th of them."""
-    kept = np.flatnonzero(log_mass > log_mass.max() - _FAR)
+def _nodes_with_mass(log_mass: Array, size: int, stride: int) -> slice:
+    """The range of nodes that hold the mass, judged by every `stride`-th node."""
+    kept = np.flatnonzero(log_mass > log_mass.max() - _LOG_UNDERFLOW)
     if not kept.size:
         return slice(0, size)
     return slice(max(0, stride * (int(kept[0]) - 2)), stride * (int(kept[-1]) + 2) + 1)
 
 
-# Nodes that weigh less than this beside the heaviest one say nothing.
-_LIGHTEST = 1e-22
-# Sums with repeats may be this many times those without: three of sixteen digits are lost.
-_EXCESS = 1e3
-# Tables of more chances than this are kept without their zeros.
-_MOST_DENSE = 100_000
-# A further candidate that is seated doubles the sums to take.
-_MOST_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
+# 2. Sums over tuples of distinct candidates.
+#
+# A node that weighs less than this, relative to the heaviest one, is dropped.
+_NEGLIGIBLE_NODE = 1e-22
+# Inclusion-exclusion subtracts sums with repeats. These may be this many times the result: subtraction then
+# cancels three of sixteen digits.
+_MAX_EXCESS = 1e3
+# Larger tables of probabilities are stored as sparse arrays.
+_MAX_DENSE = 100_000
+# Each peeled candidate doubles the number of sums, so fewer are affordable with more slots.
+_MAX_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
 
 
-def significant(nodes: Nodes) -> Nodes | None:
-    """The nodes that say something, and whom to seat one by one; None if too many would have to be.
+def significant_nodes(nodes: QuadratureNodes) -> QuadratureNodes | None:
+    """The nodes that matter, with the candidates to peel; None if there are too many to peel.
 
-    Sums over distinct candidates lose digits where sums with repeats are far larger: there somebody is
-    peeled.
+    Sums over distinct candidates cancel digits if sums with repeats are far larger. Then the candidate most
+    likely to be counted in two slots at once is peeled, until no more than three digits are lost.
     """
     nodes = replace(nodes, peeled=tuple(sorted(nodes.forced)))
     while True:
-        mass = nodes.mass * Sums(nodes).total()
+        mass = nodes.mass * TupleSums(nodes).total()
         most = mass.max()
-        repeats = nodes.mass * Sums(nodes, repeats=True).total()
+        repeats = nodes.mass * TupleSums(nodes, repeats=True).total()
         worst = int(repeats.argmax())
-        if repeats[worst] <= _EXCESS * most:
+        if repeats[worst] <= _MAX_EXCESS * most:
             break
-        light = np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
-        if len(nodes.peeled) >= _MOST_PEELED.get(len(nodes.slots), 4) or not light.size:
+        unpeeled = np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
+        if len(nodes.peeled) >= _MAX_PEELED.get(len(nodes.slots), 4) or not unpeeled.size:
             return None
-        likely = nodes.likelihood[:, light, worst]
+        likely = nodes.likelihood[:, unpeeled, worst]
         shares = likely / np.maximum(likely.sum(axis=1), np.finfo(float).tiny)[:, None]
         twice = np.sort(shares, axis=0)[-2]
-        nodes = replace(nodes, peeled=(*nodes.peeled, int(light[twice.argmax()])))
-    kept = mass > _LIGHTEST * most
-    return replace(
-        nodes,
-        likelihood=nodes.likelihood[:, :, kept],
-        mass=nodes.mass[kept] / most,
-        above=nodes.above[kept],
-    )
+        nodes = replace(nodes, peeled=(*nodes.peeled, int(unpeeled[twice.argmax()])))
+    kept = mass > _NEGLIGIBLE_NODE * most
+    return replace(_subset(nodes, np.flatnonzero(kept)), mass=nodes.mass[kept] / most)
 
 
-class Sums:
-    """Sums over tuples of distinct candidates, one in each of some slots, by their total of steps.
+class TupleSums:
+    """Sums over tuples of distinct candidates, one in each slot, by their total number of steps.
 
-    With `P_B(y) = prod_{l in B} likelihood_l(y)`, of degree the sum of y's steps in B, and A_1 the first slot
-    of A, for the candidates that are not peeled
+    Given the quality, reviews are independent except that nobody wrote two of them. Sums with repeats are
+    products over slots; inclusion-exclusion over sets of slots removes the repeats. With
+    `P_B(y) = prod_{l in B} likelihood_l(y)`, of degree the sum of y's steps in B, and A_1 the first slot of
+    A, the candidates who are not peeled have
 
         distinct(A) = sum over B in A with A_1 of (-1)^(|B|-1) (|B|-1)! sum_y P_B(y) distinct(A-B)
         distinct(A) without y = sum over B in A of (-1)^|B| |B|! P_B(y) distinct(A-B)
 
-    and a peeled candidate h comes in by `distinct(A) + sum_l likelihood_l(h) distinct(A-l)`, the first term
-    only if h is not forced. With `repeats` the candidates that are not peeled may write several reviews.
+    A peeled candidate h is added by `distinct(A) + sum_l likelihood_l(h) distinct(A-l)`; the first term is
+    left out if h is forced. With `repeats`, candidates who are not peeled may write several reviews.
 
-    Of the six tuples ab and ba have 1 step together, ac and ca 1 or 2, and bc and cb 2 or 3.
+    In the worked example, of the six tuples ab and ba have 1 step, ac and ca 1 or 2, and bc and cb 2 or 3.
 
-    >>> from blindcal.posterior.large_pools import worked_case
-    >>> Sums(*worked_case(), width=3).by_steps().ravel().round(6)
+    >>> TupleSums(*worked_example(), width=3).by_steps().ravel().round(6)
     array([0.     , 1.0625 , 0.84375, 0.28125, 0.     ])
     """
 
     def __init__(
-        self, nodes: Nodes, steps: Array | None = None, width: int = 1, *, repeats: bool = False
+        self, nodes: QuadratureNodes, steps: Array | None = None, width: int = 1, *, repeats: bool = False
     ) -> None:
         self.nodes, self.width, self.repeats = nodes, width, repeats
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
-        self.light = np.delete(np.arange(shape[1]), nodes.peeled)
+        self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
         self.distinct = cache(self._distinct)
 
     def total(self) -> Array:
-        """At each node the sum over all tuples."""
+        """The sum over all tuples, at each node."""
         return np.asarray(self.by_steps().sum(axis=0))
 
     def by_steps(self) -> Array:
-        """`[total of steps, node]`: the sum over the tuples with each total."""
+        """The sum over the tuples with each total of steps, `[total of steps, node]`."""
         return np.asarray(self.distinct(self.nodes.slots, self.nodes.peeled))
 
-    def by_author(self, authors: Integers, edges: Integers) -> list[Array]:
-        """For each slot `[author, entry]`: the mass of the tuples with each author there. Entry i holds the
-        totals of steps from `edges[i]` on, below the next edge.
+    def by_candidate(self, candidates: Integers, edges: Integers) -> list[Array]:
+        """For each slot, the mass `[candidate, entry]` of the tuples with each candidate there.
 
-        >>> from blindcal.posterior.large_pools import worked_case
-        >>> first, second = Sums(*worked_case(), width=3).by_author(np.arange(3), np.array([0, 2, 5]))
+        Entry i holds the totals of steps from `edges[i]` up to, not including, the next edge.
+
+        >>> sums = TupleSums(*worked_example(), width=3)
+        >>> first, second = sums.by_candidate(np.arange(3), np.array([0, 2, 5]))
         >>> first  # a wrote the first review: ab (1 step) and ac (1 or 2); b: ba and bc; c: ca and cb
         array([[0.3125, 0.0625],
                [0.25  , 0.0625],
                [0.5   , 1.    ]])
         """
-        return [np.maximum(one, 0.0) for one in self._by_slot(authors, partial(self._spread, edges=edges))]
+        return [
+            np.maximum(mass, 0.0) for mass in self._by_slot(candidates, partial(self._spread, edges=edges))
+        ]
 
-    def accepted(self, authors: Integers, tables: Array) -> list[Array]:
-        """For each slot `[author, table]`: the mass of the tuples with each author there, each times the
-        chance that `tables[table, total of steps]` gives it.
+    def accepted(self, candidates: Integers, tables: Array) -> list[Array]:
+        """For each slot, the accepted mass `[candidate, table]` of the tuples with each candidate there.
 
-        >>> from blindcal.posterior.large_pools import worked_case
-        >>> [one.tolist() for one in Sums(*worked_case(), width=3).accepted(np.arange(3), np.eye(5)[2:3])]
+        `tables[table, total of steps]` has the accept probabilities.
+
+        >>> sums = TupleSums(*worked_example(), width=3)
+        >>> [mass.tolist() for mass in sums.accepted(np.arange(3), np.eye(5)[2:3])]
         [[[0.0625], [0.03125], [0.75]], [[0.5], [0.25], [0.09375]]]
         """
-        return self._by_slot(authors, partial(self._reached, tables=tables))
+        return self._by_slot(candidates, partial(self._reached, tables=tables))
 
-    def _by_slot(self, authors: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
-        """For each slot what the tuples with each author there sum up to; `part(held, authors, rest)` is that
-        of authors in all the held slots at once."""
+    def _by_slot(self, candidates: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
+        """For each slot, the sums over the tuples with each candidate there.
+
+        `part(held, candidates, rest)` is that of candidates who hold all the `held` slots at once.
+        """
         slots, peeled = self.nodes.slots, self.nodes.peeled
-        seated = np.isin(authors, peeled)
-        light, rows = authors[~seated], np.flatnonzero(seated)
-        found: list[Any] = [0.0 for _ in slots]
-        for held in sets(slots):
+        seated = np.isin(candidates, peeled)
+        unpeeled, rows = candidates[~seated], np.flatnonzero(seated)
+        sums: list[Any] = [0.0 for _ in slots]
+        # Without y, inclusion-exclusion over the slots that y would hold twice (see the class docstring).
+        for held in subsets(slots):
             if held:
                 sign = (-1) ** (len(held) - 1) * factorial(len(held) - 1)
-                one = sign * part(held, light, self.distinct(without(slots, held), peeled))
+                term = sign * part(held, unpeeled, self.distinct(excluding(slots, held), peeled))
                 for slot in held:
-                    found[slot] = found[slot] + one
+                    sums[slot] = sums[slot] + term
         for slot in slots:
-            every = np.empty((authors.size, *found[slot].shape[1:]))
-            every[~seated] = found[slot]
+            combined = np.empty((candidates.size, *sums[slot].shape[1:]))
+            combined[~seated] = sums[slot]
             for row in rows:
-                others = without(peeled, (int(authors[row]),))
-                rest = self.distinct(without(slots, (slot,)), others)
-                every[row] = part((slot,), authors[row : row + 1], rest)[0]
-            found[slot] = every
-        return found
+                others = excluding(peeled, (int(candidates[row]),))
+                rest = self.distinct(excluding(slots, (slot,)), others)
+                combined[row] = part((slot,), candidates[row : row + 1], rest)[0]
+            sums[slot] = combined
+        return sums
 
-    def _reached(self, held: Slots, authors: Integers, rest: Array, tables: Array) -> Array:
-        """`[author, table]`: each in the held slots times the rest of the tuple and what a table gives to
-        both."""
-        powers, taken = self._powers(held, authors) * self.nodes.mass, self._shares(held, authors)
+    def _reached(self, held: Slots, candidates: Integers, rest: Array, tables: Array) -> Array:
+        """`[candidate, table]`: candidates in the held slots times the accepted rest of the tuple."""
+        powers, taken = self._powers(held, candidates) * self.nodes.mass, self._shares(held, candidates)
         windows = (np.lib.stride_tricks.sliding_window_view(table, len(rest)) for table in tables)
         beside = (taken @ (np.ascontiguousarray(window) @ rest) for window in windows)
-        return np.stack([np.einsum("yt,yt->y", powers, one) for one in beside], axis=-1)
+        return np.stack([np.einsum("yt,yt->y", powers, rest_of_tuple) for rest_of_tuple in beside], axis=-1)
 
-    def _spread(self, held: Slots, authors: Integers, rest: Array, edges: Integers) -> Array:
-        """`[author, entry]`: each author in the held slots times the rest of the tuple."""
-        powers, taken = self._powers(held, authors) * self.nodes.mass, self._sparse(held, authors).tocsc()
+    def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
+        """`[candidate, entry]`: candidates in the held slots times the rest of the tuple."""
+        powers = self._powers(held, candidates) * self.nodes.mass
+        taken = self._sparse(held, candidates).tocsc()
         below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
-        parts = np.zeros((authors.size, edges.size - 1))
+        parts = np.zeros((candidates.size, edges.size - 1))
         for steps in np.flatnonzero(np.diff(taken.indptr)):
             some = slice(*taken.indptr[steps : steps + 2])
             who, between = taken.indices[some], np.diff(below[np.clip(edges - steps, 0, len(rest))], axis=0)
             parts[who] += taken.data[some, None] * (powers[who] @ between.T)
         return parts
 
-    def _powers(self, held: Slots, authors: Integers) -> Array:
-        """`[author, node]`: the likelihood of having written all the held slots."""
-        every = authors.size == self.nodes.likelihood.shape[1]
+    def _powers(self, held: Slots, candidates: Integers) -> Array:
+        """`[candidate, node]`: the likelihood of having written all the held slots."""
+        every = candidates.size == self.nodes.likelihood.shape[1]
         parts = [
-            self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, authors] for slot in held
+            self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, candidates] for slot in held
         ]
         return reduce(np.multiply, parts)
 
-    def _shares(self, held: Slots, authors: Integers) -> Any:
-        """`[author, steps]`: the chance of each number of steps in all the held slots together."""
+    def _shares(self, held: Slots, candidates: Integers) -> Any:
+        """`[candidate, steps]`: the probability of each number of steps in all the held slots together."""
         size = self._size(held)
-        if authors.size * size > _MOST_DENSE:
-            return self._sparse(held, authors)
-        whole, chance = self._taken(held, authors)
-        place = whole + size * np.arange(authors.size)
-        found = np.bincount(place.ravel(), chance.ravel(), size * authors.size)
-        return found.reshape(authors.size, size)
+        if candidates.size * size > _MAX_DENSE:
+            return self._sparse(held, candidates)
+        whole, chance = self._taken(held, candidates)
+        index = whole + size * np.arange(candidates.size)
+        totals = np.bincount(index.ravel(), chance.ravel(), size * candidates.size)
+        return totals.reshape(candidates.size, size)
 
-    def _sparse(self, held: Slots, authors: Integers) -> sparse.csr_array:
-        """The same, where few of many may be other than 0."""
-        place, chance = self._taken(held, authors)
-        some, who = chance > 0.0, np.broadcast_to(np.arange(authors.size), chance.shape)
-        shape = (authors.size, self._size(held))
-        return sparse.csr_array((chance[some], (who[some], place[some])), shape=shape)
+    def _sparse(self, held: Slots, candidates: Integers) -> sparse.csr_array:
+        """The same as `_shares`, as a sparse array."""
+        whole, chance = self._taken(held, candidates)
+        some, who = chance > 0.0, np.broadcast_to(np.arange(candidates.size), chance.shape)
+        shape = (candidates.size, self._size(held))
+        return sparse.csr_array((chance[some], (who[some], whole[some])), shape=shape)
 
-    def _taken(self, held: Slots, authors: Integers) -> tuple[Integers, Array]:
-        """`[way, author]`: the total of steps in the held slots if each is taken downwards or upwards, and
-        the chance of that."""
-        steps = self.steps[list(held)][:, authors]
+    def _taken(self, held: Slots, candidates: Integers) -> tuple[Integers, Array]:
+        """The totals of steps in the held slots, `[rounding, candidate]`, and their probabilities.
+
+        A candidate between two whole steps takes the lower or the upper one at random, so every slot has two
+        cases.
+        """
+        steps = self.steps[list(held)][:, candidates]
         whole = np.floor(steps)
-        totals, chance = whole.sum(axis=0, dtype=np.int64)[None], np.ones((1, authors.size))
+        totals, chance = whole.sum(axis=0, dtype=np.int64)[None], np.ones((1, candidates.size))
         for up in steps - whole:
             totals = np.concatenate([totals, totals + 1])
             chance = np.concatenate([chance * (1.0 - up), chance * up])
-        # At the highest step nobody goes further up.
+        # The highest step has no upper neighbor.
         return np.minimum(totals, self._size(held) - 1), chance
 
     def _distinct(self, slots: Slots, peeled: Slots) -> Array:
-        """`[total of steps, node]`: the sum over distinct candidates in these slots, light or `peeled`."""
+        """`[total of steps, node]`: the sum over distinct candidates in these slots, unpeeled or `peeled`."""
         if not slots:
-            # Nobody is left to seat: one way, unless somebody must be.
+            # The empty tuple counts once, unless a forced candidate has no seat.
             return np.full((1, self.nodes.mass.size), float(not self.nodes.forced & set(peeled)))
         return self._seated(slots, peeled) if peeled else self._unpeeled(slots)
 
     def _seated(self, slots: Slots, peeled: Slots) -> Array:
-        """The last of the peeled candidates in no slot, or in each of them."""
+        """The sum with the last of the peeled candidates in no slot, or in each one in turn."""
         *others, last = peeled
         total = np.zeros((self._size(slots), self.nodes.mass.size))
         if last not in self.nodes.forced:
             total += self.distinct(slots, tuple(others))
         for slot in slots:
-            rest = self.distinct(without(slots, (slot,)), tuple(others))
+            rest = self.distinct(excluding(slots, (slot,)), tuple(others))
             taken = self._sparse((slot,), np.array([last]))
             for steps, chance in zip(taken.indices, taken.data, strict=True):
                 total[steps : steps + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
         return total
 
     def _unpeeled(self, slots: Slots) -> Array:
+        """The sum over unpeeled candidates: inclusion-exclusion on the slots that repeat the first one's."""
         total = np.zeros((self._size(slots), self.nodes.mass.size))
-        for held in [()] if self.repeats else sets(slots[1:]):
+        for held in [()] if self.repeats else subsets(slots[1:]):
             sign = (-1) ** len(held) * factorial(len(held))
-            left = self.distinct(without(slots[1:], held), ())
-            total += sign * _product(self._by_step((slots[0], *held)), left)
+            left = self.distinct(excluding(slots[1:], held), ())
+            total += sign * _polynomial_product(self._by_step((slots[0], *held)), left)
         return total
 
     def _by_step(self, held: Slots) -> Array:
-        """`[steps, node]`: the sum over the light candidates, each in all of the held slots at once."""
-        powers = self._powers(held, self.light)
+        """`[steps, node]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
+        powers = self._powers(held, self.unpeeled)
         if self.width == 1:
             # There is nothing but step 0.
             return np.asarray(powers.sum(axis=0, keepdims=True))
-        return np.asarray(self._shares(held, self.light).T @ powers)
+        return np.asarray(self._shares(held, self.unpeeled).T @ powers)
 
     def _size(self, slots: Slots) -> int:
-        """How many totals of steps there are."""
+        """The number of possible totals of steps."""
         return len(slots) * (self.width - 1) + 1
 
 
-def without(slots: Slots, some: Slots) -> Slots:
+def excluding(slots: Slots, some: Slots) -> Slots:
+    """The slots that are not among `some`."""
     return tuple(slot for slot in slots if slot not in some)
 
 
-def sets(slots: Sequence[int]) -> Iterator[Slots]:
+def subsets(slots: Sequence[int]) -> Iterator[Slots]:
+    """All subsets, smaller ones first."""
     for size in range(len(slots) + 1):
         yield from combinations(slots, size)
 
 
-def _product(one: Array, other: Array) -> Array:
-    """The product of two polynomials, at every node."""
-    if min(len(one), len(other)) == 1:
-        return np.asarray(one * other)
-    size = len(one) + len(other) - 1
+def _polynomial_product(first: Array, second: Array) -> Array:
+    """The product of two polynomials at every node: a convolution of their coefficients."""
+    if min(len(first), len(second)) == 1:
+        return np.asarray(first * second)
+    size = len(first) + len(second) - 1
     wide = fft.next_fast_len(size, real=True)
-    spectra = [fft.rfft(part, wide, axis=0) for part in (one, other)]
+    spectra = [fft.rfft(part, wide, axis=0) for part in (first, second)]
     return np.asarray(fft.irfft(spectra[0] * spectra[1], wide, axis=0)[:size])
 
 
-# Steps in each slot, and how many standard deviations of the evidence they reach to either side. Between
-# steps chance decides, which blurs the evidence by a twentieth of a standard deviation or so.
-WIDTH, _REACH = 97, 4.5
-# Authors are kept this far inside their range, so that a rounding does not leave it.
-_MARGIN = 1e-4
-_ROUNDS, _CLOSE = 40, 2e-5
-# Newton's steps are shortened to this part, or less; the threshold, which moves everybody, follows later.
-_DAMPING, _LEAST_DAMPING, _SHORTER, _LONGER, _SLOWER = 0.8, 0.2, 0.7, 1.1, 0.5
-# Where all ranges lie around one author's chance, they follow it more slowly than everybody moves.
-_FOLLOW = 0.45
+# 3. Penalties: the evidence that each candidate has to give up so that no decision points at anyone.
+#
+# Deciding by the evidence alone accepts the reviews of some candidates far more often than those of others.
+# Under *steady*, no decision may make anyone likelier than the likeliest reviewer was before:
+# P(accept | candidate) must lie in a range around P(accept), which is a point for the likeliest reviewer and
+# wide for candidates who are hardly suspected. Under *average*, nobody may overtake the likeliest reviewer:
+# the ranges lie around P(accept | likeliest reviewer). The best policy accepts if the evidence, less a
+# penalty for each candidate, passes a threshold. In the linear program the penalties are dual prices; here
+# damped Newton steps find them, for each candidate as if the others stood still.
+#
+# Steps in each slot, and the standard deviations of the evidence that they reach to either side. Choosing
+# between two steps at random blurs the evidence by about a twentieth of a standard deviation.
+STEPS, _EVIDENCE_REACH = 97, 4.5
+# Candidates are kept this far inside their range, so that rounding does not push them out.
+_RANGE_MARGIN = 1e-4
+_MAX_ROUNDS, _TOLERANCE = 40, 2e-5
+# Newton steps are damped by this factor or less. The threshold, which moves everyone, follows at half pace.
+_DAMPING, _LEAST_DAMPING, _SHRINK, _GROW, _THRESHOLD_PACE = 0.8, 0.2, 0.7, 1.1, 0.5
+# If all ranges lie around one candidate's probability, they follow it more slowly than candidates move.
+_CENTER_PACE = 0.45
 _LEAST_SLOPE = 0.1
-# Nodes twice as far apart still give nine digits; those that weigh less than this say nothing of prices.
-_LEAST_WEIGHT = 1e-9
-# Whoever is this many times less likely than the likeliest author can be accepted or not, as it comes.
+# Nodes twice as far apart still give nine digits; the search also drops nodes that weigh less than this.
+_NEGLIGIBLE_WEIGHT = 1e-9
+# A candidate this many times less likely than the likeliest one needs no penalty.
 _UNSUSPECTED = 1e-9
-# Handicaps, steps and the threshold are multiples of this, in every round. Sums differ in their last digits
-# from one kind of processor to another, and forty rounds would make that many thousand times larger: rounded,
-# all of them walk the same way, but for one paper in about a million.
-_GRAIN = 2.0**-20
+# Penalties, steps and the threshold are rounded to multiples of this in every round. Sums differ in their
+# last digits between processors, and forty rounds would amplify that many thousand times. Rounded, all
+# processors take the same path, except for about one paper in a million.
+_GRID = 2.0**-20
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What handicaps are for: the name of a guarantee, and how far apart its chances of accepting may lie."""
+    """The guarantee that a layout is made for.
+
+    Attributes:
+        name: The name of the guarantee.
+        span: How far apart its accept probabilities may lie.
+    """
 
     name: str = "steady"
     span: float = float(np.tanh(1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Graded:
-    """`steps[slot, candidate]` of evidence less `handicap[slot, candidate]`, and the total of steps from
-    which to accept."""
+class EvidenceSteps:
+    """The evidence of each candidate in each slot, in steps.
+
+    Attributes:
+        steps: `[slot, candidate]`, the evidence less the penalty.
+        penalty: `[slot, candidate]`, in units of evidence.
+        threshold: The total of steps at which accepting begins.
+    """
 
     steps: Array
-    handicap: Array
+    penalty: Array
     threshold: float
 
 
-def graded(
-    nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
-) -> Graded:
-    """The evidence of each candidate in each slot, handicapped for a promise and in steps.
+def evidence_steps(
+    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
+) -> EvidenceSteps:
+    """The evidence of each candidate in each slot, in steps, penalized for a guarantee.
 
-    `lean[slot, candidate]`: what the score would say for accepting if the candidate wrote it; the evidence
-    favors accepting where these add up to more than the bar. `alike`: the same number for candidates whom
-    public data cannot distinguish (-1: nobody, who needs no protection); `tied`: the same number for slots
-    with the same score. All of these are treated alike.
+    Args:
+        nodes: The likelihoods at the nodes of quality.
+        evidence: `[slot, candidate]`, the evidence for accepting if the candidate wrote the review; accepting
+            is right if the sum over a tuple exceeds the bar.
+        bar: The sum of evidence at which both decisions are equally good.
+        alike: `[candidate]`, equal numbers for candidates whom public data cannot distinguish; -1 for nobody,
+            who needs no protection.
+        tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
+        promise: The guarantee to penalize for.
     """
-    search = _search(nodes, lean, bar, alike, tied, promise.span)
-    handicap, risen = np.zeros_like(search.lean), 0.0
-    best, last, damping = (np.inf, handicap, risen), np.inf, _DAMPING
-    around = np.full((len(lean), 1), 0.5)
+    search = _start_search(nodes, evidence, bar, alike, tied, promise.span)
+    penalty, risen = np.zeros_like(search.evidence), 0.0
+    best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
+    around = np.full((len(evidence), 1), 0.5)
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.top.any()
-    for number in range(_ROUNDS if needed else 0):
-        chance, slope = search.chances(handicap, risen)
-        follow = _FOLLOW if promise.name == "average" and number else 1.0
-        around = _grained(around + follow * (search.around(chance, promise.name) - around))
-        moved, missed = search.moved(handicap, chance, slope, around)
-        missed = float(_grained(missed))
-        best = min(best, (missed, handicap, risen), key=lambda one: one[0])
-        if missed < _CLOSE:
+    for number in range(_MAX_ROUNDS if needed else 0):
+        chance, slope = search.chances(penalty, risen)
+        follow = _CENTER_PACE if promise.name == "average" and number else 1.0
+        around = _snapped(around + follow * (search.around(chance, promise.name) - around))
+        moved, missed = search.moved(penalty, chance, slope, around)
+        missed = float(_snapped(missed))
+        best = min(best, (missed, penalty, risen), key=lambda state: state[0])
+        if missed < _TOLERANCE:
             break
-        # Many who move together overshoot: then all take shorter steps.
-        factor = _SHORTER if missed > last else _LONGER
+        # Candidates that move together overshoot: then all take shorter steps.
+        factor = _SHRINK if missed > last else _GROW
         damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
-        handicap, last = _grained(handicap + damping * moved), missed
+        penalty, last = _snapped(penalty + damping * moved), missed
         if promise.name == "steady":
-            risen += _SLOWER * damping * (search.risen(handicap) - risen)
-            risen = float(_grained(risen))
+            risen += _THRESHOLD_PACE * damping * (search.risen(penalty) - risen)
+            risen = float(_snapped(risen))
         else:
-            handicap = _grained(search.balanced(handicap, damping))
-    _, handicap, risen = best
-    return Graded(search.steps(handicap)[:, search.of], handicap[:, search.of], search.threshold(risen))
+            penalty = _snapped(search.balanced(penalty, damping))
+    _, penalty, risen = best
+    return EvidenceSteps(search.steps(penalty)[:, search.of], penalty[:, search.of], search.threshold(risen))
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """A paper's reviews as handicaps see them: one candidate of each kind, `count` of them alike.
+class _PenaltySearch:
+    """A paper as the search for penalties sees it: one candidate of each kind, `count` of them alike.
 
-    `own[slot, kind]` is each one's mass in the slot; `mass` the chance of all of a kind together to have
-    written it, `top[slot]` that of the likeliest single author; `first[slot]` the first slot with the same
-    score.
+    `own[slot, kind]` is the mass of one candidate of the kind, `mass` the probability that any of the kind
+    wrote the review, `top[slot]` that of the likeliest single candidate, and `first[slot]` the first slot
+    with the same score. `kind` is -1 for nobody, and `of[candidate]` is the kind of each candidate.
     """
 
-    nodes: Nodes
-    authors: Integers
+    nodes: QuadratureNodes
+    candidates: Integers
     kind: Integers
     of: Integers
     count: Integers
     first: Integers
-    lean: Array
+    evidence: Array
     bar: float
     own: Array
     mass: Array
@@ -487,112 +510,123 @@ class _Search:
 
     @property
     def likeliest(self) -> Integers:
-        """`[slot, 1]`: the kind of the likeliest author."""
+        """`[slot, 1]`: the kind of the likeliest reviewer."""
         own: Array = np.where(self.kind >= 0, self.mass / self.count, -1.0)
         return np.asarray(own.argmax(axis=1)[:, None])
 
     @property
     def middle(self) -> float:
-        return (WIDTH - 1) / 2
+        return (STEPS - 1) / 2
 
-    def steps(self, handicap: Array) -> Array:
-        """Evidence less handicap, in steps from 0 on."""
-        away = (self.lean - handicap - self.center[:, None]) / self.step
-        return _grained(np.clip(away + self.middle, 0.0, WIDTH - 1.0))
+    def steps(self, penalty: Array) -> Array:
+        """The evidence less the penalty, in steps from 0 on."""
+        away = (self.evidence - penalty - self.center[:, None]) / self.step
+        return _snapped(np.clip(away + self.middle, 0.0, STEPS - 1.0))
 
     def threshold(self, risen: float) -> float:
-        """The total of steps from which the evidence favors accepting; `risen`: all handicaps together, each
-        times the chance of the likeliest author."""
+        """The total of steps at which the evidence favors accepting.
+
+        `risen` is the sum of all penalties, each times the probability of the likeliest reviewer.
+        """
         reviews = len(self.center)
         total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
-        return float(_grained(np.clip(total, -1.0, reviews * (WIDTH - 1) + 1.0)))
+        return float(_snapped(np.clip(total, -1.0, reviews * (STEPS - 1) + 1.0)))
 
-    def chances(self, handicap: Array, risen: float) -> tuple[Array, Array]:
-        """`[slot, kind]`: P(accept | author), and how fast that grows with the author's evidence."""
-        size = len(self.center) * (WIDTH - 1) + 1
+    def chances(self, penalty: Array, risen: float) -> tuple[Array, Array]:
+        """`[slot, kind]`: P(accept | candidate), and its derivative in the candidate's evidence."""
+        size = len(self.center) * (STEPS - 1) + 1
         ramp = np.clip(np.arange(size + 1) - self.threshold(risen) + 0.5, 0.0, 1.0)
-        steps = self.steps(handicap)[:, self.of]
-        sums = Sums(self.nodes, steps, WIDTH)
+        steps = self.steps(penalty)[:, self.of]
+        sums = TupleSums(self.nodes, steps, STEPS)
         between = 0.5 + self.span * (np.stack([ramp[:-1], ramp[1:]]) - 0.5)
-        found = sums.accepted(self.authors, between)
-        now, further = np.moveaxis(np.stack(found), -1, 0) / self.own
+        accepted = sums.accepted(self.candidates, between)
+        now, further = np.moveaxis(np.stack(accepted), -1, 0) / self.own
         return now, (further - now) / self.step
 
     def around(self, chance: Array, promise: str) -> Array:
-        """`[slot, 1]`: the chance around which all ranges lie."""
+        """`[slot, 1]`: the probability around which all ranges lie."""
         if promise == "average":
             return np.take_along_axis(chance, self.likeliest, axis=1)
         return np.full((len(chance), 1), float(self.mass[0] @ chance[0]))
 
-    def risen(self, handicap: Array) -> float:
-        """What all handicaps do to the threshold, where the ranges lie around P(accept)."""
-        return float((self.top[:, None] * self.count * handicap * (self.kind >= 0)).sum())
+    def risen(self, penalty: Array) -> float:
+        """How far all penalties move the threshold if the ranges lie around P(accept)."""
+        return float((self.top[:, None] * self.count * penalty * (self.kind >= 0)).sum())
 
-    def balanced(self, handicap: Array, damping: float) -> Array:
-        """What all handicaps of a slot do to its likeliest author, where the ranges lie around their chance:
-        all of them sum to 0. As that chance moves, so does everybody at the end of a range."""
+    def balanced(self, penalty: Array, damping: float) -> Array:
+        """The penalties with those of each slot summing to 0, if ranges lie around the likeliest reviewer.
+
+        Everyone at the end of a range follows when that reviewer's probability moves.
+        """
         counted = self.count * (self.kind >= 0)
-        moving = (counted * (handicap != 0.0)).sum(axis=1, keepdims=True) + counted[self.likeliest]
-        balanced = handicap.copy()
-        now = np.take_along_axis(handicap, self.likeliest, axis=1)
-        off = (counted * handicap).sum(axis=1, keepdims=True) / moving
+        moving = (counted * (penalty != 0.0)).sum(axis=1, keepdims=True) + counted[self.likeliest]
+        balanced = penalty.copy()
+        now = np.take_along_axis(penalty, self.likeliest, axis=1)
+        off = (counted * penalty).sum(axis=1, keepdims=True) / moving
         np.put_along_axis(balanced, self.likeliest, now - damping * off, axis=1)
         return balanced
 
-    def moved(self, handicap: Array, chance: Array, slope: Array, around: Array) -> tuple[Array, float]:
-        """How far to move each handicap, and the most that anybody's chance is out of its range.
+    def moved(self, penalty: Array, chance: Array, slope: Array, around: Array) -> tuple[Array, float]:
+        """How far to move each penalty, and the most by which anyone's probability misses its range.
 
-        Whoever is accepted too often gets more; who needs less gives back no more than there is.
+        Candidates who are accepted too often get a larger penalty. Candidates who need less give back no more
+        than they have.
         """
         times = self.top[:, None] * self.count / self.mass
-        most = np.maximum((times - _MARGIN) * around, around)
-        least = np.minimum(1.0 - (times - _MARGIN) * (1.0 - around), around)
-        spread = self.step * (WIDTH - 1) / (2 * _REACH)
+        most = np.maximum((times - _RANGE_MARGIN) * around, around)
+        least = np.minimum(1.0 - (times - _RANGE_MARGIN) * (1.0 - around), around)
+        spread = self.step * (STEPS - 1) / (2 * _EVIDENCE_REACH)
         pace = np.maximum(slope, _LEAST_SLOPE * self.span / spread)
         over, under = (chance - most) / pace, (least - chance) / pace
-        move = np.where(handicap > 0.0, np.maximum(over, -handicap), np.maximum(over, 0.0))
-        move -= np.where(handicap < 0.0, np.maximum(under, handicap), np.maximum(under, 0.0))
+        move = np.where(penalty > 0.0, np.maximum(over, -penalty), np.maximum(over, 0.0))
+        move -= np.where(penalty < 0.0, np.maximum(under, penalty), np.maximum(under, 0.0))
         move = np.clip(move, -spread, spread) * (self.kind >= 0)
         missed = np.maximum(chance - most, least - chance)[:, self.kind >= 0]
         return move[self.first], float(missed.max(initial=0.0))
 
 
-def _search(nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, span: float) -> _Search:
-    kind, authors, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
-    few = _some(nodes, np.arange(0, nodes.mass.size, 2))
-    weight = few.mass * Sums(few).total()
-    few = _some(few, np.flatnonzero(weight > _LEAST_WEIGHT * weight.max()))
-    own = np.stack(Sums(few).accepted(authors, np.ones((1, 1))))[..., 0]
+def _start_search(
+    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, span: float
+) -> _PenaltySearch:
+    """The search at its start: coarse nodes, one candidate of each kind, no penalties."""
+    kind, candidates, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
+    coarse = _subset(nodes, np.arange(0, nodes.mass.size, 2))
+    weight = coarse.mass * TupleSums(coarse).total()
+    coarse = _subset(coarse, np.flatnonzero(weight > _NEGLIGIBLE_WEIGHT * weight.max()))
+    own = np.stack(TupleSums(coarse).accepted(candidates, np.ones((1, 1))))[..., 0]
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
     named = kind >= 0
-    center = (mass * lean[:, authors]).sum(axis=1)
-    spread = float(np.sqrt((mass * (lean[:, authors] - center[:, None]) ** 2).sum()))
-    return _Search(
-        nodes=few,
-        authors=authors,
+    center = (mass * evidence[:, candidates]).sum(axis=1)
+    spread = float(np.sqrt((mass * (evidence[:, candidates] - center[:, None]) ** 2).sum()))
+    return _PenaltySearch(
+        nodes=coarse,
+        candidates=candidates,
         kind=kind,
         of=of,
         count=count,
-        first=np.array([int(np.flatnonzero(tied == one)[0]) for one in tied]),
-        lean=lean[:, authors],
+        first=np.array([int(np.flatnonzero(tied == group)[0]) for group in tied]),
+        evidence=evidence[:, candidates],
         bar=bar,
         own=own,
         mass=mass,
         top=(mass / count)[:, named].max(axis=1, initial=0.0),
         center=center,
-        # Where the evidence is the same whoever wrote what, nobody is between steps.
-        step=2.0 * _REACH * spread / (WIDTH - 1) if spread > _UNSUSPECTED * (1.0 + abs(bar)) else 1.0,
+        # If the evidence does not depend on who wrote what, any positive step will do.
+        step=2.0 * _EVIDENCE_REACH * spread / (STEPS - 1)
+        if spread > _UNSUSPECTED * (1.0 + abs(bar))
+        else 1.0,
         span=span,
     )
 
 
-def _grained(values: ArrayLike) -> Array:
-    return np.rint(np.asarray(values) / _GRAIN) * _GRAIN
+def _snapped(values: ArrayLike) -> Array:
+    """Values rounded to the grid that all processors agree on."""
+    return np.rint(np.asarray(values) / _GRID) * _GRID
 
 
-def _some(nodes: Nodes, which: Integers) -> Nodes:
-    """Some of the nodes."""
+def _subset(nodes: QuadratureNodes, which: Integers) -> QuadratureNodes:
+    """The nodes at some indices."""
     return replace(
         nodes,
         likelihood=nodes.likelihood[:, :, which],
@@ -601,23 +635,30 @@ def _some(nodes: Nodes, which: Integers) -> Nodes:
     )
 
 
-# Near the threshold each total of steps has an entry of its own; further off they are wider and wider.
-_NEAR, _WIDER = 12, 1.35
-# What is less than this part of all is what rounding left over.
-_NOTHING = 1e-17
-_SAMPLE, _MOST_TRIES = 20_000, 4_000_000
+# 4. The layout of the table and the belief over its entries.
+#
+# Near the threshold each total of steps has its own entry; farther away entries grow geometrically.
+_UNIT_ENTRIES, _ENTRY_GROWTH = 12, 1.35
+# A smaller part of the whole mass is a remainder of rounding.
+_ROUNDING_MASS = 1e-17
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which entry of the table a tuple takes: entry i holds the totals of `steps[slot, candidate]` from
-    `edges[i]` on, below the next edge.
+    """The entry of the table that each tuple takes.
 
-    >>> layout = Layout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
-    >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]]))
-    array([0, 1, 1])
-    >>> layout.expected(np.array([0.25, 0.75]), np.array([[0, 1], [0, 2], [1, 2]]))
-    array([0.25, 0.5 , 0.75])
+    Attributes:
+        steps: `[slot, candidate]`, the evidence in steps.
+        edges: Entry i holds the totals of steps from `edges[i]` up to, not including, the next edge.
+        handicap: `[slot, candidate]`, the penalties that led to these steps; None if they are not kept.
+
+    Example:
+        >>> layout = Layout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
+        >>> uniform = np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]])
+        >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), uniform)
+        array([0, 1, 1])
+        >>> layout.expected(np.array([0.25, 0.75]), np.array([[0, 1], [0, 2], [1, 2]]))
+        array([0.25, 0.5 , 0.75])
     """
 
     steps: Array
@@ -625,19 +666,22 @@ class Layout:
     handicap: Array | None = None
 
     def entries(self, rows: Integers, chance: Array) -> Integers:
-        """The entry that tuples of candidates `[..., slot]` take. An author between two steps takes the upper
-        one where `chance[..., slot]`, uniform in [0, 1), is less than the distance to the lower one."""
+        """The entries of tuples of candidates `[..., slot]`.
+
+        A candidate between two steps takes the upper one if `chance[..., slot]`, uniform in [0, 1), is less
+        than the distance to the lower one.
+        """
         steps = self._of(rows)
         return self._at(np.floor(steps) + (chance < steps % 1.0))
 
     def expected(self, table: Array, rows: Integers) -> Array:
-        """What the table gives to tuples of candidates `[..., slot]`, on average over their steps."""
+        """The mean accept probability of tuples `[..., slot]` over the random choice of steps."""
         steps = self._of(rows)
         total = np.zeros(rows.shape[:-1])
         for upper in product((0, 1), repeat=rows.shape[-1]):
             chance = np.prod(np.where(upper, steps % 1.0, 1.0 - steps % 1.0), axis=-1)
             total += chance * table[self._at(np.floor(steps) + np.array(upper))]
-        # The chances sum to 1 up to a rounding.
+        # The probabilities of the roundings sum to 1 up to a last digit.
         return np.clip(total, table.min(), table.max())
 
     def _of(self, rows: Integers) -> Array:
@@ -649,13 +693,15 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
-    """The belief of a paper with a large pool, by entries of its table.
+class AggregatedBelief:
+    """The belief about a paper with a large pool, by entries of its table.
 
-    `belief` is over parts: each lies in one entry and has one author in each slot. Within an entry the
-    authors of different slots are matched as it comes (by quantiles): their chances by slot are right, and
-    no promise asks for more. `belief.entry[part]` is the accept probability that a part takes; `weight` and
-    `favor` are those of the entries.
+    Attributes:
+        belief: Over parts of entries. Each part has one candidate in each slot. Within an entry, the
+            candidates of different slots are coupled by quantiles: the marginals by slot are exact, and no
+            guarantee depends on more. `belief.entry[part]` is the entry of each part.
+        weight: `[entry]`, the probability of each entry.
+        favor: `[entry]`, the probability that accepting is right.
     """
 
     belief: Belief
@@ -663,123 +709,131 @@ class Crowd:
     favor: Array
 
 
-def layout(
-    nodes: Nodes, lean: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
+def table_layout(
+    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
 ) -> Layout:
-    """The entries of a pool's table, by public data alone; the arguments are those of `graded`."""
-    found = graded(nodes, lean, bar, alike, tied, promise)
-    return Layout(found.steps, _edges(found.threshold, len(lean) * (WIDTH - 1) + 1), found.handicap)
+    """The entries of a pool's table, from public data alone; for the arguments see `evidence_steps`."""
+    graded = evidence_steps(nodes, evidence, bar, alike, tied, promise)
+    edges = _entry_edges(graded.threshold, len(evidence) * (STEPS - 1) + 1)
+    return Layout(graded.steps, edges, graded.penalty)
 
 
-def _edges(threshold: float, size: int) -> Integers:
+def _entry_edges(threshold: float, size: int) -> Integers:
     """Where entries begin, from 0 to `size`.
 
-    >>> _edges(20.6, 41)
+    >>> _entry_edges(20.6, 41)
     array([ 0,  2,  5,  7,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
            22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 33, 35, 38, 41])
     """
-    further = np.ceil(_WIDER ** np.arange(1, 1 + np.log(size) / np.log(_WIDER)))
-    away = np.concatenate([np.arange(_NEAR), _NEAR - 1 + np.cumsum(further)])
+    further = np.ceil(_ENTRY_GROWTH ** np.arange(1, 1 + np.log(size) / np.log(_ENTRY_GROWTH)))
+    away = np.concatenate([np.arange(_UNIT_ENTRIES), _UNIT_ENTRIES - 1 + np.cumsum(further)])
     middle = np.clip(np.floor(threshold), 0, size)
     edges = np.clip(np.concatenate([middle - away, middle + away, [0, size]]), 0, size)
     return np.unique(edges).astype(np.int64)
 
 
-def crowd(nodes: Nodes, layout: Layout, alike: Integers, tied: Integers) -> Crowd:
-    """Sum up a pool by the entries of its table; `alike` and `tied` as for the layout."""
-    sums = Sums(nodes, layout.steps, WIDTH)
+def aggregate(nodes: QuadratureNodes, layout: Layout, alike: Integers, tied: Integers) -> AggregatedBelief:
+    """The belief of a pool summed over the entries of its table; see `evidence_steps`."""
+    sums = TupleSums(nodes, layout.steps, STEPS)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
-    masses = [count[:, None] * mass for mass in sums.by_author(first, layout.edges)]
-    # Slots with the same score are equal in truth: to the last bit, so that what is pinned in one is in all.
-    masses = [masses[int(np.flatnonzero(tied == one)[0])] for one in tied]
+    masses = [count[:, None] * mass for mass in sums.by_candidate(first, layout.edges)]
+    # Slots with the same score are equal, so make them equal to the last bit: an equation that pins one of
+    # them then pins all.
+    masses = [masses[int(np.flatnonzero(tied == group)[0])] for group in tied]
     total = masses[0].sum()
-    masses = [np.where(mass > _NOTHING * total, mass, 0.0) for mass in masses]
+    masses = [np.where(mass > _ROUNDING_MASS * total, mass, 0.0) for mass in masses]
     every = np.concatenate([np.zeros((1, nodes.mass.size)), np.cumsum(sums.by_steps(), axis=0)])
     by_entry = np.diff(every[layout.edges], axis=0)
     whole, above = by_entry @ nodes.mass, by_entry @ (nodes.mass * nodes.above)
     favor = np.clip(above / np.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
     weight = masses[0].sum(axis=0)
-    entry, labels, part = _matched(masses, weight / weight.sum())
+    entry, labels, part = _couple_slots(masses, weight / weight.sum())
     belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count[kinds >= 0])
-    return Crowd(belief, weight / weight.sum(), favor)
+    return AggregatedBelief(belief, weight / weight.sum(), favor)
 
 
-def _matched(masses: Sequence[Array], weight: Array) -> tuple[Integers, Integers, Array]:
-    """Parts by quantiles: entry, authors `[slot, part]`, and weight.
+def _couple_slots(masses: Sequence[Array], weight: Array) -> tuple[Integers, Integers, Array]:
+    """Parts of entries by quantiles: entry, candidates `[slot, part]`, and weight.
 
-    In each slot an entry's mass is cut at its authors' cumulative shares; a part lies between two cuts. What
-    inclusion and exclusion leave in some slots only is no mass.
+    In each slot the mass of an entry is cut at its candidates' cumulative shares; a part lies between two
+    neighboring cuts of all slots. Mass that inclusion-exclusion leaves in some slots only is rounding error.
     """
     held = np.all([mass.sum(axis=0) > 0.0 for mass in masses], axis=0)
-    slots = [_cuts(mass * held) for mass in masses]
-    entry, cut = (np.concatenate([one[part] for one in slots]) for part in (0, 2))
-    slot = np.repeat(np.arange(len(slots)), [one[0].size for one in slots])
+    slots = [_cumulative_shares(mass * held) for mass in masses]
+    entry, cut = (np.concatenate([cuts[part] for cuts in slots]) for part in (0, 2))
+    slot = np.repeat(np.arange(len(slots)), [cuts[0].size for cuts in slots])
     order = np.lexsort((cut, entry))
     entry, cut, slot = entry[order], cut[order], slot[order]
     size = np.where(np.diff(entry, prepend=-1) > 0, cut, np.diff(cut, prepend=0.0))
     kept = size > 0.0
     labels = []
-    for own, (_, authors, _) in enumerate(slots):
-        # A part's author is the one whose stretch ends at the first cut of the slot that is not before it.
+    for own, (_, candidates, _) in enumerate(slots):
+        # The candidate of a part is the one whose stretch ends at the slot's first cut not before the part.
         ended = np.cumsum(slot == own) - (slot == own)
-        labels.append(authors[ended[kept]])
+        labels.append(candidates[ended[kept]])
     return entry[kept], np.stack(labels), (size * weight[entry])[kept]
 
 
-def _cuts(mass: Array) -> tuple[Integers, Integers, Array]:
-    """Entry, author and cumulative share of the entry, for every author that has a part of it."""
-    entry, author = np.nonzero(mass.T)
+def _cumulative_shares(mass: Array) -> tuple[Integers, Integers, Array]:
+    """Entry, candidate and cumulative share of the entry, for every candidate with mass in it."""
+    entry, candidate = np.nonzero(mass.T)
     grown = np.cumsum(mass, axis=0)
     last = np.diff(entry, append=-1) != 0
-    return entry, author, np.where(last, 1.0, grown[author, entry] / grown[-1, entry])
+    return entry, candidate, np.where(last, 1.0, grown[candidate, entry] / grown[-1, entry])
 
 
-def sampled(nodes: Nodes, rng: np.random.Generator) -> Integers | None:
-    """Tuples drawn from the belief, `[draw, slot]`: quality and the seats of peeled candidates first, then
-    the others, drawn again while somebody has two reviews. None if that takes too long."""
-    sums, light = Sums(nodes), np.delete(np.arange(nodes.likelihood.shape[1]), nodes.peeled)
+# 5. A sample of tuples.
+_SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
+
+
+def sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
+    """Tuples `[draw, slot]` drawn from the belief, or None if rejection takes too long.
+
+    Quality and the seats of peeled candidates are drawn first, then the other seats independently. Draws with
+    the same candidate in two seats are rejected.
+    """
+    sums = TupleSums(nodes)
     seatings = list(_seatings(nodes))
-    chance = np.stack([_chance(nodes, sums, seating) for seating in seatings])
-    ladders = np.cumsum(nodes.likelihood[:, light], axis=1)
-    drawn = np.sort(rng.choice(chance.size, _SAMPLE, p=chance.ravel() / chance.sum()))
-    rows = np.empty((_SAMPLE, len(nodes.slots)), dtype=np.int64)
-    for place in np.unique(drawn):
-        seating, node = seatings[place // nodes.mass.size], place % nodes.mass.size
-        wanting = np.flatnonzero(drawn == place)
-        left = np.array(without(nodes.slots, tuple(seating)), dtype=np.int64)
-        found = _drawn(ladders[left, :, node], wanting.size, rng)
-        if found is None:
+    chance = np.stack([_seating_mass(nodes, sums, seating) for seating in seatings])
+    ladders = np.cumsum(nodes.likelihood[:, sums.unpeeled], axis=1)
+    drawn = np.sort(rng.choice(chance.size, _SAMPLE_SIZE, p=chance.ravel() / chance.sum()))
+    rows = np.empty((_SAMPLE_SIZE, len(nodes.slots)), dtype=np.int64)
+    for index in np.unique(drawn):
+        seating, node = seatings[index // nodes.mass.size], index % nodes.mass.size
+        draws = np.flatnonzero(drawn == index)
+        left = np.array(excluding(nodes.slots, tuple(seating)), dtype=np.int64)
+        others = _draw_distinct(ladders[left, :, node], draws.size, rng)
+        if others is None:
             return None
-        for slot, author in seating.items():
-            rows[wanting, slot] = author
-        rows[np.ix_(wanting, left)] = light[found]
+        for slot, candidate in seating.items():
+            rows[draws, slot] = candidate
+        rows[np.ix_(draws, left)] = sums.unpeeled[others]
     return rng.permutation(rows)
 
 
-def _drawn(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
-    """`[draw, slot]`: so many tuples of different places on the slots' ladders (cumulative likelihoods), the
-    first ones among more and more tries; None if that takes too long."""
-    found, tries = np.empty((0, len(ladders)), dtype=np.int64), size
-    while len(found) < size:
-        if tries > _MOST_TRIES:
+def _draw_distinct(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
+    """`[draw, slot]`: distinct indices drawn by cumulative likelihoods; None if it takes too long."""
+    distinct, tries = np.empty((0, len(ladders)), dtype=np.int64), size
+    while len(distinct) < size:
+        if tries > _MAX_TRIES:
             return None
         steps = [np.searchsorted(ladder, rng.random(tries) * ladder[-1], side="right") for ladder in ladders]
         rows = np.minimum(np.reshape(steps, (len(ladders), tries)).T, ladders.shape[1] - 1).astype(np.int64)
         apart = (np.diff(np.sort(rows, axis=1), axis=1) != 0).all(axis=1)
-        found, tries = np.concatenate([found, rows[apart]]), 2 * tries
-    return found[:size]
+        distinct, tries = np.concatenate([distinct, rows[apart]]), 2 * tries
+    return distinct[:size]
 
 
-def _seatings(nodes: Nodes) -> Iterator[dict[int, int]]:
-    """Every way to seat peeled candidates, the forced ones among them, in some of the slots."""
-    for chosen in sets(nodes.peeled):
+def _seatings(nodes: QuadratureNodes) -> Iterator[dict[int, int]]:
+    """Every way to seat peeled candidates, all forced ones among them, in some of the slots."""
+    for chosen in subsets(nodes.peeled):
         if nodes.forced <= set(chosen) and len(chosen) <= len(nodes.slots):
             for seats in permutations(nodes.slots, len(chosen)):
                 yield dict(zip(seats, chosen, strict=True))
 
 
-def _chance(nodes: Nodes, sums: Sums, seating: dict[int, int]) -> Array:
-    """At each node the mass of a seating."""
-    rest = sums.distinct(without(nodes.slots, tuple(seating)), ()).sum(axis=0)
-    sure = np.prod([nodes.likelihood[slot, author] for slot, author in seating.items()], axis=0)
+def _seating_mass(nodes: QuadratureNodes, sums: TupleSums, seating: dict[int, int]) -> Array:
+    """The mass of a seating at each node."""
+    rest = sums.distinct(excluding(nodes.slots, tuple(seating)), ()).sum(axis=0)
+    sure = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in seating.items()], axis=0)
     return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

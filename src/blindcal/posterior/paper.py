@@ -1,8 +1,8 @@
-"""One paper: its public data -> the belief over the tuples of reviewers that may have written its reviews.
+"""One paper: from its public data to the belief over the tuples of reviewers.
 
-Everything here is a function of public information: scores by slot, pool, parameters, bar. `weighing` has
-what each tuple weighs. Where the tuples are too many to be listed, the belief is that of a crowd, and what it
-does not say is estimated from a sample of tuples.
+Everything here is a function of public information: scores by slot, candidates, calibration, bar.
+`tuple_weights` weighs each tuple. If there are too many tuples to list, `large_pools` aggregates them into
+entries, and a sample of tuples estimates what the entries do not say.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import (
     NOBODY,
     Sets,
+    all_tuples,
     log_prior,
     log_set_prior,
     seats,
     tuple_count,
-    tuples_in,
-    tuples_of,
+    tuples_of_sets,
 )
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.large_pools import (
-    Crowd,
+    AggregatedBelief,
     Layout,
-    Nodes,
     Promise,
-    Sums,
-    all_nodes,
-    crowd,
-    layout,
-    sampled,
-    significant,
+    QuadratureNodes,
+    TupleSums,
+    aggregate,
+    quadrature_nodes,
+    sample_tuples,
+    significant_nodes,
+    table_layout,
 )
-from blindcal.posterior.tuple_weights import UNWEIGHABLE, lean, normalized, posteriors
+from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, posteriors
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.rounded import Rounded
 
-# So many tuples, by the number of reviews, take about as long to be listed and certified one by one as to be
-# summed up: half a second with three reviews, a few seconds with six and more. Listed ones lose nothing, so
-# they are preferred up to twice that.
+# By the number of reviews: listing and certifying this many tuples takes at most twice as long as aggregating
+# them (half a second with three reviews, a few seconds with six and more). Listing loses nothing, so it is
+# preferred up to here.
 _MOST_LISTED = {1: 250_000, 2: 250_000, 3: 250_000, 4: 500_000, 5: 1_000_000}
 MOST_LISTED = 2_000_000
 """More tuples than this are never listed."""
@@ -58,26 +58,28 @@ MOST_LISTED = 2_000_000
 class PaperCase:
     """Everything public about one paper; the same whatever the true assignment.
 
-    `paper`: its id.
-    `scores`: sorted; slot l is the l-th lowest score.
-    `candidates`: the sorted ids of the pool; `*` is anyone not listed.
-    `inclusion`: each candidate's chance of having reviewed the paper; for `*`, which may have written several
-    reviews, their expected number. They sum to the number of reviews.
-    `parameters`: each candidate's slope, offset, noise, slope_se, offset_se, correlation, noise_se.
-    `bar`: the quality above which the paper should be accepted, where qualities are N(0, 1).
-    `grid`: the scores that reviewers can give; None where scores are not rounded.
-    `track`: empty unless each track has a bar of its own.
-    `sets`: where assignments were sampled, the sets of candidates that may have reviewed the paper, and in
-    how many draws each did; None: the maximum-entropy prior of `inclusion`.
-    `most_listed`: no fact about the paper, nor is `promise`. Where there are more tuples of reviewers than
-    this, they are summed up; None: as many as are quick to list.
-    `promise`: the guarantee that such sums are laid out for.
-    `settled`: whether public information alone decides the paper, which then reveals nothing to anyone.
+    Attributes:
+        paper: Its id.
+        scores: Sorted; slot l is the l-th lowest score.
+        candidates: The sorted ids of the pool; `*` is anyone not listed.
+        inclusion: Each candidate's probability of having reviewed the paper; for `*`, which may have written
+            several reviews, their expected number. They sum to the number of reviews.
+        parameters: Each candidate's slope, offset, noise, slope_se, offset_se, correlation, noise_se.
+        bar: The quality above which the paper should be accepted; qualities are N(0, 1).
+        grid: The scores that reviewers can give; None if scores are not rounded.
+        track: Empty unless each track has a bar of its own.
+        sets: If assignments were sampled, the sets of candidates that may have reviewed the paper, and in how
+            many draws each did; None: the maximum-entropy prior of `inclusion`.
+        most_listed: With more tuples of reviewers than this, they are aggregated; None: as many as are quick
+            to list. A setting, not a fact about the paper.
+        promise: The guarantee that aggregated tables are laid out for. A setting likewise.
+        settled: Whether public information alone decides the paper, which then reveals nothing to anyone.
 
-    >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-    >>> case = PaperCase("p", (2.0,), ("ada", "ben"), (0.75, 0.25), (known, known), bar=1.0)
-    >>> case.belief.weight, case.belief.favor  # both are alike, and the quality is N(1, 1/2) given the score
-    (array([0.75, 0.25]), array([0.5, 0.5]))
+    Example:
+        >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+        >>> case = PaperCase("p", (2.0,), ("ada", "ben"), (0.75, 0.25), (known, known), bar=1.0)
+        >>> case.belief.weight, case.belief.favor  # both alike; given the score the quality is N(1, 1/2)
+        (array([0.75, 0.25]), array([0.5, 0.5]))
     """
 
     paper: str
@@ -95,7 +97,7 @@ class PaperCase:
 
     @property
     def outsider(self) -> int | None:
-        """Which of the candidates is `*`."""
+        """The index of `*` among the candidates."""
         return self.candidates.index(OUTSIDER) if OUTSIDER in self.candidates else None
 
     @property
@@ -106,30 +108,30 @@ class PaperCase:
         return self.sets is not None or tuples <= (most if self.most_listed is None else self.most_listed)
 
     def promised(self, promise: Promise) -> Self:
-        """The same paper, to be decided under this promise."""
+        """The same paper, to be decided under this guarantee."""
         return self if self.listed or promise == self.promise else replace(self, promise=promise)
 
     @property
     def tuples(self) -> Integers:
-        """`[n, k]`: the candidate index in each slot, for every tuple; `*` alone may stand twice."""
+        """`[n, k]`: the candidate index in each slot, for every tuple; only `*` may stand twice."""
         if self.sets is not None:
-            return tuples_in(self.sets)
-        return tuples_of(len(self.candidates), len(self.scores), self.outsider)
+            return tuples_of_sets(self.sets)
+        return all_tuples(len(self.candidates), len(self.scores), self.outsider)
 
     def log_prior(self, rows: Integers) -> Array:
-        """Log of the chance of some tuples before any score is seen, up to a constant."""
+        """Log probability of some tuples before any score is seen, up to a constant."""
         if self.sets is not None:
             return log_set_prior(self.sets, rows)
         return log_prior(self.inclusion, rows, self.outsider)
 
     @property
     def belief(self) -> Belief:
-        """What the scores alone say: weight[n], favor[n], labels[k, n] (the named candidates of `tuples`).
+        """The posterior given the scores: weight[n], favor[n], labels[k, n] (named candidates).
 
-        Where the tuples are not listed, over the parts of a crowd, with `entry[n]`.
+        If tuples are not listed, it is over the parts of an `AggregatedBelief`, with `entry[n]`.
         """
         if not self.listed:
-            return self.crowd.belief
+            return self.aggregated.belief
         return unchecked_belief(*_listed(self))
 
     def named(self, rows: Integers) -> Integers:
@@ -138,50 +140,54 @@ class PaperCase:
 
     @property
     def log_evidence(self) -> float:
-        """Log of the density (or probability) of the scores, up to a constant that the pool fixes; minus
-        infinity where floating-point numbers cannot hold it."""
+        """Log density (or probability) of the scores, up to a constant that the pool fixes.
+
+        It is minus infinity if floating-point numbers cannot hold it.
+        """
         if self.sets is not None:
-            return _summed_evidence(self)
+            return _log_evidence_of_sets(self)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            nodes, scale = all_nodes(self)
+            nodes, scale = quadrature_nodes(self)
             if not np.isfinite(scale):
                 return -np.inf
-            total = nodes.mass * Sums(replace(nodes, peeled=tuple(sorted(nodes.forced)))).total()
+            total = nodes.mass * TupleSums(replace(nodes, peeled=tuple(sorted(nodes.forced)))).total()
             return scale + float(np.log(max(total.sum(), np.finfo(float).tiny)))
 
     @property
-    def crowd(self) -> Crowd:
-        """The summed-up belief of a paper whose tuples are not listed."""
-        return _crowd(self)
+    def aggregated(self) -> AggregatedBelief:
+        """The belief by entries of the table, for a paper whose tuples are not listed."""
+        return _aggregated(self)
 
     @property
     def layout(self) -> Layout:
-        """Which entry of its table each tuple takes, where tuples are not listed."""
+        """The entry of the table that each tuple takes, for a paper whose tuples are not listed."""
         return _layout(self)
 
     @property
     def sample(self) -> Sample | None:
-        """A sample of tuples where they are not listed; it depends on public data alone."""
+        """A sample of tuples if they are not listed, else None; it depends on public data alone."""
         return None if self.listed else _sample(self)
 
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
-        """The same number for slots with the same score, and for candidates with the same public data; `*`,
-        who is nobody, is like none of them. Where assignments were sampled, who was drawn with whom tells
-        everyone apart."""
+        """Equal numbers for slots with the same score, and for candidates with the same public data.
+
+        `*` is nobody and like no one. If assignments were sampled, who was drawn with whom tells everyone
+        apart.
+        """
         if self.sets is not None:
             return np.unique(self.scores, return_inverse=True)[1], np.arange(len(self.candidates))
         kinds: dict[object, int] = {}
         public = zip(self.inclusion, self.parameters, strict=True)
         kind = [
-            NOBODY if who == OUTSIDER else kinds.setdefault(one, len(kinds))
-            for who, one in zip(self.candidates, public, strict=True)
+            NOBODY if name == OUTSIDER else kinds.setdefault(public_data, len(kinds))
+            for name, public_data in zip(self.candidates, public, strict=True)
         ]
         return np.unique(self.scores, return_inverse=True)[1], np.array(kind, dtype=np.int64)
 
     @property
     def reviewers(self) -> Reviewer:
-        """The pool's calibration, all candidates in one."""
+        """The calibration of the whole pool as one reviewer with array parameters."""
         slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(self.parameters).T
         total = np.sqrt(noise**2 + noise_se**2)
         shared = correlation * slope_se * offset_se
@@ -192,8 +198,14 @@ class PaperCase:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Tuples drawn from the belief: their candidates `rows[draw, slot]`, the same as guesses (`*` is nobody),
-    and the table's entry they take."""
+    """Tuples drawn from the belief.
+
+    Attributes:
+        rows: `[draw, slot]`, their candidates.
+        named: The same as guesses: `*` is nobody.
+        favor: `[draw]`, the probability that accepting is right.
+        entry: `[draw]`, the entry of the table that each takes.
+    """
 
     rows: Integers
     named: Integers
@@ -203,35 +215,35 @@ class Sample:
 
 @lru_cache(maxsize=2)
 def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
-    """Weight, favor and labels of every tuple: once for all that is done with a paper at a time."""
+    """Weight, favor and labels of every tuple, cached while a paper is worked on."""
     log_weight, favor = posteriors(case)
-    first = _first_alike(case)
+    first = _first_equivalent(case)
     if first is not None:
-        # Equal in truth, they must be equal to the last bit: what is pinned for one author, or in one of two
-        # slots with the same score, is then pinned exactly for the others, whatever the processor.
+        # Tuples that are equivalent must have equal weights to the last bit, whatever the processor: an
+        # equation that pins one candidate, or one of two tied slots, then pins its look-alikes exactly.
         log_weight, favor = log_weight[first], favor[first]
-    found = normalized(log_weight), favor, case.named(case.tuples).T
-    for part in found:
+    parts = normalize(log_weight), favor, case.named(case.tuples).T
+    for part in parts:
         part.flags.writeable = False
-    return found
+    return parts
 
 
-def _first_alike(case: PaperCase) -> Integers | None:
-    """For each tuple the first one that public data cannot tell from it; None if there are no such tuples."""
+def _first_equivalent(case: PaperCase) -> Integers | None:
+    """For each tuple the first one that public data cannot tell from it; None if all tuples differ."""
     group, kind = case.look_alikes
     if np.unique(group).size == group.size and np.unique(kind).size == kind.size:
         return None
     looks, key = kind[case.tuples], np.zeros(len(case.tuples), dtype=np.int64)
-    for one in np.unique(group):
-        looks[:, group == one] = np.sort(looks[:, group == one], axis=1)
+    for tied in np.unique(group):
+        looks[:, group == tied] = np.sort(looks[:, group == tied], axis=1)
     for column in looks.T:
         key = key * (int(kind.max()) + 2) + column + 1
     _, first, of = np.unique(key, return_index=True, return_inverse=True)
     return np.asarray(first[of])
 
 
-def _summed_evidence(case: PaperCase) -> float:
-    """Log of the sum of all tuples' weights; minus infinity where floating-point numbers cannot hold it."""
+def _log_evidence_of_sets(case: PaperCase) -> float:
+    """Log of the sum of all tuples' weights; minus infinity if floating-point numbers cannot hold it."""
     try:
         return float(np.logaddexp.reduce(posteriors(case, case.tuples)[0]))
     except InputError:
@@ -239,24 +251,34 @@ def _summed_evidence(case: PaperCase) -> float:
 
 
 @lru_cache(maxsize=4)
-def _crowd(case: PaperCase) -> Crowd:
+def _aggregated(case: PaperCase) -> AggregatedBelief:
+    """The aggregated belief, cached."""
     tied, alike = case.look_alikes
-    return crowd(_nodes(case), _layout(case), _seated(case, alike), tied)
+    return aggregate(_nodes(case), _layout(case), _by_seat(case, alike), tied)
 
 
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> Layout:
+    """The layout of the table, cached."""
     tied, alike = case.look_alikes
-    return layout(_nodes(case), _seated(case, lean(case)), 0.0, _seated(case, alike), tied, case.promise)
+    return table_layout(
+        _nodes(case),
+        _by_seat(case, acceptance_evidence(case)),
+        0.0,
+        _by_seat(case, alike),
+        tied,
+        case.promise,
+    )
 
 
-def _seated(case: PaperCase, values: Any) -> Any:
-    """Values of candidates (along the last axis), with `*` once for each review: there none stands twice."""
+def _by_seat(case: PaperCase, values: Any) -> Any:
+    """Values of candidates (along the last axis) by seat: `*` has one seat for each review."""
     return values[..., seats(len(case.candidates), len(case.scores), case.outsider)]
 
 
 @lru_cache(maxsize=4)
 def _sample(case: PaperCase) -> Sample:
+    """The sample of tuples, cached."""
     rows = _sample_rows(case)
     _, favor = posteriors(case, rows)
     entry = case.layout.entries(rows, _public_rng(case, "steps").random(rows.shape))
@@ -264,23 +286,24 @@ def _sample(case: PaperCase) -> Sample:
 
 
 def _sample_rows(case: PaperCase) -> Integers:
-    rows = sampled(_nodes(case), _public_rng(case, "tuples"))
+    """The candidates of the sampled tuples."""
+    rows = sample_tuples(_nodes(case), _public_rng(case, "tuples"))
     if rows is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     return seats(len(case.candidates), len(case.scores), case.outsider)[rows]
 
 
 def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
-    """Random numbers for estimates: anybody can draw the same."""
+    """Random numbers for estimates, from a public seed: anyone can draw the same."""
     seed = sha256(repr((purpose, case.paper, case.scores)).encode()).digest()
     return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
 @lru_cache(maxsize=4)
-def _nodes(case: PaperCase) -> Nodes:
-    """Each review's likelihood at each node of a quadrature that matters, odds counted in."""
-    every, scale = all_nodes(case)
-    nodes = significant(every) if np.isfinite(scale) else None
+def _nodes(case: PaperCase) -> QuadratureNodes:
+    """The quadrature nodes that matter, with each review's likelihood times odds."""
+    every, scale = quadrature_nodes(case)
+    nodes = significant_nodes(every) if np.isfinite(scale) else None
     if nodes is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     return nodes
@@ -289,23 +312,28 @@ def _nodes(case: PaperCase) -> Nodes:
 def secret_of(
     case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = (), layout: Layout | None = None
 ) -> int:
-    """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first; where tuples
-    are not listed, the entry of the table that it takes, by a `chance` for each slot, uniform in [0, 1), and
-    the table's `layout` if it is at hand.
+    """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first.
 
-    >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
-    >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
-    [2, 0]
+    If tuples are not listed, it is the entry of the table that the tuple takes.
 
-    Whoever is not in the pool is `*`, if the pool has it.
+    Args:
+        case: The paper.
+        reviewers: One for each slot; someone who is not in the pool is `*`, if the pool has it.
+        chance: For papers that are not listed, a number for each slot, uniform in [0, 1).
+        layout: The layout of the table, if it is at hand.
+
+    Example:
+        >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
+        >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
+        [2, 0]
     """
-    place = {name: index for index, name in enumerate(case.candidates)}
-    wanted = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
-    if -1 in wanted:
+    index = {name: number for number, name in enumerate(case.candidates)}
+    candidates = [index.get(name, index.get(OUTSIDER, -1)) for name in reviewers]
+    if -1 in candidates:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     if not case.listed:
         if len(chance) != len(reviewers):
-            raise InputError("where tuples are not listed, each slot needs a chance")
+            raise InputError("if tuples are not listed, each slot needs a chance")
         entries = (case.layout if layout is None else layout).entries
-        return int(entries(np.array(wanted), np.array(chance)))
-    return int(np.flatnonzero((case.tuples == wanted).all(axis=1))[0])
+        return int(entries(np.array(candidates), np.array(chance)))
+    return int(np.flatnonzero((case.tuples == candidates).all(axis=1))[0])

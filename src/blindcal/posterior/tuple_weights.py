@@ -1,8 +1,9 @@
-"""Tuples of reviewers -> their weights and favors: how likely each is to have written a paper's reviews.
+"""Weights of tuples of reviewers, and the decision that each tuple favors.
 
-Given the quality the reviews are independent, so a tuple's weight and favor are integrals over one number;
-closed form where every reviewer is affine with Gaussian noise, otherwise sums over the nodes of one
-quadrature that all tuples of a paper share, by matrix products.
+A tuple names the reviewer of each slot (review) of a paper. Given the paper's quality the reviews are
+independent, so the weight and the favor of a tuple are integrals over one number. They have a closed form if
+every reviewer is affine with Gaussian noise. Otherwise all tuples of a paper share the nodes of one
+quadrature, and sums over the nodes are matrix products. `posteriors` chooses.
 """
 
 from __future__ import annotations
@@ -13,46 +14,46 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignment.prior import Sets, halves_of
+from blindcal.assignment.prior import Sets, tuple_halves
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Reviewer
-from blindcal.reviewers.quadrature import NODES, panels
+from blindcal.reviewers.quadrature import NODES, gauss_legendre_panels
 
-# Panels are this many times the sharpest posterior's standard deviation wide: the rule then gives all digits
-# of it, wherever they begin.
-_PANEL = 4.5
+# The width of a panel in standard deviations of the sharpest posterior. Up to this width, 16 Gauss-Legendre
+# nodes integrate such a posterior to the last digit, wherever the panel begins.
+_PANEL_WIDTH = 4.5
 _LEAST_REACH, _MOST_REACH = 9.0, 40.0
-# More nodes would take more memory than is lent to one paper.
-_MOST_NODES = 12_000
-# No logarithm of a stored weight is off by more than this. A weight this many times below the heaviest one
-# counts as 0: floats near the least one have few digits.
+# More nodes would take more memory than one paper may use.
+_MAX_NODES = 12_000
+# The largest error of the logarithm of a stored weight; and the ratio to the heaviest weight below which a
+# weight counts as 0, because floats near the smallest one have few digits.
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 _CHUNK = 1 << 22
-# Products of single tuples are taken this many at a time: they stay in the cache.
-_FEW = 1 << 16
-# Sums of products below this may have lost digits at the end of the range of floats.
-_LIGHT = 1e-250
-_NEAR = 1e-3
+# Products of single tuples are taken this many at a time, so that they stay in the processor's cache.
+_CACHE_CHUNK = 1 << 16
+# Sums of products below this may have lost digits to underflow.
+_UNDERFLOW = 1e-250
+_DIFFERENCE = 1e-3  # step of the finite differences in quality
 UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
     "in floating-point numbers"
 )
 _TOO_PRECISE = (
-    "noise must not be so small beside slope and scores: the weights of paper {!r} could be off by {:.3g} of "
-    f"themselves, where {WEIGHT_ERROR:g} is allowed. Are slope, offset and noise in the units of the scores?"
+    "noise must not be so small beside slope and scores: the weights of paper {!r} could have a relative "
+    f"error of {{:.3g}}, above {WEIGHT_ERROR:g}. Are slope, offset and noise in the units of the scores?"
 )
 _TOO_FINE = (
-    "noise must not be so small beside slope, nor the bar so far out, where scores are rounded, calibration "
-    "is uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, where {} are allowed. "
+    "noise must not be so small beside slope, nor the bar so far out, if scores are rounded, calibration is "
+    "uncertain or a pool is large: paper {!r} needs {} nodes of quadrature, more than {}. "
     "Are slope, offset and noise in the units of the scores?"
 )
 
 
-class Weighed(Protocol):
-    """What is asked of a paper here; see `PaperCase`."""
+class PaperData(Protocol):
+    """The data of a paper that its weights depend on; `PaperCase` has them."""
 
     @property
     def paper(self) -> str: ...
@@ -77,88 +78,92 @@ class Weighed(Protocol):
     def log_prior(self, rows: Integers) -> Array: ...
 
 
-def normalized(log_weight: Array) -> Array:
-    """Weights that sum to 1; what is too far below the heaviest is 0."""
+def normalize(log_weight: Array) -> Array:
+    """Weights that sum to 1; weights too far below the heaviest one become 0."""
     weight = np.exp(log_weight - log_weight.max())
     weight[weight < _LEAST_WEIGHT] = 0.0
     return np.asarray(weight / weight.sum())
 
 
-def posteriors(case: Weighed, rows: Integers | None = None) -> tuple[Array, Array]:
-    """For these tuples, or for all: log weight (up to a constant) and favor."""
-    # All tuples of a sampled assignment are few: they have no halves.
+def posteriors(case: PaperData, rows: Integers | None = None) -> tuple[Array, Array]:
+    """The log weight (up to a constant) and the favor of these tuples, or of all tuples of the paper."""
+    # Sampled assignments have few tuples, which are not all combinations of two halves.
     rows = case.tuples if rows is None and case.sets is not None else rows
     some = case.tuples if rows is None else rows
     prior = case.log_prior(some)
-    # What leaves the range of a float is found below.
+    # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if (affine := _known(case.reviewers)) is not None:
-            log_weight, favor = _gaussian(case, affine, some, prior)
+        reviewers = case.reviewers
+        if known_affine(reviewers):
+            log_weight, favor = _closed_form(case, reviewers, some, prior)
         else:
-            log_weight, favor = _integrated(case, rows)
+            log_weight, favor = _by_quadrature(case, rows)
             log_weight += prior
     if np.isnan([log_weight, favor]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
     return log_weight, favor
 
 
-def _known(reviewers: Reviewer) -> Affine | None:
-    """The reviewers if they are affine and known exactly: there is a closed form."""
-    return reviewers if isinstance(reviewers, Affine) and reviewers.covariance is None else None
-
-
 @dataclass(frozen=True, eq=False)
-class Sites:
-    """Reviews as Gaussian measurements of quality q, by slot and candidate:
-    log likelihood = `constant - (gap - gain q)^2 / 2`, up to one constant for all."""
+class GaussianSites:
+    """Reviews as Gaussian measurements of quality q, by slot and candidate.
+
+    The log likelihood is `constant - (gap - gain q)^2 / 2`, up to one constant for all. (In expectation
+    propagation such factors are called sites.)
+
+    Attributes:
+        gain: Slope over noise.
+        gap: Score less offset, over noise.
+        constant: The log of the normalization.
+    """
 
     gain: Array
     gap: Array
     constant: Array
 
 
-def known_sites(scores: Array, slope: Array, offset: Array, noise: Array) -> Sites:
-    """Reviewers a, b, sigma who are known exactly: gain = a/sigma, gap = (s-b)/sigma."""
+def affine_sites(scores: Array, slope: Array, offset: Array, noise: Array) -> GaussianSites:
+    """The sites of affine reviewers a, b, sigma who are known exactly: gain = a/sigma, gap = (s-b)/sigma."""
     gap = (scores - offset) / noise
     gain, constant = (np.broadcast_to(part, gap.shape) for part in (slope / noise, -np.log(noise)))
-    return Sites(gain, gap, constant)
+    return GaussianSites(gain, gap, constant)
 
 
-def summed_sites(sites: Sites, rows: Integers, prior: Array) -> tuple[Array, Array, Array, Array]:
-    """For these tuples: log weight, mean (or median) and precision of quality, and a sum of squares:
+def combined_sites(sites: GaussianSites, rows: Integers, prior: Array) -> tuple[Array, Array, Array, Array]:
+    """For these tuples: log weight, mean (also the median) and precision of quality, and a sum of squares.
 
     precision = 1 + sum gain^2,  mean = (sum gain gap)/precision,  square = mean^2 + sum (gap - gain mean)^2,
     log weight = log prior + sum constant - (square + log precision)/2
 
-    The square is a sum of squares: no two large terms cancel, however small the noise.
+    The residuals are squared and added: no two large terms cancel, however small the noise.
     """
     gain, gap = sites.gain, sites.gap
-    precision = 1.0 + _summed(gain**2, rows)
-    mean = _summed(gain * gap, rows) / precision
+    precision = 1.0 + _sum_over_slots(gain**2, rows)
+    mean = _sum_over_slots(gain * gap, rows) / precision
     square = mean**2
     for slot, who in enumerate(rows.T):
         square += (gap[slot][who] - gain[slot][who] * mean) ** 2
-    log_weight = prior + _summed(sites.constant, rows) - 0.5 * (square + np.log(precision))
+    log_weight = prior + _sum_over_slots(sites.constant, rows) - 0.5 * (square + np.log(precision))
     return log_weight, mean, precision, square
 
 
-def _gaussian(case: Weighed, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array]:
-    """Closed form: the favor is `Phi((mean-bar) sqrt(precision))`."""
+def _closed_form(case: PaperData, affine: Affine, rows: Integers, prior: Array) -> tuple[Array, Array]:
+    """Affine reviewers: the favor is `Phi((mean-bar) sqrt(precision))`."""
     scores = np.array(case.scores)[:, None]
-    sites = known_sites(scores, affine.slope, affine.offset, affine.noise)
-    log_weight, mean, precision, square = summed_sites(sites, rows, prior)
+    sites = affine_sites(scores, affine.slope, affine.offset, affine.noise)
+    log_weight, mean, precision, square = combined_sites(sites, rows, prior)
     _check_precision(case, log_weight, square, precision * mean**2, float(np.abs(sites.constant).max()))
     return log_weight, ndtr((mean - case.bar) * np.sqrt(precision))
 
 
 def _check_precision(
-    case: Weighed, log_weight: Array, square: Array, pulled: Array, log_noise: float
+    case: PaperData, log_weight: Array, square: Array, pulled: Array, log_noise: float
 ) -> None:
     """Refuse weights that could be off by more than `WEIGHT_ERROR`.
 
     With u the unit roundoff, Q the square and B^2 = precision mean^2, a residual `gap - gain mean` is off by
     3u(|gap| + |gain mean|) at most, all of them together by 3u(3 sqrt(Q) + 2B), and their squares by
-    6u sqrt(Q)(3 sqrt(Q) + 2B) up to u^2 terms. An error d of the mean, where Q is least, adds only
+    6u sqrt(Q)(3 sqrt(Q) + 2B) up to u^2 terms. Q is least at the mean, so an error d of the mean adds only
     precision d^2. The other sums, of terms up to `size`, are off by u for each of their few terms.
     """
     counted = log_weight > log_weight.max() + np.log(_LEAST_WEIGHT)
@@ -172,7 +177,7 @@ def _check_precision(
         raise InputError(_TOO_PRECISE.format(case.paper, error))
 
 
-def _summed(values: Array, rows: Integers) -> Array:
+def _sum_over_slots(values: Array, rows: Integers) -> Array:
     """`sum_l values[l, rows[:, l]]`, slot by slot."""
     total = np.zeros(len(rows))
     for own, who in zip(values, rows.T, strict=True):
@@ -180,46 +185,50 @@ def _summed(values: Array, rows: Integers) -> Array:
     return total
 
 
-def _integrated(case: Weighed, rows: Integers | None) -> tuple[Array, Array]:
+def _by_quadrature(case: PaperData, rows: Integers | None) -> tuple[Array, Array]:
     """Any likelihood: sums over quality of the product of the reviews' likelihoods and the N(0,1) prior.
 
-    Gauss-Legendre panels, a few times narrower than any posterior, that meet at the bar. Every slot's
-    likelihood is divided by its largest one at each node, so that tuples are products of factors up to 1:
+    Gauss-Legendre panels, a few times narrower than any posterior, meet at the bar. Every slot's likelihood
+    is divided by its largest one at each node, so that tuples are products of factors up to 1:
 
         weight = e^scale sum_t mass_t prod_l relative_l,t,  favor = its part above the bar / all of it
 
     Nothing is subtracted: with n nodes, k slots and u the unit roundoff a weight is off by (n + 2k + 700) u
-    of itself at most, below 2e-12 (700: logarithms down to that of `_LIGHT`, before their exponential is
-    taken). What leaves the range of floats on the way is off by less than 1e-307 for each of (k+1) n
-    products, even where a machine takes such numbers for 0. So a sum above `_LIGHT` keeps its digits; the
-    others are added up again in logarithms.
+    of itself at most, below 2e-12 (700: logarithms down to that of `_UNDERFLOW`, before their exponential is
+    taken). A product that underflows is off by less than 1e-307, for each of (k+1) n products, even on a
+    machine that flushes such numbers to 0. So a sum above `_UNDERFLOW` keeps its digits; the others are added
+    again in logs.
     """
     quality, log_rule, edge = _panels(case)
-    likelihood, log_base = likelihoods(case, quality), log_rule - 0.5 * quality**2
-    relative, scale = _relative(likelihood, log_base)
+    likelihood, log_base = log_likelihoods(case, quality), log_rule - 0.5 * quality**2
+    relative, scale = _relative_likelihoods(likelihood, log_base)
     if rows is None:
-        below, above = _all_sums(case, relative, edge)
+        below, above = _sums_of_all_tuples(case, relative, edge)
     else:
-        below, above = _some_sums(rows, relative, edge)
+        below, above = _sums_of_tuples(rows, relative, edge)
     total = below + above
     log_weight, favor = scale + np.log(total), above / total
-    light = np.flatnonzero(~(total >= _LIGHT))
+    light = np.flatnonzero(~(total >= _UNDERFLOW))
     if light.size:
-        few = (case.tuples if rows is None else rows)[light]
-        log_weight[light], favor[light] = _in_logarithms(likelihood, log_base, edge, few)
+        rows_in_logs = (case.tuples if rows is None else rows)[light]
+        log_weight[light], favor[light] = _sums_in_logs(likelihood, log_base, edge, rows_in_logs)
     return log_weight, favor
 
 
-def likelihoods(case: Weighed, quality: Array) -> Array:
-    """`[slot, candidate, node]` log likelihoods; equal scores have the same ones."""
-    pool = case.reviewers
-    found = {score: by_candidate(pool, score, quality) for score in dict.fromkeys(case.scores)}
-    return np.stack([found[score] for score in case.scores])
+def log_likelihoods(case: PaperData, quality: Array) -> Array:
+    """`[slot, candidate, node]` log likelihoods; equal scores share them."""
+    by_score = {
+        score: np.ascontiguousarray(case.reviewers.log_likelihood(score, quality[:, None]).T)
+        for score in dict.fromkeys(case.scores)
+    }
+    return np.stack([by_score[score] for score in case.scores])
 
 
-def _relative(likelihood: Array, log_base: Array) -> tuple[Array, float]:
-    """Likelihoods over the largest one of their slot and node, the first slot times the mass of the node
-    over the largest; and the log of what is left out."""
+def _relative_likelihoods(likelihood: Array, log_base: Array) -> tuple[Array, float]:
+    """Likelihoods over the largest one of their slot and node, and the log of the factor taken out.
+
+    The first slot also holds the mass of the node over the largest one.
+    """
     top = likelihood.max(axis=1)
     top = np.where(np.isneginf(top), 0.0, top)
     log_mass = log_base + top.sum(axis=0)
@@ -228,31 +237,31 @@ def _relative(likelihood: Array, log_base: Array) -> tuple[Array, float]:
     return relative, float(log_mass.max())
 
 
-def _all_sums(case: Weighed, relative: Array, edge: int) -> tuple[Array, Array]:
+def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Array, Array]:
     """For every tuple the sums over the nodes below and above the bar, by matrix products.
 
-    `halves_of` splits the slots in two: what the first and the second half of a tuple contribute at each
-    node are two matrices, and their product has the sums of all pairs of halves.
+    `tuple_halves` splits the slots in two. The first and second halves of tuples contribute one matrix each,
+    `[half, node]`, and the product of the two has the sums of all pairs of halves.
     """
-    first, second, place = halves_of(len(case.candidates), len(relative), case.outsider)
+    first, second, pair_index = tuple_halves(len(case.candidates), len(relative), case.outsider)
     slots = first.shape[1]
     right = _products(relative[slots:], second)
     size = max(1, _CHUNK // max(right.shape))
-    below, above = np.empty(place.size), np.empty(place.size)
+    below, above = np.empty(pair_index.size), np.empty(pair_index.size)
     for start in range(0, len(first), size):
         left = _products(relative[:slots], first[start : start + size])
-        ends = np.searchsorted(place, [start * len(second), (start + size) * len(second)])
-        mine = slice(*ends)
-        pairs = place[mine] - start * len(second)
-        below[mine] = (left[:, :edge] @ right[:, :edge].T).ravel()[pairs]
-        above[mine] = (left[:, edge:] @ right[:, edge:].T).ravel()[pairs]
+        ends = np.searchsorted(pair_index, [start * len(second), (start + size) * len(second)])
+        tuples = slice(*ends)
+        pairs = pair_index[tuples] - start * len(second)
+        below[tuples] = (left[:, :edge] @ right[:, :edge].T).ravel()[pairs]
+        above[tuples] = (left[:, edge:] @ right[:, edge:].T).ravel()[pairs]
     return below, above
 
 
-def _some_sums(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
+def _sums_of_tuples(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
     """For these tuples the sums over the nodes below and above the bar."""
     below, above = np.empty(len(rows)), np.empty(len(rows))
-    size = max(1, _FEW // relative.shape[2])
+    size = max(1, _CACHE_CHUNK // relative.shape[2])
     for start in range(0, len(rows), size):
         mass = _products(relative, rows[start : start + size])
         below[start : start + size] = mass[:, :edge].sum(axis=1)
@@ -262,13 +271,13 @@ def _some_sums(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array
 
 def _products(relative: Array, rows: Integers) -> Array:
     """`[row, node]`: the product over the slots of a row's candidates."""
-    found = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
+    product = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
     for slot in range(1, len(relative)):
-        found *= relative[slot][rows[:, slot]]
-    return found
+        product *= relative[slot][rows[:, slot]]
+    return product
 
 
-def _in_logarithms(likelihood: Array, log_base: Array, edge: int, rows: Integers) -> tuple[Array, Array]:
+def _sums_in_logs(likelihood: Array, log_base: Array, edge: int, rows: Integers) -> tuple[Array, Array]:
     """Log weight and favor of tuples however light, with an exponential for each tuple and node."""
     log_weight, favor = np.empty(len(rows)), np.empty(len(rows))
     size = max(1, _CHUNK // log_base.size)
@@ -285,16 +294,11 @@ def _in_logarithms(likelihood: Array, log_base: Array, edge: int, rows: Integers
     return log_weight, favor
 
 
-def by_candidate(reviewers: Reviewer, score: float, quality: Array) -> Array:
-    """`[candidate, node]` log likelihood of one score."""
-    return np.ascontiguousarray(reviewers.log_likelihood(score, quality[:, None]).T)
+def panel_spacing(case: PaperData, width: float, nodes: int = 1) -> tuple[float, float]:
+    """The width of a panel with this many nodes, and the largest absolute quality to look at.
 
-
-def spacing(case: Weighed, width: float, nodes: int = 1) -> tuple[float, float]:
-    """How wide a panel with this many nodes is, and how far from 0 qualities are looked at.
-
-    `width` is in standard deviations of the sharpest posterior: that of the most precise candidates. Refused
-    where more nodes are needed than there may be.
+    `width` is in standard deviations of the sharpest posterior there can be: that of the most precise
+    candidates. The paper is refused if it needs too many nodes.
     """
     slope, offset, noise = np.array(case.parameters).T[:3]
     sharpest = float(np.sort(slope**2 / noise**2)[-len(case.scores) :].sum())
@@ -302,33 +306,33 @@ def spacing(case: Weighed, width: float, nodes: int = 1) -> tuple[float, float]:
     reach = float(max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH)))
     panel = width / float(np.sqrt(1.0 + sharpest))
     needed = 2.0 * reach / panel * nodes
-    if not needed <= _MOST_NODES:
-        raise InputError(_TOO_FINE.format(case.paper, f"{needed:.3g}", _MOST_NODES))
+    if not needed <= _MAX_NODES:
+        raise InputError(_TOO_FINE.format(case.paper, f"{needed:.3g}", _MAX_NODES))
     return panel, reach
 
 
-def _panels(case: Weighed) -> tuple[Array, Array, int]:
+def _panels(case: PaperData) -> tuple[Array, Array, int]:
     """Nodes, log weights, and the index of the first node above the bar."""
-    width, reach = spacing(case, _PANEL, NODES)
+    width, reach = panel_spacing(case, _PANEL_WIDTH, NODES)
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))
     high = np.linspace(case.bar, reach, 1 + int(np.ceil((reach - case.bar) / width)))
-    quality, weights = panels(np.concatenate([low, high[1:]]))
+    quality, weights = gauss_legendre_panels(np.concatenate([low, high[1:]]))
     return quality.ravel(), np.log(weights).ravel(), NODES * (len(low) - 1)
 
 
-def lean(case: Weighed) -> Array:
-    """`[slot, candidate]`: what each score says for accepting if the candidate wrote it; at 0, neither way.
+def acceptance_evidence(case: PaperData) -> Array:
+    """`[slot, candidate]`: the evidence for accepting if the candidate wrote the review.
 
-    The slope of the log likelihood at the bar, less its share of the prior's: for affine reviewers the
-    evidence of a tuple favors accepting exactly where these add up to more than 0. How strongly depends on
-    how precise the reviews are together, so each is divided by the root of its own precision and of what the
-    others have on average.
+    It is the slope of the log likelihood at the bar, less its share of the prior's slope. For affine
+    reviewers a tuple favors accepting exactly if the sum of these is above 0. How strongly depends on the
+    precision of the reviews together, so each slope is divided by the root of its own precision plus the mean
+    of the others'.
     """
-    ends = case.bar + _NEAR * np.array([-1.0, 0.0, 1.0])
-    low, at, high = np.moveaxis(likelihoods(case, ends), -1, 0)
+    ends = case.bar + _DIFFERENCE * np.array([-1.0, 0.0, 1.0])
+    low, at, high = np.moveaxis(log_likelihoods(case, ends), -1, 0)
     with np.errstate(invalid="ignore"):
-        slope = np.nan_to_num((high - low) / (2 * _NEAR), nan=0.0, posinf=0.0, neginf=0.0)
-        bend = np.nan_to_num((2 * at - high - low) / _NEAR**2, nan=0.0, posinf=0.0, neginf=0.0)
+        slope = np.nan_to_num((high - low) / (2 * _DIFFERENCE), nan=0.0, posinf=0.0, neginf=0.0)
+        bend = np.nan_to_num((2 * at - high - low) / _DIFFERENCE**2, nan=0.0, posinf=0.0, neginf=0.0)
     reviews, precision = len(case.scores), np.maximum(bend, 0.0)
     others = precision.mean(axis=1).sum() - precision.mean(axis=1, keepdims=True)
     return np.asarray((slope - case.bar / reviews) / np.sqrt(1.0 + precision + others))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +12,8 @@ from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
 from blindcal.reviewers.base import Booleans, Reviewer
-from blindcal.reviewers.quadrature import Rows, log_evidence
+from blindcal.reviewers.quadrature import LOG_SQRT_2PI, Rows, log_evidence
 
-_LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 _PSD_TOLERANCE = 1e-12
 
 
@@ -21,19 +21,21 @@ _PSD_TOLERANCE = 1e-12
 class Affine(Reviewer):
     """`score = slope * quality + offset` plus Gaussian noise; arrays make a whole pool of reviewers.
 
-    `slope`: above 0; quality is N(0, 1), so this is the standard deviation of scores that quality makes.
-    `offset`: the score of a paper of quality 0; higher for a lenient reviewer.
-    `noise`: its standard deviation, in units of scores; 0: the score fixes the quality.
-    `covariance`: `[..., 2, 2]`, that of the Gaussian errors of (slope, offset): given quality t the score
-    then has variance `var_slope t^2 + 2 cov t + var_offset + noise^2`. None: both are known exactly.
+    Attributes:
+        slope: Above 0; quality is N(0, 1), so this is the standard deviation of scores due to quality.
+        offset: The score of a paper of quality 0; higher for a lenient reviewer.
+        noise: Its standard deviation, in units of scores; 0: the score fixes the quality.
+        covariance: `[..., 2, 2]`, that of the Gaussian errors of (slope, offset): given quality t the score
+            then has variance `var_slope t^2 + 2 cov t + var_offset + noise^2`. None: both are known exactly.
 
-    >>> strict = Affine(2.0, -1.0, noise=0.5)
-    >>> strict.score(1.5), strict.quality(2.0)
-    (array(2.), array(1.5))
-    >>> Affine(-1.0)
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: slope must be above 0, found -1
+    Example:
+        >>> strict = Affine(2.0, -1.0, noise=0.5)
+        >>> strict.score(1.5), strict.quality(2.0)
+        (array(2.), array(1.5))
+        >>> Affine(-1.0)
+        Traceback (most recent call last):
+        ...
+        blindcal.errors.InputError: slope must be above 0, found -1
     """
 
     slope: Array
@@ -55,8 +57,8 @@ class Affine(Reviewer):
         try:
             shape = self.shape
         except ValueError:
-            found = ", ".join(str(part.shape) for part in (self.slope, self.offset, self.noise))
-            raise InputError(f"slope, offset, noise and covariance must broadcast, found {found}") from None
+            shapes = ", ".join(str(part.shape) for part in (self.slope, self.offset, self.noise))
+            raise InputError(f"slope, offset, noise and covariance must broadcast, found {shapes}") from None
         if self.covariance is not None:
             self._check_least_variance(shape)
 
@@ -64,7 +66,7 @@ class Affine(Reviewer):
         raise TypeError("Affine has closed forms that a subclass would bypass: derive from Reviewer")
 
     @property
-    def even(self) -> bool:
+    def homoscedastic(self) -> bool:
         return self.covariance is None
 
     @property
@@ -91,22 +93,24 @@ class Affine(Reviewer):
         if self.covariance is None:
             return super().spread(quality)
         t, c = np.asarray(quality, dtype=np.float64), self.covariance
-        # As a square plus the least variance: never below 0 by rounding.
+        # A square plus the least variance, so that rounding cannot make it negative.
         ratio = _ratio(c[..., 0, 1], c[..., 0, 0])
         return np.sqrt(c[..., 0, 0] * np.square(t + ratio) + self._least_variance())
 
     def log_marginal(self, score: ArrayLike) -> Array:
-        """`log N(score; offset, slope^2 + noise^2)`, in closed form where slope and offset are known.
+        """`log N(score; offset, slope^2 + noise^2)`, in closed form if slope and offset are known.
 
-        >>> float(np.exp(Affine(3.0, 1.0, noise=4.0).log_marginal(1.0)) * np.sqrt(2 * np.pi)).__round__(12)
-        0.2
+        Example:
+            >>> density = np.exp(Affine(3.0, 1.0, noise=4.0).log_marginal(1.0))
+            >>> round(float(density * np.sqrt(2 * np.pi)), 12)
+            0.2
         """
         s, variance = numbers("score", score), np.square(self.slope) + np.square(self.noise)
         deviation = np.square(s - self.offset) / variance
-        known = np.asarray(-0.5 * (deviation + np.log(variance)) - _LOG_ROOT_TWO_PI)
+        known = np.asarray(-0.5 * (deviation + np.log(variance)) - LOG_SQRT_2PI)
         if self.covariance is None or self.certain.all():
             return known
-        # Reviewers without any spread have no likelihood to integrate: the closed form is theirs.
+        # Reviewers without any spread have no likelihood to integrate: they take the closed form.
         noisy = Affine(self.slope, self.offset, np.where(self.certain, 1.0, self.noise), self.covariance)
         return np.where(self.certain, known, log_evidence((noisy,), s[..., None]))
 
@@ -120,7 +124,7 @@ class Affine(Reviewer):
 
     @property
     def knots(self) -> Array:
-        """Around the quality where an uncertain reviewer is most certain: there the spread may be small."""
+        """Around the quality at which the spread of an uncertain reviewer is least, and may be small."""
         if self.covariance is None:
             return np.empty(0)
         c = self.covariance
@@ -136,7 +140,7 @@ class Affine(Reviewer):
 
     def log_ceiling(self) -> Array:
         variance = np.square(self.noise) if self.covariance is None else self._least_variance()
-        return np.asarray(-0.5 * np.log(variance) - _LOG_ROOT_TWO_PI)
+        return np.asarray(-0.5 * np.log(variance) - LOG_SQRT_2PI)
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Affine:
         if self.shape == ():
@@ -159,19 +163,27 @@ class Affine(Reviewer):
         return np.asarray(np.maximum(rest, 0.0) + np.square(self.noise))
 
     def _check_least_variance(self, shape: tuple[int, ...]) -> None:
+        """Refuse parameters under which the score of some quality would be certain."""
         bad = np.broadcast_to((self._least_variance() <= 0.0) & ~self.certain, shape)
         if bad.any():
             raise InputError(
-                "covariance must be positive definite where noise is 0, found a singular one "
+                "covariance must be positive definite if noise is 0, found a singular one "
                 f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
             )
 
 
+def known_affine(reviewer: Reviewer) -> TypeGuard[Affine]:
+    """Whether closed forms apply: affine, with slope and offset known exactly."""
+    return isinstance(reviewer, Affine) and reviewer.covariance is None
+
+
 def _ratio(top: Array, bottom: Array) -> Array:
+    """`top / bottom`, or `top` if `bottom` is 0."""
     return np.asarray(top / np.where(bottom > 0.0, bottom, 1.0))
 
 
 def _covariance(value: ArrayLike) -> Array:
+    """A covariance of (slope, offset): symmetric and positive semidefinite."""
     c = numbers("covariance", value)
     if c.shape[-2:] != (2, 2):
         raise InputError(f"covariance must have shape [..., 2, 2] (slope, offset), found {c.shape}")

@@ -1,9 +1,9 @@
-"""Reviewers: how a paper's quality becomes a score, and what a score says of the quality.
+"""The `Reviewer` interface: how a paper's quality becomes a score, and the likelihood of a score.
 
 Given quality t the score is Gaussian around `score(t)` with standard deviation `spread(t)`, unless a subclass
-says otherwise: other noise overrides `log_likelihood`, `log_ceiling`, `reach` and `resolved`. Such noise is
-for `pair_belief` and `reviewers.quality`: only Gaussian noise can be `Rounded` or go into `average_frontier`,
-and the reviewers of a conference (`beliefs.cases`, reviewers.csv) are affine. Qualities are N(0, 1).
+overrides `log_likelihood`, and with it `log_ceiling`, `reach` and `resolved`. Such noise is for `pair_belief`
+and `quality_posterior`: only Gaussian noise can be `Rounded` or go into `average_frontier`, and the reviewers
+of a conference (`posterior.paper`, reviewers.csv) are affine. Qualities are N(0, 1).
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from blindcal.checks import Array, numbers
 from blindcal.errors import InputError
-from blindcal.reviewers.quadrature import Rows, log_evidence
+from blindcal.reviewers.quadrature import LOG_SQRT_2PI, Rows, log_evidence
 
 Booleans = NDArray[np.bool_]
 
-_LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
-# Noise smaller than this beside its score is lost in rounding before it can be integrated over.
-_SEEN = 1e-13
-# Where curves and spreads that nobody declares are looked up, a 64th apart. Qualities are N(0, 1): beyond 64
-# none ever occurs, and scores 60 standard deviations out stay inside.
+# Noise smaller than this, relative to the score, is lost in rounding before it can be integrated over.
+_RESOLVABLE = 1e-13
+# The grid, a 64th apart, on which curves and spreads are tabulated. Qualities are N(0, 1): none beyond 64
+# ever occurs, and scores 60 standard deviations out stay inside.
 QUALITIES = np.linspace(-64.0, 64.0, 8193)
 
 
 class Reviewer(ABC):
-    """An increasing curve `score(quality)` and a spread around it.
+    """An increasing curve `score(quality)` with noise around it.
 
     Subclasses give the curve, its inverse and its derivative; likelihood and marginal follow from them. A
     subclass may also have a `spread` of its own: above 0, and smooth at the scale of a 64th of quality (or
-    with `knots` where it is not). The noise is Gaussian unless a subclass overrides `log_likelihood`, with it
-    `log_ceiling` (no log likelihood is above it), `reach` (the qualities beyond which nothing counts) and
-    `resolved` (False: panels of integrals are halved until they agree).
+    with `knots` where it is not). The noise is Gaussian unless a subclass overrides `log_likelihood`, and
+    with it `log_ceiling` (no log likelihood is above it), `reach` (the qualities beyond which nothing counts)
+    and `resolved` (False: panels of integrals are halved until they agree).
+
+    Attributes:
+        noise: Standard deviation of the noise; 0: the score fixes the quality.
     """
 
     noise: Array
@@ -49,7 +51,7 @@ class Reviewer(ABC):
 
     @abstractmethod
     def derivative(self, quality: ArrayLike) -> Array:
-        """d score / d quality."""
+        """The derivative d score / d quality."""
 
     def center(self, quality: ArrayLike) -> Array:
         """The score without noise and before any rounding."""
@@ -60,13 +62,13 @@ class Reviewer(ABC):
         return np.broadcast_to(self.noise, np.broadcast_shapes(self.noise.shape, np.shape(quality)))
 
     @property
-    def even(self) -> bool:
-        """Whether the spread is `noise` at every quality: so unless a subclass has a spread of its own."""
+    def homoscedastic(self) -> bool:
+        """Whether the spread is `noise` at every quality: true unless a subclass has a spread of its own."""
         return type(self).spread is Reviewer.spread
 
     @property
     def gaussian(self) -> bool:
-        """Whether the noise is Gaussian: so unless a subclass has a `log_likelihood` of its own."""
+        """Whether the noise is Gaussian: true unless a subclass has a `log_likelihood` of its own."""
         return type(self).log_likelihood is Reviewer.log_likelihood
 
     @property
@@ -76,7 +78,7 @@ class Reviewer(ABC):
 
     @property
     def certain(self) -> Booleans:
-        """Where a score fixes the quality: no noise of any kind."""
+        """Whether a score fixes the quality: no noise of any kind."""
         return np.asarray(self._spreads()[1] == 0.0)
 
     def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
@@ -90,12 +92,12 @@ class Reviewer(ABC):
             )
         s, spread = numbers("score", score), self.spread(quality)
         deviation = (s - self.score(quality)) / spread
-        return np.asarray(-0.5 * np.square(deviation) - np.log(spread) - _LOG_ROOT_TWO_PI)
+        return np.asarray(-0.5 * np.square(deviation) - np.log(spread) - LOG_SQRT_2PI)
 
     def log_marginal(self, score: ArrayLike) -> Array:
-        """Log density of `score` with quality ~ N(0, 1); minus infinity where no quality gives it.
+        """Log density of `score` with quality ~ N(0, 1); minus infinity if no quality gives it.
 
-        Without noise `phi(t) / score'(t)` at `t = quality(score)`, else the integral over qualities.
+        Without noise it is `phi(t) / score'(t)` at `t = quality(score)`, else the integral over qualities.
         """
         s = numbers("score", score)
         if self.certain.all():
@@ -103,24 +105,25 @@ class Reviewer(ABC):
         return log_evidence((self,), s[..., None])
 
     def _log_change_of_variable(self, score: Array) -> Array:
+        """The log density of a score without noise."""
         t = self.quality(score)
         inside = np.isfinite(t)
         with np.errstate(divide="ignore"):
             log_slope = np.log(self.derivative(np.where(inside, t, 0.0)))
-        density = -0.5 * np.square(np.where(inside, t, 0.0)) - _LOG_ROOT_TWO_PI - log_slope
+        density = -0.5 * np.square(np.where(inside, t, 0.0)) - LOG_SQRT_2PI - log_slope
         return np.where(inside, density, -np.inf)
 
-    # What the quadrature asks: where the likelihood lives and what it must resolve.
+    # For the quadrature: where the likelihood lives and what the panels must resolve.
 
     @property
     def curved(self) -> bool:
-        """Whether points even in score differ from points even in quality."""
+        """Whether points evenly spaced in score differ from points evenly spaced in quality."""
         return True
 
     @property
     def resolved(self) -> bool:
-        """Whether the knots say all about curve and spread; else panels are halved until they agree."""
-        return self.even
+        """Whether the knots say all about curve and spread; otherwise panels are halved until they agree."""
+        return self.homoscedastic
 
     @property
     def knots(self) -> Array:
@@ -128,38 +131,41 @@ class Reviewer(ABC):
         return np.empty(0)
 
     def edges(self, score: Array) -> Array:
-        """Where, in score, the likelihood turns: the score itself, or the ends of its grid cell.
+        """The scores at which the likelihood turns: the score itself, or the ends of its grid cell.
 
         [..., k], rising along the last axis.
         """
         return score[..., None]
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
-        """The qualities outside which the score is more than that many deviations off: its log likelihood is
-        below `log_ceiling` by at least `deviations`^2 / 2. Heavy tails need a wider `reach` of their own."""
+        """The qualities outside which the score is more than that many deviations off.
+
+        There the log likelihood is below `log_ceiling` by at least `deviations`^2 / 2. Heavy tails need a
+        wider `reach` of their own.
+        """
         least, most = self._spreads()
-        unseen = (least > 0.0) & (least < _SEEN * np.abs(score))
+        unseen = (least > 0.0) & (least < _RESOLVABLE * np.abs(score))
         if unseen.any():
-            found = np.broadcast_to(least, unseen.shape)[unseen].min()
-            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {found:g}")
+            smallest = np.broadcast_to(least, unseen.shape)[unseen].min()
+            raise InputError(f"noise must be 0 or be seen in the digits of the scores, found {smallest:g}")
         edge, width = self.edges(score), most * deviations
         return self.quality(edge[..., 0] - width), self.quality(edge[..., -1] + width)
 
     def log_ceiling(self) -> Array:
         """No log likelihood is above this."""
-        return np.asarray(-np.log(self._spreads()[0]) - _LOG_ROOT_TWO_PI)
+        return np.asarray(-np.log(self._spreads()[0]) - LOG_SQRT_2PI)
 
     def _spreads(self) -> tuple[Array, Array]:
         """The least and the greatest spread over all qualities, each of the parameters' shape."""
-        if self.even:
+        if self.homoscedastic:
             return self.noise, self.noise
         t = QUALITIES.reshape(-1, *(1 for _ in self.shape))
-        found = np.broadcast_to(numbers("spread", self.spread(t)), (QUALITIES.size, *self.shape))
-        least, most = found.min(axis=0), found.max(axis=0)
+        spreads = np.broadcast_to(numbers("spread", self.spread(t)), (QUALITIES.size, *self.shape))
+        least, most = spreads.min(axis=0), spreads.max(axis=0)
         if ((least <= 0.0) & (most > 0.0)).any():
             raise InputError(f"spread must be above 0 at every quality or at none, found {least.min():g}")
         return least, most
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
-        """This reviewer with its parameters spread over `shape`, flattened, those rows as a column."""
+        """This reviewer with its parameters broadcast to `shape`, flattened, and these rows as a column."""
         return self

@@ -1,4 +1,4 @@
-"""Whether a user-defined reviewer keeps what `Reviewer` promises; the integrals rely on it."""
+"""Checks that a user-defined reviewer keeps the rules of `Reviewer`, on which the integrals rely."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from blindcal.reviewers.base import Reviewer
 
 _GRID = np.linspace(-4.0, 4.0, 65)
 _STEP = 1e-5
-# No paper is as good or bad as the last of these: N(0, 1) has 1e-197 beyond them.
-_FAR = np.linspace(-30.0, 30.0, 1921)
+# N(0, 1) has probability 1e-197 beyond the last of these.
+_FAR_GRID = np.linspace(-30.0, 30.0, 1921)
 
 
 def check_reviewer(reviewer: Reviewer) -> None:
-    """Refuse a `reviewer` that does not keep what `Reviewer` promises, naming every rule that it breaks.
+    """Refuse a reviewer that breaks the rules of `Reviewer`, naming every broken rule.
 
-    Meant for new kinds of reviewers; a single one, not a pool. The curve must rise, `quality` be its inverse
-    and `derivative` its slope. With noise the likelihood of a score must integrate to 1 over all scores; no
-    log likelihood may be above `log_ceiling`, and outside `reach` it must be as far below as `reach` says.
+    The curve must rise, `quality` must be its inverse and `derivative` its slope. With noise, the likelihood
+    of a score must integrate to 1 over all scores; no log likelihood may be above `log_ceiling`, and outside
+    `reach` it must be as far below as `reach` says.
 
-    >>> from blindcal.reviewers.affine import Affine
-    >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))
+    Args:
+        reviewer: A single reviewer of a new kind, not a pool.
+
+    Raises:
+        InputError: Names every broken rule.
+
+    Example:
+        >>> from blindcal.reviewers.affine import Affine
+        >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))
     """
     broken = [rule for rule, kept in _rules(reviewer).items() if not kept]
     if broken:
@@ -29,11 +36,12 @@ def check_reviewer(reviewer: Reviewer) -> None:
 
 
 def _rules(reviewer: Reviewer) -> dict[str, bool]:
+    """Every rule, and whether the reviewer keeps it."""
     score = reviewer.score(_GRID)
     scale = float(np.ptp(score))
     slope = (reviewer.score(_GRID + _STEP) - reviewer.score(_GRID - _STEP)) / (2 * _STEP)
     smooth = ~np.isin(np.round(_GRID, 9), np.round(reviewer.knots, 9))
-    found = {
+    rules = {
         "score must rise with quality": bool((np.diff(score) > 0.0).all()),
         "quality must be the inverse of score": bool(
             np.allclose(reviewer.quality(score), _GRID, atol=1e-6, rtol=0)
@@ -43,13 +51,15 @@ def _rules(reviewer: Reviewer) -> dict[str, bool]:
         ),
     }
     if not reviewer.certain.any():
-        found["the likelihood must integrate to 1 over all scores"] = _integrates(reviewer)
-        found["log_likelihood must never be above log_ceiling"] = _below_ceiling(reviewer)
-        found["reach must leave out only what is deviations^2 / 2 below log_ceiling"] = _reaches(reviewer)
-    return found
+        rules["the likelihood must integrate to 1 over all scores"] = _integrates_to_one(reviewer)
+        rules["log_likelihood must never be above log_ceiling"] = _below_ceiling(reviewer)
+        rules["reach must leave out only what is deviations^2 / 2 below log_ceiling"] = _reach_is_wide(
+            reviewer
+        )
+    return rules
 
 
-def _integrates(reviewer: Reviewer) -> bool:
+def _integrates_to_one(reviewer: Reviewer) -> bool:
     """By trapezoids of a fortieth of a deviation, forty deviations to either side."""
     steps = np.arange(-1600, 1601) / 40.0
     for quality in (-1.5, 0.0, 0.8):
@@ -62,18 +72,19 @@ def _integrates(reviewer: Reviewer) -> bool:
 
 
 def _below_ceiling(reviewer: Reviewer) -> bool:
+    """Whether no log likelihood on a grid exceeds the ceiling."""
     score = reviewer.score(_GRID)
-    found = reviewer.log_likelihood(score[:, None], _GRID)
-    return bool((found <= reviewer.log_ceiling() + 1e-9).all())
+    log_likelihood = reviewer.log_likelihood(score[:, None], _GRID)
+    return bool((log_likelihood <= reviewer.log_ceiling() + 1e-9).all())
 
 
-def _reaches(reviewer: Reviewer) -> bool:
+def _reach_is_wide(reviewer: Reviewer) -> bool:
     """For scores at and beyond the ends of the usual range, and as far out as integrals ever look."""
     score = reviewer.score(_GRID[::16])[:, None]
     for deviations in (2.0, 8.0, 30.0):
         low, high = reviewer.reach(score, np.array(deviations))
-        outside = (low > _FAR) | (high < _FAR)
-        found = reviewer.log_likelihood(score, _FAR)
-        if (found[outside] > reviewer.log_ceiling() - 0.5 * deviations**2 + 1e-9).any():
+        outside = (low > _FAR_GRID) | (high < _FAR_GRID)
+        log_likelihood = reviewer.log_likelihood(score, _FAR_GRID)
+        if (log_likelihood[outside] > reviewer.log_ceiling() - 0.5 * deviations**2 + 1e-9).any():
             return False
     return True

@@ -1,4 +1,4 @@
-"""Increasing reviewers that are not affine: a power, straight pieces, a logistic scale, any callable."""
+"""Increasing reviewers that are not affine: a power, linear pieces, a logistic scale, any callable."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from blindcal.checks import Array, nonnegative, numbers, positive, where
 from blindcal.errors import InputError
 from blindcal.reviewers.base import QUALITIES, Reviewer
 
-_LEVEL, _SHAKE = 1e-9, 8.0 * np.finfo(np.float64).eps
-_KINKS, _JUMP = 16, 0.5
+# A curve has leveled off if it is this close to an end of its scale; there rounding may make it fall.
+_LEVELED, _ROUNDING = 1e-9, 8.0 * np.finfo(np.float64).eps
+# At most this many kinks are looked for, where the log of the slope jumps by this much.
+_MAX_KINKS, _LOG_JUMP = 16, 0.5
 
 Curve = Callable[[Array], ArrayLike]
 
 
-def _one(name: str, array: Array) -> Array:
+def _single_number(name: str, array: Array) -> Array:
+    """The array, if it is one number."""
     if array.ndim:
         raise InputError(f"{name} must be one number, found shape {array.shape}")
     return array
@@ -31,19 +34,22 @@ def _one(name: str, array: Array) -> Array:
 class Monotone(Reviewer):
     """Any increasing `score(quality)`, given as a callable on arrays.
 
-    `score`: must increase, which is checked on a grid; it may level off at both ends of the scale but nowhere
-    between.
-    `quality`: its inverse, also on arrays; found numerically by default.
-    `noise`: standard deviation of the Gaussian noise, one number; 0 by default.
-    `derivative`: that of `score` on arrays; found numerically by default.
+    Args:
+        score: Must increase, which is checked on a grid; it may level off at both ends of the scale but
+            nowhere between.
+        quality: Its inverse, also on arrays; found numerically by default.
+        noise: Standard deviation of the Gaussian noise, one number; 0 by default.
+        derivative: That of `score` on arrays; found numerically by default.
 
-    >>> cubic = Monotone(lambda t: t + t**3)
-    >>> bool(abs(cubic.quality(10.0) - 2.0) < 1e-12)
-    True
-    >>> Monotone(lambda t: -t)
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: score must increase with quality, found 64 at -64 and 63.984375 at -63.9844
+    Example:
+        >>> cubic = Monotone(lambda t: t + t**3)
+        >>> bool(abs(cubic.quality(10.0) - 2.0) < 1e-12)
+        True
+        >>> Monotone(lambda t: -t)
+        Traceback (most recent call last):
+        ...
+        blindcal.errors.InputError: score must increase with quality, found 64 at -64 and 63.984375 at
+            -63.9844
     """
 
     curve: Curve
@@ -62,7 +68,7 @@ class Monotone(Reviewer):
     ) -> None:
         object.__setattr__(self, "curve", score)
         object.__setattr__(self, "inverse", quality)
-        object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
+        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
         object.__setattr__(self, "slope", derivative)
         object.__setattr__(self, "table", _increasing(score))
         object.__setattr__(self, "bends", _bends(self.table))
@@ -75,10 +81,10 @@ class Monotone(Reviewer):
     def quality(self, score: ArrayLike) -> Array:
         s = np.asarray(score, dtype=np.float64)
         inside = (s > self.table[0]) & (s < self.table[-1])
-        found = np.where(s >= self.table[-1], np.inf, -np.inf)
+        quality = np.where(s >= self.table[-1], np.inf, -np.inf)
         if inside.any():
-            found[inside] = self._inverse(s[inside])
-        return found
+            quality[inside] = self._inverse(s[inside])
+        return quality
 
     def derivative(self, quality: ArrayLike) -> Array:
         t = np.asarray(quality, dtype=np.float64)
@@ -91,7 +97,7 @@ class Monotone(Reviewer):
 
     @property
     def resolved(self) -> bool:
-        """Never known of a callable."""
+        """Unknown for a callable, so False."""
         return False
 
     @property
@@ -99,6 +105,7 @@ class Monotone(Reviewer):
         return self.bends
 
     def _inverse(self, score: Array) -> Array:
+        """The quality of scores inside the range of the curve."""
         if self.inverse is not None:
             return np.asarray(self.inverse(score), dtype=np.float64)
 
@@ -117,6 +124,7 @@ class Monotone(Reviewer):
 
 
 def _on_array(curve: Curve, t: Array) -> Array:
+    """The curve on an array."""
     # A steep curve may overflow on its way to the end of its scale.
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(curve(t), dtype=np.float64)
@@ -135,9 +143,9 @@ def _increasing(curve: Curve) -> Array:
         first = int(np.flatnonzero(~np.isfinite(s))[0])
         raise InputError(f"score must be finite, found {s[first]:g} at quality {t[first]:g}")
     step, scale = np.diff(s), np.abs(s).max()
-    # Rounding may shake a curve that has leveled off at the ends of its scale, no more.
-    level = np.minimum(s[:-1] - s[0], s[-1] - s[1:]) <= _LEVEL * (s[-1] - s[0])
-    bad = np.where(level, step < -_SHAKE * scale, step <= 0.0)
+    # A curve that has leveled off may fall by rounding; elsewhere it must rise.
+    level = np.minimum(s[:-1] - s[0], s[-1] - s[1:]) <= _LEVELED * (s[-1] - s[0])
+    bad = np.where(level, step < -_ROUNDING * scale, step <= 0.0)
     if bad.any() or s[0] >= s[-1]:
         i = int(np.argmax(bad))
         raise InputError(
@@ -148,15 +156,16 @@ def _increasing(curve: Curve) -> Array:
 
 
 def _bends(table: Array) -> Array:
-    """Ends of the cells of the table where the slope jumps most: a kink hides there, or a step."""
-    slope = np.diff(table) + _LEVEL * (table[-1] - table[0])
+    """Ends of the grid cells in which the slope jumps most: a kink or a step hides there."""
+    slope = np.diff(table) + _LEVELED * (table[-1] - table[0])
     jump = np.abs(np.diff(np.log(slope)))
-    cell = np.argsort(-jump, kind="stable")[:_KINKS]
-    cell = cell[jump[cell] > _JUMP]
+    cell = np.argsort(-jump, kind="stable")[:_MAX_KINKS]
+    cell = cell[jump[cell] > _LOG_JUMP]
     return np.unique(QUALITIES[(cell[:, None] + [0, 1, 2]).ravel()])
 
 
 def _check_inverse(curve: Curve, inverse: Curve) -> None:
+    """Refuse an inverse that does not invert the curve."""
     t = np.linspace(-4.0, 4.0, 33)
     back = np.asarray(inverse(np.asarray(curve(t), dtype=np.float64)), dtype=np.float64)
     off = np.abs(back - t) > 1e-6 * np.maximum(1.0, np.abs(t))
@@ -169,13 +178,15 @@ def _check_inverse(curve: Curve, inverse: Curve) -> None:
 class Power(Reviewer):
     """`score = offset + slope * sign(quality) |quality|^exponent` plus Gaussian noise, all single numbers.
 
-    `exponent`: above 0; above 1 the reviewer is bold at the extremes of quality, below 1 timid.
-    `slope`: above 0; how far scores at quality 1 and at quality 0 are apart.
-    `offset`: the score of a paper of quality 0.
-    `noise`: standard deviation of the Gaussian noise; 0 by default.
+    Attributes:
+        exponent: Above 0; above 1 the reviewer is bold at the extremes of quality, below 1 timid.
+        slope: Above 0; the difference of scores at quality 1 and at quality 0.
+        offset: The score of a paper of quality 0.
+        noise: Standard deviation of the Gaussian noise; 0 by default.
 
-    >>> Power(3.0, slope=2.0, offset=1.0).score([-1.0, 2.0])
-    array([-1., 17.])
+    Example:
+        >>> Power(3.0, slope=2.0, offset=1.0).score([-1.0, 2.0])
+        array([-1., 17.])
     """
 
     exponent: Array
@@ -186,10 +197,10 @@ class Power(Reviewer):
     def __init__(
         self, exponent: ArrayLike, slope: ArrayLike = 1.0, offset: ArrayLike = 0.0, noise: ArrayLike = 0.0
     ) -> None:
-        object.__setattr__(self, "exponent", _one("exponent", positive("exponent", exponent)))
-        object.__setattr__(self, "slope", _one("slope", positive("slope", slope)))
-        object.__setattr__(self, "offset", _one("offset", numbers("offset", offset)))
-        object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
+        object.__setattr__(self, "exponent", _single_number("exponent", positive("exponent", exponent)))
+        object.__setattr__(self, "slope", _single_number("slope", positive("slope", slope)))
+        object.__setattr__(self, "offset", _single_number("offset", numbers("offset", offset)))
+        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
 
     def score(self, quality: ArrayLike) -> Array:
         t = np.asarray(quality, dtype=np.float64)
@@ -215,13 +226,16 @@ class Power(Reviewer):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear(Reviewer):
-    """Straight pieces through the points `(qualities[i], scores[i])`; the end pieces go on forever.
+    """Linear pieces through the points `(qualities[i], scores[i])`; the end pieces go on forever.
 
-    `qualities` and `scores` both increase and have at least two entries. `noise` is the standard deviation of
-    the Gaussian noise, one number; 0 by default.
+    Attributes:
+        qualities: Increasing, at least two.
+        scores: Increasing, as many.
+        noise: Standard deviation of the Gaussian noise, one number; 0 by default.
 
-    >>> PiecewiseLinear([0.0, 1.0, 2.0], [3.0, 4.0, 8.0]).score([-1.0, 0.5, 3.0])
-    array([ 2. ,  3.5, 12. ])
+    Example:
+        >>> PiecewiseLinear([0.0, 1.0, 2.0], [3.0, 4.0, 8.0]).score([-1.0, 0.5, 3.0])
+        array([ 2. ,  3.5, 12. ])
     """
 
     qualities: Array
@@ -236,16 +250,16 @@ class PiecewiseLinear(Reviewer):
         where("scores", s[1:], np.diff(s) > 0, "must increase")
         object.__setattr__(self, "qualities", t)
         object.__setattr__(self, "scores", s)
-        object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
+        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
 
     def score(self, quality: ArrayLike) -> Array:
-        return _through(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)
+        return _piecewise(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)
 
     def quality(self, score: ArrayLike) -> Array:
-        return _through(np.asarray(score, dtype=np.float64), self.scores, self.qualities)
+        return _piecewise(np.asarray(score, dtype=np.float64), self.scores, self.qualities)
 
     def derivative(self, quality: ArrayLike) -> Array:
-        """Of the piece to the right at a knot."""
+        """At a knot, the slope of the piece to the right."""
         piece = np.searchsorted(self.qualities[1:-1], np.asarray(quality, dtype=np.float64), side="right")
         return np.asarray((np.diff(self.scores) / np.diff(self.qualities))[piece])
 
@@ -254,8 +268,8 @@ class PiecewiseLinear(Reviewer):
         return self.qualities
 
 
-def _through(x: Array, at: Array, to: Array) -> Array:
-    """The line through the two points around each x; beyond the ends, of the end piece."""
+def _piecewise(x: Array, at: Array, to: Array) -> Array:
+    """The line through the two points around each x; beyond the ends, that of the end piece."""
     piece = np.searchsorted(at[1:-1], x, side="right")
     slope = np.diff(to) / np.diff(at)
     return np.asarray(to[piece] + slope[piece] * (x - at[piece]))
@@ -263,16 +277,18 @@ def _through(x: Array, at: Array, to: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Reviewer):
-    """`score = low + (high - low) / (1 + exp(-(slope * quality + offset)))`: a bounded scale, plus Gaussian
-    noise, all single numbers.
+    """A bounded scale `low + (high - low) / (1 + exp(-(slope * quality + offset)))` plus Gaussian noise.
 
-    `low`, `high`: the ends of the scale, which no score without noise reaches.
-    `slope`: above 0; the larger, the sooner scores come close to an end.
-    `offset`: 0 for the middle of the scale at quality 0, above 0 for a lenient reviewer.
-    `noise`: standard deviation of the Gaussian noise; 0 by default.
+    Attributes:
+        low: The lower end of the scale, which no score without noise reaches.
+        high: The upper end, likewise.
+        slope: Above 0; the larger, the sooner scores come close to an end.
+        offset: 0 for the middle of the scale at quality 0, above 0 for a lenient reviewer.
+        noise: Standard deviation of the Gaussian noise; 0 by default.
 
-    >>> float(Logistic(1.0, 10.0).score(0.0))
-    5.5
+    Example:
+        >>> float(Logistic(1.0, 10.0).score(0.0))
+        5.5
     """
 
     low: Array
@@ -289,11 +305,11 @@ class Logistic(Reviewer):
         offset: ArrayLike = 0.0,
         noise: ArrayLike = 0.0,
     ) -> None:
-        object.__setattr__(self, "low", _one("low", numbers("low", low)))
-        object.__setattr__(self, "high", _one("high", numbers("high", high)))
-        object.__setattr__(self, "slope", _one("slope", positive("slope", slope)))
-        object.__setattr__(self, "offset", _one("offset", numbers("offset", offset)))
-        object.__setattr__(self, "noise", _one("noise", nonnegative("noise", noise)))
+        object.__setattr__(self, "low", _single_number("low", numbers("low", low)))
+        object.__setattr__(self, "high", _single_number("high", numbers("high", high)))
+        object.__setattr__(self, "slope", _single_number("slope", positive("slope", slope)))
+        object.__setattr__(self, "offset", _single_number("offset", numbers("offset", offset)))
+        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
         if self.high <= self.low:
             raise InputError(f"high must be above low, found low {self.low:g} and high {self.high:g}")
 

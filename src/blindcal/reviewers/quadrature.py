@@ -1,17 +1,14 @@
-"""Integrals over a paper's quality: panels that find where the integrand lives, whatever its scale.
+"""Gauss-Legendre quadrature on panels, and integrals over a paper's quality.
 
-Every integrand here is `phi(t) * product of likelihoods`. The panels are even in quality and even in score,
-so both the prior and the noise are resolved, with the kinks of the curves as ends of panels. Everything is
-kept in logs until the largest value has been taken out, so scores 60 standard deviations out do no harm.
+`gauss_legendre_panels` gives points and weights between the ends of panels. Its callers differ in where the
+ends are. `panel_ends` looks for them row by row, for curves of any scale. `posterior.tuple_weights` takes one
+set for all tuples of a paper, which meets at the bar. `integrate` halves panels until the rule on one panel
+and on its two halves agree; its stated error is the sum of the differences, and the halves, whose value is
+used, are far better than that. `posterior.large_pools` alone uses another rule, and says why.
 
-Gauss-Legendre panels, the one rule of every integral that is not in closed form; and integrals of
-functions that are smooth between a few kinks.
-
-`panels` gives points and weights between given ends. Who needs them differs in where the ends are:
-`reviewers.quadrature` looks for them row by row, for curves of any scale; `beliefs.weighing` takes one set
-for all tuples of a paper, which meet at the bar; `integrate` halves panels here until the rule on one and on
-its two halves agree, and states the sum of what they differ by as its error (the halves, whose value is used,
-are far better than it). `beliefs.nodes` alone has another rule, and says why.
+Integrals over quality have the form `phi(t) * product of likelihoods`. The panels are evenly spaced in
+quality and in score, so both the prior and the noise are resolved, and end at the kinks of the curves.
+Everything is kept in logs until the peak has been taken out, so scores 60 standard deviations out do no harm.
 """
 
 from __future__ import annotations
@@ -27,48 +24,64 @@ from numpy.typing import NDArray
 from blindcal.checks import Array
 from blindcal.errors import BlindcalError
 
+Rows = slice | NDArray[np.intp]
+
+# Nodes of a panel.
 NODES = 16
-_DEPTH = 60
-_MOST_PANELS = 20_000
+LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+# `integrate` halves panels this often, and keeps at most this many.
+_MAX_DEPTH = 60
+_MAX_PANELS = 20_000
+# Values this far below the peak, in logs, are left out.
+_LOG_NEGLIGIBLE = 45.0
+# The quality to which a score beyond the end of a curve is assigned.
+_MAX_QUALITY = 64.0
+# Panels of unresolved curves are halved this often, or until their sums agree.
+_HALVINGS, _AGREEMENT = 12, 1e-13
+# Points of a scan for the mass, the number of scans, and the points that become ends of panels.
+_SCAN_POINTS, _ZOOMS, _PANELS = 33, 3, 9
+_CHUNK_NODES = 1 << 18
 
 
 @cache
-def centered(count: int) -> tuple[Array, Array]:
+def gauss_legendre(count: int) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on [-1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return nodes, weights
 
 
-def rule(count: int) -> tuple[Array, Array]:
+def gauss_legendre_unit(count: int) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on [0, 1].
 
-    >>> nodes, weights = rule(2)
-    >>> round(float(weights @ nodes**3), 15)
-    0.25
+    Example:
+        >>> panel_nodes, weights = gauss_legendre_unit(2)
+        >>> round(float(weights @ panel_nodes**3), 15)
+        0.25
     """
-    nodes, weights = centered(count)
+    nodes, weights = gauss_legendre(count)
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
-def panels(ends: Array, count: int = NODES) -> tuple[Array, Array]:
+def gauss_legendre_panels(ends: Array, count: int = NODES) -> tuple[Array, Array]:
     """Points and weights `[..., panel, node]` between the ends `[..., end]` of panels.
 
-    >>> points, weights = panels(np.array([0.0, 1.0, 3.0]))
-    >>> points.shape, round(float((weights * points**2).sum()), 12)
-    ((2, 16), 9.0)
+    Example:
+        >>> points, weights = gauss_legendre_panels(np.array([0.0, 1.0, 3.0]))
+        >>> points.shape, round(float((weights * points**2).sum()), 12)
+        ((2, 16), 9.0)
     """
-    nodes, weights = centered(count)
+    nodes, weights = gauss_legendre(count)
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
     return 0.5 * (ends[..., 1:] + ends[..., :-1])[..., None] + half * nodes, half * weights
 
 
 @cache
-def up_to_nodes(count: int) -> Array:
+def integration_matrix(count: int) -> Array:
     """`[i, j]`: the integral of the j-th Lagrange polynomial from -1 to node i.
 
     w_i partial_ij + w_j partial_ji = w_i w_j exactly, so P(T > U) + P(U > T) = 1 to rounding.
     """
-    x, w = centered(count)
+    x, w = gauss_legendre(count)
     degree = np.arange(count)
     values = np.polynomial.legendre.legvander(x, count)
     rising = np.empty((count, count))
@@ -79,9 +92,9 @@ def up_to_nodes(count: int) -> Array:
 
 
 @cache
-def _antiderivative(count: int) -> Array:
+def _legendre_antiderivative(count: int) -> Array:
     """`values @ matrix`: Legendre coefficients of the integral from the left end of [0, 1]."""
-    nodes, weights = rule(count)
+    nodes, weights = gauss_legendre_unit(count)
     degrees = np.arange(count)
     legendre = np.polynomial.legendre.legvander(2.0 * nodes - 1.0, count - 1)
     coefficients = (2 * degrees + 1) * weights[:, None] * legendre
@@ -96,16 +109,21 @@ def _antiderivative(count: int) -> Array:
 class Cumulative:
     """The integral of a function from the first edge to any point: `cumulative(x)[components]`.
 
-    `total[components]` is the whole integral, `error` the stated bound on it.
+    Attributes:
+        edges: `[panels + 1]`, the ends of the panels.
+        before: `[panels + 1, components]`, the integral up to each edge.
+        series: `[panels, components, degree]`, the integral within each panel, in Legendre coefficients.
+        error: The stated bound on the error of the whole integral.
     """
 
-    edges: Array  # [panels + 1]
-    before: Array  # [panels + 1, components]: the integral up to each edge
-    series: Array  # [panels, components, degree]: the integral within each panel, Legendre coefficients
+    edges: Array
+    before: Array
+    series: Array
     error: float
 
     @property
     def total(self) -> Array:
+        """`[components]`, the whole integral."""
         return np.asarray(self.before[-1])
 
     def __call__(self, point: float) -> Array:
@@ -121,23 +139,24 @@ class Cumulative:
 def integrate(
     function: Callable[[Array], Array], edges: Array, tolerance: float = 1e-13, floor: float = 1e-15
 ) -> Cumulative:
-    """Integrate `function(points[k]) -> values[components, k]` between the first and last edge.
+    """The integral of `function(points[k]) -> values[components, k]` between the first and last edge.
 
-    Put an edge at each known kink. Panels are halved until the rule on a panel and on its halves agree
-    to `tolerance` (or the panel is a rounding of the whole), all panels of a generation in one call.
+    Put an edge at each known kink. Panels are halved until the rule on a panel and on its halves agree to
+    `tolerance` (or the panel is a rounding of the whole), all panels of a generation in one call.
 
-    >>> cumulative = integrate(lambda x: np.stack([np.abs(x), x * x]), np.array([-1.0, 2.0]))
-    >>> cumulative.total.round(12), float(cumulative(1.0)[0].round(12))
-    (array([2.5, 3. ]), 1.0)
+    Example:
+        >>> cumulative = integrate(lambda x: np.stack([np.abs(x), x * x]), np.array([-1.0, 2.0]))
+        >>> cumulative.total.round(12), float(cumulative(1.0)[0].round(12))
+        (array([2.5, 3. ]), 1.0)
     """
     edges = np.unique(edges)
     low, high = edges[:-1], edges[1:]
     values = _on_panels(function, low, high)
     done_low, done_high, done_values, error = [], [], [], 0.0
-    for _ in range(_DEPTH):
+    for _ in range(_MAX_DEPTH):
         middle = 0.5 * (low + high)
         left, right = _on_panels(function, low, middle), _on_panels(function, middle, high)
-        weights, half = rule(NODES)[1], 0.5 * (high - low)[:, None]
+        weights, half = gauss_legendre_unit(NODES)[1], 0.5 * (high - low)[:, None]
         gap = np.abs(2.0 * half * (values @ weights) - half * ((left + right) @ weights)).max(axis=1)
         accept = (gap <= tolerance) | (high - low <= floor * max(1.0, float(np.ptp(edges))))
         error += float(gap[accept].sum())
@@ -145,11 +164,11 @@ def integrate(
         done_high += [middle[accept], high[accept]]
         done_values += [left[accept], right[accept]]
         keep = ~accept
-        if keep.sum() > _MOST_PANELS:
+        if keep.sum() > _MAX_PANELS:
             break
         if not keep.any():
             low, high, values = (np.concatenate(part) for part in (done_low, done_high, done_values))
-            return _assemble(low, high, values, error)
+            return _assembled(low, high, values, error)
         low, high, values = (
             np.concatenate([low[keep], middle[keep]]),
             np.concatenate([middle[keep], high[keep]]),
@@ -160,32 +179,22 @@ def integrate(
 
 def _on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Values at each panel's nodes: `[panels, components, nodes]`."""
-    points = low[:, None] + (high - low)[:, None] * rule(NODES)[0]
+    points = low[:, None] + (high - low)[:, None] * gauss_legendre_unit(NODES)[0]
     values = function(points.reshape(-1))
     return np.moveaxis(values.reshape(values.shape[0], *points.shape), 0, 1)
 
 
-def _assemble(low: Array, high: Array, values: Array, error: float) -> Cumulative:
+def _assembled(low: Array, high: Array, values: Array, error: float) -> Cumulative:
+    """The panels in order, with the integral up to each."""
     order = np.argsort(low)
     low, high, values = low[order], high[order], values[order]
-    parts = (high - low)[:, None] * (values @ rule(NODES)[1])
+    parts = (high - low)[:, None] * (values @ gauss_legendre_unit(NODES)[1])
     before = np.concatenate([np.zeros((1, parts.shape[1])), np.cumsum(parts, axis=0)])
-    return Cumulative(np.append(low, high[-1]), before, values @ _antiderivative(NODES), error)
+    return Cumulative(np.append(low, high[-1]), before, values @ _legendre_antiderivative(NODES), error)
 
 
-Rows = slice | NDArray[np.intp]
-
-_NEGLIGIBLE = 45.0  # in log: what is this far below the peak is left out
-_FARTHEST = 64.0
-_HALVINGS, _AGREED = 12, 1e-13
-_SCAN, _ZOOMS, _PANELS = 33, 3, 9
-_CHUNK_NODES = 1 << 18
-_LOG_ROOT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
-_WEIGHTS, _UP_TO_NODES = centered(NODES)[1], up_to_nodes(NODES)
-
-
-class Likelihood(Protocol):
-    """What the panels ask of a reviewer; see `Reviewer`."""
+class ScoreLikelihood(Protocol):
+    """What the panels need to know about a reviewer; see `Reviewer`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -202,59 +211,59 @@ class Likelihood(Protocol):
     def edges(self, score: Array) -> Array: ...
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]: ...
     def log_ceiling(self) -> Array: ...
-    def column(self, shape: tuple[int, ...], rows: Rows) -> Likelihood: ...
+    def column(self, shape: tuple[int, ...], rows: Rows) -> ScoreLikelihood: ...
 
 
-def log_joint(reviews: Sequence[Likelihood], score: Array, t: Array) -> Array:
+def log_joint(reviews: Sequence[ScoreLikelihood], score: Array, t: Array) -> Array:
     """log(phi(t) * product over reviews of the likelihood of score[n, review]) at t[n, nodes]."""
-    total = -0.5 * np.square(t) - _LOG_ROOT_TWO_PI
+    total = -0.5 * np.square(t) - LOG_SQRT_2PI
     for k, review in enumerate(reviews):
         total = total + review.log_likelihood(score[:, k, None], t)
     return np.asarray(total)
 
 
-def panel_ends(reviews: Sequence[Likelihood], score: Array) -> Array:
+def panel_ends(reviews: Sequence[ScoreLikelihood], score: Array) -> Array:
     """Ends of panels [n, ends], non-decreasing, that hold and resolve `log_joint` for each row of score."""
-    low, high = _first_range(reviews, score)
+    low, high = _initial_range(reviews, score)
     for _ in range(_ZOOMS):
-        t = _points(reviews, score, low, high, _SCAN)
-        low, high = _where_it_lives(t, log_joint(reviews, score, t))
-    ends = distinct(_points(reviews, score, low, high, _PANELS))
+        t = _scan_points(reviews, score, low, high, _SCAN_POINTS)
+        low, high = _range_of_mass(t, log_joint(reviews, score, t))
+    ends = drop_repeated_ends(_scan_points(reviews, score, low, high, _PANELS))
     if all(review.resolved for review in reviews):
         return ends
     for _ in range(_HALVINGS):
-        added = _halved(reviews, score, ends)
+        added = _halve_where_needed(reviews, score, ends)
         if added is None:
             break
         ends = added
     return ends
 
 
-def _halved(reviews: Sequence[Likelihood], score: Array, ends: Array) -> Array | None:
-    """Panels that two halves integrate differently, halved; None where all agree."""
+def _halve_where_needed(reviews: Sequence[ScoreLikelihood], score: Array, ends: Array) -> Array | None:
+    """The panels that two halves integrate differently, halved; None if all agree."""
     middle = 0.5 * (ends[:, 1:] + ends[:, :-1])
     finer = np.sort(np.concatenate([ends, middle], axis=-1), axis=-1)
-    whole, halves = _masses(reviews, score, ends), _masses(reviews, score, finer)
+    whole, halves = _panel_masses(reviews, score, ends), _panel_masses(reviews, score, finer)
     peak = np.maximum(whole[1], halves[1])
     coarse = whole[0] * np.exp(whole[1] - peak)
     fine = (halves[0] * np.exp(halves[1] - peak)).reshape(*coarse.shape, 2).sum(axis=-1)
-    differ = np.abs(coarse - fine) > _AGREED * fine.sum(axis=-1, keepdims=True)
+    differ = np.abs(coarse - fine) > _AGREEMENT * fine.sum(axis=-1, keepdims=True)
     if not differ.any():
         return None
     added = np.where(differ, middle, ends[:, -1:])
-    return distinct(np.sort(np.concatenate([ends, added], axis=-1), axis=-1))
+    return drop_repeated_ends(np.sort(np.concatenate([ends, added], axis=-1), axis=-1))
 
 
-def _masses(reviews: Sequence[Likelihood], score: Array, ends: Array) -> tuple[Array, Array]:
+def _panel_masses(reviews: Sequence[ScoreLikelihood], score: Array, ends: Array) -> tuple[Array, Array]:
     """The integral over each panel [n, panels] divided by exp(peak), and the peak [n, 1]."""
-    t, weight = nodes(ends)
+    t, weight = panel_nodes(ends)
     log_value = log_joint(reviews, score, t)
     peak = log_value.max(axis=-1, keepdims=True)
     peak = np.where(np.isfinite(peak), peak, 0.0)
     return (weight * np.exp(log_value - peak)).reshape(len(ends), -1, NODES).sum(axis=-1), peak
 
 
-def distinct(ends: Array) -> Array:
+def drop_repeated_ends(ends: Array) -> Array:
     """Sorted ends with repeats moved to the last and cut off as far as every row allows: no empty panels."""
     repeated = np.zeros(ends.shape, dtype=np.bool_)
     repeated[:, 1:] = ends[:, 1:] == ends[:, :-1]
@@ -262,17 +271,17 @@ def distinct(ends: Array) -> Array:
     return np.sort(np.where(repeated, ends[:, -1:], ends), axis=-1)[:, : max(most, 2)]
 
 
-def _first_range(reviews: Sequence[Likelihood], score: Array) -> tuple[Array, Array]:
+def _initial_range(reviews: Sequence[ScoreLikelihood], score: Array) -> tuple[Array, Array]:
     """Qualities outside which prior and likelihoods prove the integrand negligible."""
     best = np.concatenate([r.quality(score[:, k, None]) for k, r in enumerate(reviews)], axis=-1)
-    best = np.where(np.isfinite(best), best, np.copysign(_FARTHEST, best))
+    best = np.where(np.isfinite(best), best, np.copysign(_MAX_QUALITY, best))
     trial = (best[:, :, None] * np.linspace(0.0, 1.0, 17)).reshape(len(score), -1)
     peak = log_joint(reviews, score, np.concatenate([trial, best.mean(axis=-1, keepdims=True)], axis=-1)).max(
         axis=-1
     )
     ceiling = sum((r.log_ceiling().reshape(-1) for r in reviews), start=np.zeros(1))
     peak = np.where(np.isfinite(peak), peak, ceiling)
-    reach = np.sqrt(2.0 * (_NEGLIGIBLE + np.maximum(ceiling - peak, 0.0)))[:, None]
+    reach = np.sqrt(2.0 * (_LOG_NEGLIGIBLE + np.maximum(ceiling - peak, 0.0)))[:, None]
     low, high = -reach[:, 0], reach[:, 0]
     for k, review in enumerate(reviews):
         below, above = review.reach(score[:, k, None], reach)
@@ -281,8 +290,10 @@ def _first_range(reviews: Sequence[Likelihood], score: Array) -> tuple[Array, Ar
     return low, high
 
 
-def _points(reviews: Sequence[Likelihood], score: Array, low: Array, high: Array, count: int) -> Array:
-    """Points in [low, high]: even in quality, even in score, close around edges, and at knots."""
+def _scan_points(
+    reviews: Sequence[ScoreLikelihood], score: Array, low: Array, high: Array, count: int
+) -> Array:
+    """Points in [low, high]: evenly spaced in quality and in score, close around edges, and at knots."""
     step = np.linspace(0.0, 1.0, count)
     lo, hi = low[:, None], high[:, None]
     parts = [lo + (hi - lo) * step]
@@ -293,7 +304,7 @@ def _points(reviews: Sequence[Likelihood], score: Array, low: Array, high: Array
             parts.append(review.quality(s_lo + (s_hi - s_lo) * step))
         edge = review.edges(score[:, k, None])
         edge = np.where(np.isfinite(edge), edge, score[:, k, None, None])
-        if count == _SCAN or edge.shape[-1] > 1:
+        if count == _SCAN_POINTS or edge.shape[-1] > 1:
             spread = review.spread(np.clip(review.quality(score[:, k, None]), lo, hi))
             parts += [review.quality(edge[..., e] + spread * deviations) for e in range(edge.shape[-1])]
         if review.knots.size:
@@ -302,9 +313,9 @@ def _points(reviews: Sequence[Likelihood], score: Array, low: Array, high: Array
     return np.sort(np.clip(np.concatenate(parts, axis=-1), lo, hi), axis=-1)
 
 
-def _where_it_lives(t: Array, log_value: Array) -> tuple[Array, Array]:
+def _range_of_mass(t: Array, log_value: Array) -> tuple[Array, Array]:
     """The range from one point before the first value worth keeping to one point after the last."""
-    keep = log_value > log_value.max(axis=-1, keepdims=True) - _NEGLIGIBLE
+    keep = log_value > log_value.max(axis=-1, keepdims=True) - _LOG_NEGLIGIBLE
     keep |= ~keep.any(axis=-1, keepdims=True)
     last = t.shape[-1] - 1
     first_kept = np.maximum(keep.argmax(axis=-1) - 1, 0)
@@ -313,38 +324,41 @@ def _where_it_lives(t: Array, log_value: Array) -> tuple[Array, Array]:
     return t[rows, first_kept], t[rows, last_kept]
 
 
-def nodes(ends: Array) -> tuple[Array, Array]:
+def panel_nodes(ends: Array) -> tuple[Array, Array]:
     """Quadrature nodes [n, panels * order] and weights of the same shape."""
-    t, weight = panels(ends)
+    t, weight = gauss_legendre_panels(ends)
     return t.reshape(len(ends), -1), weight.reshape(len(ends), -1)
 
 
 def log_integral(log_value: Array, weight: Array) -> Array:
-    """log of the sum of weight * exp(log_value), the peak taken out first."""
+    """Log of the sum of weight * exp(log_value), with the peak taken out first."""
     peak = log_value.max(axis=-1, keepdims=True)
     safe = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(safe[:, 0] + np.log((weight * np.exp(log_value - safe)).sum(axis=-1)))
 
 
-def moment(log_value: Array, weight: Array, t: Array) -> tuple[Array, Array]:
+def mean_and_variance(log_value: Array, weight: Array, t: Array) -> tuple[Array, Array]:
     """Mean and variance of t under weight * exp(log_value), normalized."""
     mass = weight * np.exp(log_value - log_integral(log_value, weight)[:, None])
     mean = (mass * t).sum(axis=-1)
     return mean, (mass * np.square(t - mean[:, None])).sum(axis=-1)
 
 
-def chance_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
+_WEIGHTS, _INTEGRATION_MATRIX = gauss_legendre(NODES)[1], integration_matrix(NODES)
+
+
+def probability_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
     """P(T > U) for independent T, U with densities proportional to p and q, given at the nodes of `ends`."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
     p, q = (_normalized(log, half) for log in (log_p, log_q))
     mass = (q * _WEIGHTS).sum(axis=-1)
     before = np.cumsum(mass, axis=-1) - mass
-    up_to_node = before[..., None] + q @ _UP_TO_NODES.T
+    up_to_node = before[..., None] + q @ _INTEGRATION_MATRIX.T
     return np.asarray(np.clip((p * _WEIGHTS * up_to_node).sum(axis=(-2, -1)), 0.0, 1.0))
 
 
-def chance_beyond(log_p: Array, ends: Array, threshold: Array) -> Array:
+def tail_probability(log_p: Array, ends: Array, threshold: Array) -> Array:
     """P(T > threshold) for a density proportional to p; `threshold` must be one of the ends."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
     mass = (_normalized(log_p, half) * _WEIGHTS).sum(axis=-1)
@@ -361,31 +375,31 @@ def _normalized(log_value: Array, half: Array) -> Array:
     return np.asarray(value / np.where(total > 0.0, total, 1.0))
 
 
-def chunks(count: int, width: int = 512) -> Iterator[slice]:
+def row_chunks(count: int, width: int = 512) -> Iterator[slice]:
     """Slices of rows small enough that `width` nodes per row stay within memory."""
     step = max(1, _CHUNK_NODES // width)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
-def by_rows(
-    reviews: Sequence[Likelihood],
+def evaluate_by_rows(
+    reviews: Sequence[ScoreLikelihood],
     score: Array,
-    evaluate: Callable[[Sequence[Likelihood], Array], Array],
+    evaluate: Callable[[Sequence[ScoreLikelihood], Array], Array],
 ) -> Array:
-    """`evaluate` on flat chunks of score[..., reviews], parameters spread along; any leading shape."""
+    """`evaluate` on flat chunks of score[..., reviews], parameters broadcast along; any leading shape."""
     shape = np.broadcast_shapes(score.shape[:-1], *(review.shape for review in reviews))
     flat = np.broadcast_to(score, (*shape, score.shape[-1])).reshape(-1, score.shape[-1])
     out: NDArray[np.float64] = np.empty(len(flat))
-    for rows in chunks(len(flat)):
+    for rows in row_chunks(len(flat)):
         out[rows] = evaluate([review.column(shape, rows) for review in reviews], flat[rows])
     return out.reshape(shape)
 
 
-def log_evidence(reviews: Sequence[Likelihood], score: Array) -> Array:
-    """log of the integral of `log_joint` over quality, for score[..., reviews]."""
+def log_evidence(reviews: Sequence[ScoreLikelihood], score: Array) -> Array:
+    """Log of the integral of `log_joint` over quality, for score[..., reviews]."""
 
-    def evaluate(some: Sequence[Likelihood], rows: Array) -> Array:
-        t, weight = nodes(panel_ends(some, rows))
+    def evaluate(some: Sequence[ScoreLikelihood], rows: Array) -> Array:
+        t, weight = panel_nodes(panel_ends(some, rows))
         return log_integral(log_joint(some, rows, t), weight)
 
-    return by_rows(reviews, score, evaluate)
+    return evaluate_by_rows(reviews, score, evaluate)

@@ -1,10 +1,10 @@
-"""Qualities of another distribution than N(0, 1), for a pair or a paper.
+"""Qualities with a distribution other than N(0, 1), for a pair or a paper.
 
-Only ranks of qualities matter to who is the better paper, and any continuous distribution is an increasing
+Only ranks of qualities matter to which paper is better, and any continuous distribution is an increasing
 function T of N(0, 1). A reviewer who maps quality T(z) to a score is therefore a reviewer who maps z to it,
-with the curve `score(T(z))`: `Shaped` is that reviewer, and goes wherever a reviewer goes. A bar on quality
-becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so there qualities
-stay N(0, 1).
+with the curve `score(T(z))`. `Shaped` is that reviewer and can be used like any other. A bar on quality
+becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so its qualities stay
+N(0, 1).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from blindcal.errors import InputError
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import Rows
 
-# Beyond this N(0, 1) has no mass that a float could hold.
-_FARTHEST = 37.0
+# Beyond this the probability under N(0, 1) underflows.
+_MAX_Z = 37.0
 
 
 class Distribution(Protocol):
-    """A continuous distribution of quality, as `scipy.stats` has them: `scipy.stats.t(5)`, say."""
+    """A continuous distribution of quality, as in `scipy.stats`, such as `scipy.stats.t(5)`."""
 
     def cdf(self, x: Any, /) -> Any: ...
     def sf(self, x: Any, /) -> Any: ...
@@ -36,14 +36,18 @@ class Distribution(Protocol):
 
 
 def standard_quality(distribution: Distribution, quality: ArrayLike) -> Array:
-    """The z of N(0, 1) that has the rank of `quality` in `distribution`.
+    """The z of N(0, 1) that has the rank of a quality in its distribution.
 
-    A bar on qualities of another distribution than N(0, 1) is given as this z. `distribution` is continuous,
-    as those of `scipy.stats` are; `quality` is a number or an array.
+    A bar on qualities with a distribution other than N(0, 1) is given as this z.
 
-    >>> from scipy.stats import expon
-    >>> float(standard_quality(expon, [0.1, 1.0]).round(4)[1])
-    0.3375
+    Args:
+        distribution: Continuous, as those of `scipy.stats` are.
+        quality: A number or an array.
+
+    Example:
+        >>> from scipy.stats import expon
+        >>> float(standard_quality(expon, [0.1, 1.0]).round(4)[1])
+        0.3375
     """
     t = np.asarray(quality, dtype=np.float64)
     low, high = np.asarray(distribution.cdf(t)), np.asarray(distribution.sf(t))
@@ -52,17 +56,21 @@ def standard_quality(distribution: Distribution, quality: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Shaped(Reviewer):
-    """`reviewer`, who reviews papers whose qualities have `distribution` instead of N(0, 1).
+    """A reviewer of papers whose qualities have another distribution than N(0, 1).
 
-    The distribution must be continuous, such as `scipy.stats.t(5)`. What is called quality everywhere else is
-    then the rank of a quality, as a z of N(0, 1).
+    What is called quality everywhere else is then the rank of a quality, as a z of N(0, 1).
 
-    >>> from scipy.stats import norm
-    >>> from blindcal.reviewers.affine import Affine
-    >>> wide = Shaped(Affine(1.0, 0.5, noise=0.3), norm(0.0, 2.0))
-    >>> plain = Affine(2.0, 0.5, noise=0.3)
-    >>> float(wide.score(1.0)), round(float(wide.log_marginal(1.0) - plain.log_marginal(1.0)), 9)
-    (2.5, 0.0)
+    Attributes:
+        reviewer: Maps qualities to scores.
+        distribution: Continuous, such as `scipy.stats.t(5)`.
+
+    Example:
+        >>> from scipy.stats import norm
+        >>> from blindcal.reviewers.affine import Affine
+        >>> wide = Shaped(Affine(1.0, 0.5, noise=0.3), norm(0.0, 2.0))
+        >>> plain = Affine(2.0, 0.5, noise=0.3)
+        >>> float(wide.score(1.0)), round(float(wide.log_marginal(1.0) - plain.log_marginal(1.0)), 9)
+        (2.5, 0.0)
     """
 
     reviewer: Reviewer
@@ -71,15 +79,15 @@ class Shaped(Reviewer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", self.reviewer.noise)
         grid = np.linspace(-8.0, 8.0, 257)
-        found = self._of(grid)
-        if not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+        quantiles = self._of(grid)
+        if not np.isfinite(quantiles).all() or (np.diff(quantiles) <= 0.0).any():
             raise InputError(
                 "a distribution of quality must be continuous: its quantiles must rise everywhere"
             )
 
     def _of(self, z: ArrayLike) -> Array:
-        """T(z), by the nearer tail, so that both keep their digits."""
-        at = np.clip(np.asarray(z, dtype=np.float64), -_FARTHEST, _FARTHEST)
+        """T(z), by the nearer tail, so that both tails keep their digits."""
+        at = np.clip(np.asarray(z, dtype=np.float64), -_MAX_Z, _MAX_Z)
         below = self.distribution.ppf(ndtr(np.minimum(at, 0.0)))
         above = self.distribution.isf(ndtr(-np.maximum(at, 0.0)))
         return np.asarray(np.where(at < 0.0, below, above))
@@ -93,7 +101,7 @@ class Shaped(Reviewer):
         return standard_quality(self.distribution, self.reviewer.quality(score))
 
     def derivative(self, quality: ArrayLike) -> Array:
-        """d score / dz = score'(T(z)) phi(z) / f(T(z))."""
+        """The derivative d score / dz = score'(T(z)) phi(z) / f(T(z))."""
         z = np.asarray(quality, dtype=np.float64)
         t = self._of(z)
         phi = np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)
@@ -108,13 +116,13 @@ class Shaped(Reviewer):
         return self.reviewer.spread(self._of(quality))
 
     @property
-    def even(self) -> bool:
-        """As even as the reviewer's."""
-        return self.reviewer.even
+    def homoscedastic(self) -> bool:
+        """As the reviewer."""
+        return self.reviewer.homoscedastic
 
     @property
     def gaussian(self) -> bool:
-        """As Gaussian as the reviewer's noise."""
+        """As the reviewer."""
         return self.reviewer.gaussian
 
     @property
@@ -129,7 +137,7 @@ class Shaped(Reviewer):
 
     @property
     def resolved(self) -> bool:
-        """Nothing is known of T: panels are halved until they agree."""
+        """Nothing is known about T: panels are halved until they agree."""
         return False
 
     @property
@@ -142,7 +150,7 @@ class Shaped(Reviewer):
         return self.reviewer.log_likelihood(score, self._of(quality))
 
     def edges(self, score: Array) -> Array:
-        """Where, in score, the likelihood turns."""
+        """The scores at which the likelihood turns."""
         return self.reviewer.edges(score)
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Scores on a grid: any reviewer with Gaussian noise, reporting the nearest of a list of values."""
+"""Scores on a grid: any reviewer with Gaussian noise who reports the nearest of a list of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 
 from blindcal.checks import Array, numbers, where
 from blindcal.errors import InputError
-from blindcal.reviewers.affine import Affine
+from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import Rows, log_evidence
 
@@ -19,13 +19,16 @@ from blindcal.reviewers.quadrature import Rows, log_evidence
 class Rounded(Reviewer):
     """A reviewer who reports the nearest value of a grid; the lowest and highest cells are open.
 
-    `reviewer` is who scores before rounding, with Gaussian noise, and `grid` lists the scores that can be
-    reported, rising, at least two. The likelihood is a probability: the Gaussian mass between the midpoints
-    around the reported value.
+    The likelihood is a probability: the Gaussian mass between the midpoints around the reported value.
 
-    >>> plain = Rounded(Affine(1.0, 5.0, noise=1.0), [4, 5, 6])
-    >>> np.exp(plain.log_likelihood([4, 5, 6], 0.0)).round(3)
-    array([0.309, 0.383, 0.309])
+    Attributes:
+        reviewer: Scores before rounding, with Gaussian noise.
+        grid: The scores that can be reported, rising, at least two.
+
+    Example:
+        >>> plain = Rounded(Affine(1.0, 5.0, noise=1.0), [4, 5, 6])
+        >>> np.exp(plain.log_likelihood([4, 5, 6], 0.0)).round(3)
+        array([0.309, 0.383, 0.309])
     """
 
     reviewer: Reviewer
@@ -46,12 +49,12 @@ class Rounded(Reviewer):
         object.__setattr__(self, "noise", reviewer.noise)
 
     @property
-    def even(self) -> bool:
-        return self.reviewer.even
+    def homoscedastic(self) -> bool:
+        return self.reviewer.homoscedastic
 
     @property
     def gaussian(self) -> bool:
-        """Before rounding: always."""
+        """Always, before rounding."""
         return self.reviewer.gaussian
 
     @property
@@ -99,7 +102,7 @@ class Rounded(Reviewer):
         low, high = self._cell(s)
         if inner.certain.all():
             return log_normal_between(inner.quality(low), inner.quality(high))
-        if isinstance(inner, Affine) and inner.covariance is None:
+        if known_affine(inner):
             scale = np.sqrt(np.square(inner.slope) + np.square(inner.noise))
             return log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
         return log_evidence((self,), s[..., None])
@@ -133,6 +136,7 @@ class Rounded(Reviewer):
 
     @property
     def _midpoints(self) -> Array:
+        """The ends between neighboring cells."""
         return np.asarray(0.5 * (self.grid[1:] + self.grid[:-1]))
 
     def _cell(self, score: Array) -> tuple[Array, Array]:
@@ -144,12 +148,13 @@ class Rounded(Reviewer):
 
 
 def _listed(grid: Array) -> str:
+    """The first values of a grid, for a message."""
     shown = [f"{value:g}" for value in grid[:10]]
     return ", ".join(shown + (["..."] if grid.size > 10 else []))
 
 
 def log_normal_between(low: Array, high: Array) -> Array:
-    """log P(low < Z <= high) for a standard normal Z, in the tail that keeps the digits."""
+    """Log P(low < Z <= high) for a standard normal Z, in the tail that keeps the digits."""
     flip = low + high > 0.0
     near, far = np.where(flip, -low, high), np.where(flip, -high, low)
     upper, lower = log_ndtr(near), log_ndtr(far)

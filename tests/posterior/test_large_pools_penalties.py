@@ -1,4 +1,4 @@
-"""Handicaps: every author in range, and as good as an entry for each tuple would be."""
+"""Penalties: every candidate in range, and as good as an entry for each tuple would be."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ import pytest
 
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.large_pools import WIDTH, Graded, Promise, graded
+from blindcal.posterior.large_pools import STEPS, EvidenceSteps, Promise, evidence_steps
 from blindcal.posterior.paper import PaperCase, _nodes
-from blindcal.posterior.tuple_weights import lean
+from blindcal.posterior.tuple_weights import acceptance_evidence
 from random_cases import crowded, random_case
 from sizes import count
 
 
-def found(case: PaperCase, promise: Promise) -> Graded:
+def penalized(case: PaperCase, promise: Promise) -> EvidenceSteps:
     tied, alike = case.look_alikes
-    return graded(_nodes(case), lean(case), 0.0, alike, tied, promise)
+    return evidence_steps(_nodes(case), acceptance_evidence(case), 0.0, alike, tied, promise)
 
 
-def accepted(case: PaperCase, one: Graded, span: float) -> np.ndarray:
-    """P(accept | tuple) of the policy that the handicaps lead to, by going through the tuples."""
-    steps = one.steps[np.arange(len(case.scores)), case.tuples]
+def accepted(case: PaperCase, evidence: EvidenceSteps, span: float) -> np.ndarray:
+    """P(accept | tuple) of the policy that the penalties lead to, by going through the tuples."""
+    steps = evidence.steps[np.arange(len(case.scores)), case.tuples]
     whole, chance = np.floor(steps), np.zeros(len(steps))
     for upper in np.ndindex(*(2,) * steps.shape[1]):
         share = np.where(upper, steps - whole, 1.0 - steps + whole).prod(axis=1)
         total = (whole + np.array(upper)).sum(axis=1)
-        chance += share * np.clip(total - one.threshold + 0.5, 0.0, 1.0)
+        chance += share * np.clip(total - evidence.threshold + 0.5, 0.0, 1.0)
     return 0.5 + span * (chance - 0.5)
 
 
-def by_author(case: PaperCase, values: np.ndarray) -> np.ndarray:
-    """`[slot, author]` sums over the tuples."""
+def by_candidate(case: PaperCase, values: np.ndarray) -> np.ndarray:
+    """`[slot, candidate]` sums over the tuples."""
     size = len(case.candidates)
     return np.stack([np.bincount(slot, values, size) for slot in case.tuples.T])
 
 
 @pytest.mark.parametrize("name", ["steady", "average"])
-def test_nobody_becomes_likelier_than_the_likeliest_author(name: str) -> None:
+def test_nobody_becomes_likelier_than_the_likeliest_reviewer(name: str) -> None:
     """In most papers; what the search leaves in the others, and everywhere, a program takes care of."""
     rng, span, missed = np.random.default_rng(74), Guarantee().promise.span, []
     for _ in range(count(6, 60)):
         listed = random_case(rng, 20, 3)
-        one, weight = found(crowded(listed), Promise(name, span)), listed.belief.weight
-        accept = accepted(listed, one, span)
-        before = by_author(listed, weight)
+        evidence, weight = penalized(crowded(listed), Promise(name, span)), listed.belief.weight
+        accept = accepted(listed, evidence, span)
+        before = by_candidate(listed, weight)
         for chance in (accept, 1.0 - accept):
-            now = by_author(listed, weight * chance)
+            now = by_candidate(listed, weight * chance)
             most = before.max(axis=1) * float(weight @ chance)
             if name == "average":
                 most = np.take_along_axis(now, before.argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -57,24 +57,24 @@ def test_nobody_becomes_likelier_than_the_likeliest_author(name: str) -> None:
     assert np.quantile(missed, 0.75) < 5e-4
 
 
-def test_without_a_promise_nobody_has_a_handicap() -> None:
+def test_without_a_promise_nobody_has_a_penalty() -> None:
     case = crowded(random_case(np.random.default_rng(75), 9, 3))
     for promise in (Promise("none", 1.0), Promise("public", 0.0), Promise("steady", 0.0)):
-        one = found(case, promise)
-        assert not one.handicap.any()
-        assert (one.steps >= 0.0).all()
-        assert (one.steps <= WIDTH - 1).all()
+        evidence = penalized(case, promise)
+        assert not evidence.penalty.any()
+        assert (evidence.steps >= 0.0).all()
+        assert (evidence.steps <= STEPS - 1).all()
 
 
 def test_candidates_and_slots_that_look_alike_are_treated_alike() -> None:
     case = random_case(np.random.default_rng(76), 8, 3)
     case = replace(case, parameters=case.parameters[:4] * 2, inclusion=(0.375,) * 8, scores=(0.0, 1.0, 1.0))
-    one = found(crowded(case), Promise())
-    np.testing.assert_array_equal(one.steps[:, :4], one.steps[:, 4:])
-    np.testing.assert_allclose(one.steps[1], one.steps[2], rtol=1e-12)
+    evidence = penalized(crowded(case), Promise())
+    np.testing.assert_array_equal(evidence.steps[:, :4], evidence.steps[:, 4:])
+    np.testing.assert_allclose(evidence.steps[1], evidence.steps[2], rtol=1e-12)
 
 
-def test_tables_by_handicaps_are_close_to_the_best_ones() -> None:
+def test_tables_by_penalties_are_close_to_the_best_ones() -> None:
     """What sharing entries costs with 24 candidates, where in practice none are shared: under steady 0.0066
     at most and 0.0005 on average over 20 papers, under average 0.010 and 0.0020."""
     rng, guarantees = np.random.default_rng(77), (Guarantee(), Guarantee("average", epsilon=None))
