@@ -38,7 +38,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import log_ndtr, ndtri_exp
 
 from blindcal.adversaries.coupled_exact import member_rows
 from blindcal.adversaries.coupled_mcmc import TARGET, Guessed, guessed
@@ -47,6 +46,13 @@ from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import (
+    bivariate_draw,
+    bivariate_posterior,
+    conditional_normal,
+    regression_sums,
+    truncated_normal,
+)
 from blindcal.compute.parallel import Progress, Workers, each, silent
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
@@ -60,6 +66,8 @@ _AT_ONCE = 1 << 14
 # Products with so many columns, most of them 0, are faster than sums of those that are not.
 _NARROW = 64
 _LOWEST = -1e300
+# Slope and offset in standard units before any review: means 0, variances 1, no covariance.
+_STANDARD = np.array([0.0, 0.0, 1.0, 0.0, 1.0])[:, None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +84,15 @@ class People:
     def uncertain(self) -> bool:
         """Whether there is anything to learn."""
         return bool(self.covariance.any())
+
+    @property
+    def root(self) -> Array:
+        """Lower triangular roots of the covariances: (slope, slope), (offset, slope), (offset, offset)."""
+        c11, c12, c22 = self.covariance.T
+        first = np.sqrt(c11)
+        # Without a variance of the slope, the offset has all of its own.
+        both = np.divide(c12, first, out=np.zeros_like(first), where=first > 0.0)
+        return np.stack([first, both, np.sqrt(np.maximum(c22 - both**2, 0.0))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,30 +296,30 @@ def at_start(sheet: Sheet, starts: Sequence[int], chains: int, seed: int) -> Cha
 
 
 def _one_start(people: People, start: int, rng: np.random.Generator) -> Array:
-    c11, c12, c22 = people.covariance.T
     normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
-    return people.mean + _rooted(c11, c12, c22, c11 * c22 - c12**2, normal)
+    return people.mean + _rooted(people.root, normal.T)
 
 
 def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, skipped: int = 0) -> Chains:
     """The chains after this many sweeps, of which all but the first ones are counted."""
     drawn, quality, pick = chains.drawn, chains.quality.copy(), chains.pick.copy()
+    people, root = sheet.people, sheet.people.root
     totals, ons = [np.zeros((len(drawn), *block.who.shape)) for block in sheet.blocks], sheet.on
     for sweep in range(sweeps):
         chance, normal = rng.random(quality.shape), rng.standard_normal(quality.shape)
         within = rng.random((len(drawn), len(sheet.named))) if sheet.rounded else None
-        wrote = Wrote(sheet.people, len(drawn))
+        sums = np.zeros((5, *drawn.shape[:2]))
         for block, total, on in zip(sheet.blocks, totals, ons, strict=True):
             at = block.paper
-            share = _shares(block, on, drawn, sheet.people.variance, quality[:, at])
+            share = _shares(block, on, drawn, people.variance, quality[:, at])
             if sweep >= skipped:
                 total += np.asarray(share.reshape(-1, on.shape[0]) @ on).reshape(total.shape)
             pick[:, at] = _picked(share, chance[:, at])
             cell = None if within is None else within[:, block.review]
-            reviews = _written(block, drawn, sheet.people.variance, quality[:, at], pick[:, at], cell)
+            reviews = _written(block, drawn, people.variance, quality[:, at], pick[:, at], cell)
             quality[:, at] = reviews.quality(normal[:, at])
-            wrote.add(reviews, quality[:, at])
-        drawn = wrote.drawn(rng.standard_normal(drawn.shape))
+            sums += _reviewer_sums(reviews, quality[:, at], people)
+        drawn = _drawn_people(people, root, sums, rng.standard_normal(drawn.shape))
     tally = chains.tally.copy()
     for block, total in zip(sheet.blocks, totals, strict=True):
         tally[:, block.review, : total.shape[-1]] += total
@@ -367,7 +384,7 @@ class _Written:
         pull = sum slope (score - offset)/variance."""
         precision = 1.0 + (self.slope**2 / self.variance).sum(axis=2)
         pull = (self.slope * (self.score - self.offset) / self.variance).sum(axis=2)
-        return np.asarray(pull / precision + normal / np.sqrt(precision))
+        return conditional_normal(pull, precision, normal)
 
 
 def _written(
@@ -379,64 +396,53 @@ def _written(
     a, b = np.moveaxis(drawn[np.arange(len(drawn))[:, None, None], who], -1, 0)
     v, score = variance[who], np.broadcast_to(block.low, who.shape)
     if block.rounded and within is not None:
-        score = between(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
+        score = truncated_normal(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
     return _Written(who, a, b, v, score)
 
 
-def between(mean: Array, spread: Array, low: Array, high: Array, chance: Array) -> Array:
-    """A Gaussian number that lies between two ends, by a chance that is uniform in [0, 1); in the tail that
-    keeps the digits.
+def _reviewer_sums(reviews: _Written, quality: Array, people: People) -> Array:
+    """What reviews say about the differences of slopes and offsets from the stated ones.
 
-    >>> between(np.zeros(1), np.ones(1), np.zeros(1), np.full(1, np.inf), np.full(1, 0.5)).round(3)
-    array([0.674])
+    A log likelihood `[5, chain, person]` in the rows of `bivariate_posterior`.
     """
-    under, over = (low - mean) / spread, (high - mean) / spread
-    flip = under + over > 0.0
-    near, far = np.where(flip, -under, over), np.where(flip, -over, under)
-    upper = log_ndtr(near)
-    ratio = np.exp(log_ndtr(far) - upper)
-    found = ndtri_exp(upper + np.log(np.maximum(ratio + chance * (1.0 - ratio), np.finfo(float).tiny)))
-    return np.asarray(np.clip(mean + spread * np.where(flip, -found, found), low, high))
+    chains, size = len(reviews.who), len(people.mean)
+    at = (reviews.who + np.arange(chains)[:, None, None] * size).ravel()
+    slope, offset = np.moveaxis(people.mean[reviews.who], -1, 0)
+    t = quality[..., None]
+    sums = regression_sums(
+        t,
+        reviews.score - slope * t - offset,
+        1.0 / reviews.variance,
+        lambda part: np.bincount(at, part.ravel(), chains * size).astype(np.float64, copy=False),
+    )
+    return sums.reshape(5, chains, size)
 
 
-class Wrote:
-    """What everybody's reviews say about their slope and offset, added up over papers, chain by chain."""
+def _drawn_people(people: People, root: Array, sums: Array, normal: Array) -> Array:
+    """(slope, offset) of everybody, `[chain, person, 2]`, given the sums of their reviews.
 
-    def __init__(self, people: People, chains: int) -> None:
-        self.people, self.chains = people, chains
-        self.sums = np.zeros((5, chains * len(people.mean)))
-
-    def add(self, reviews: _Written, quality: Array) -> None:
-        """Per review the weight 1/variance times t^2, t, 1, t e and e: t is the quality, and e the score less
-        what the stated slope and offset expect."""
-        size, (slope, offset) = self.sums.shape[1], np.moveaxis(self.people.mean[reviews.who], -1, 0)
-        t, weight = np.broadcast_to(quality[..., None], reviews.who.shape), 1.0 / reviews.variance
-        rest = reviews.score - slope * t - offset
-        at = (reviews.who + np.arange(self.chains)[:, None, None] * len(self.people.mean)).ravel()
-        for total, part in zip(self.sums, (t**2, t, np.ones_like(t), t * rest, rest), strict=True):
-            total += np.bincount(at, (weight * part).ravel(), size)
-
-    def drawn(self, normal: Array) -> Array:
-        """`[chain, person, 2]`: (slope, offset) with covariance `(C^-1 + S)^-1` around what is stated plus
-        that times `r`, where S and r are the sums of reviews. With D = det C and E = det(1 + C S) it is
-        `(C + D adj S)/E`, which needs no inverse: what is known for certain stays so."""
-        s11, s12, s22, r1, r2 = self.sums.reshape(5, self.chains, -1)
-        c11, c12, c22 = self.people.covariance.T
-        d = np.maximum(c11 * c22 - c12**2, 0.0)
-        e = 1.0 + c11 * s11 + 2.0 * c12 * s12 + c22 * s22 + d * (s11 * s22 - s12**2)
-        v11, v12, v22 = (c11 + d * s22) / e, (c12 - d * s12) / e, (c22 + d * s11) / e
-        center = np.stack([v11 * r1 + v12 * r2, v12 * r1 + v22 * r2], axis=-1)
-        return np.asarray(self.people.mean + center + _rooted(v11, v12, v22, d / e, normal))
+    They are `mean + root u` with u ~ N(0, I) beforehand, and u is what is drawn: unlike (slope, offset) it
+    has a density even if something is known for certain, which then stays so.
+    """
+    first, both, second = root
+    r1, r2, s11, s12, s22 = sums
+    likelihood = np.stack(
+        [
+            first * r1 + both * r2,
+            second * r2,
+            first**2 * s11 + 2.0 * first * both * s12 + both**2 * s22,
+            second * (first * s12 + both * s22),
+            second**2 * s22,
+        ]
+    )
+    after, _ = bivariate_posterior(_STANDARD, likelihood)
+    return np.asarray(people.mean + _rooted(root, bivariate_draw(after, np.moveaxis(normal, -1, 0))))
 
 
-def _rooted(v11: Array, v12: Array, v22: Array, det: Array, normal: Array) -> Array:
-    """Gaussian numbers with this covariance, from independent ones: by its lower triangular root."""
-    some = v11 > 0.0
-    first = np.where(some, v11, 1.0)
-    slope = np.sqrt(v11) * normal[..., 0]
-    # Without a variance of the slope the offset has all of its own.
-    rest = np.sqrt(np.where(some, np.maximum(det, 0.0) / first, v22))
-    return np.stack([slope, v12 / np.sqrt(first) * normal[..., 0] + rest * normal[..., 1]], axis=-1)
+def _rooted(root: Array, normal: Array) -> Array:
+    """The root of everybody's covariance times (slope, offset) in standard units; these come last."""
+    first, both, second = root
+    return np.stack([first * normal[0], both * normal[0] + second * normal[1]], axis=-1)
 
 
 LEARNS = "learns calibration across papers"

@@ -17,18 +17,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from blindcal.calibrators.batch import Batch
-from blindcal.calibrators.gibbs import (
-    Spreads,
-    copies,
-    fit_batch,
-    from_normal_score,
-    location_and_scale,
-)
+from blindcal.calibrators.gibbs import Spreads, copies, fit_batch, location_and_scale
 from blindcal.calibrators.hierarchical_model import expected_score, hierarchical, hierarchical_quality
 from blindcal.calibrators.known_reviewers import posterior_quality
 from blindcal.calibrators.means import raw_quality
 from blindcal.calibrators.results import batch_of
 from blindcal.checks import Array, roundoff, strictly_within, within
+from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
 from blindcal.io.tables import frame
 from blindcal.reviews import Reviews
@@ -289,7 +284,7 @@ def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Genera
     """Slopes [conference, reviewer] from the fitted positive normal distributions."""
     m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
     z = rng.standard_normal((mean.size, reviewers))
-    return from_normal_score(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
+    return positive_normal(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
 
 
 def _wrong(estimate: Array, truth: Array, count: int) -> Array:

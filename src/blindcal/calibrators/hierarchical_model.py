@@ -13,13 +13,17 @@ from blindcal.calibrators.batch import Batch
 from blindcal.calibrators.gibbs import Fit, fit_batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 CHAINS = 2
 KEEP = 800
-UNSETTLED = 0.3  # chains that differ by more than this share of a standard error are said not to agree
+# Chains agree up to this R-hat of any quality. Vehtari and others ask for 1.01 of a single quantity; the
+# largest one among the qualities of a conference exceeds that by chance.
+CONVERGED = 1.05
+_JUDGED = 40  # papers whose qualities are compared: R-hat of a thousand would take longer than some sweeps
 _CHUNK = 4096
 
 
@@ -69,10 +73,17 @@ def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
 
 
 def _unsettled(fit: Fit) -> tuple[str, ...]:
-    worst = float(fit.disagreement.max())
-    if worst <= UNSETTLED:
+    """A note if the chains do not agree about the qualities."""
+    draws = fit.quality_draws(_JUDGED)
+    largest = float(rhat(draws).max())
+    # Not `largest <= CONVERGED`: R-hat is nan for chains that are too short to judge.
+    if not largest > CONVERGED:
         return ()
-    return (f"two chains differ by {worst:.2f} standard errors on average: ask for more sweeps",)
+    size = min(float(ess_bulk(draws).min()), float(ess_tail(draws).min()))
+    return (
+        f"two chains do not agree yet (R-hat {largest:.2f}, effective sample size {size:.0f}): "
+        "ask for more sweeps",
+    )
 
 
 def expected_score(fit: Fit) -> Predictor:

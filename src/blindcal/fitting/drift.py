@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import bivariate_draw, bivariate_posterior
 from blindcal.fitting.history import Visits
 
 # Rows of an array of Gaussians: means of slope and offset, variance of slope, covariance, variance of offset.
@@ -30,8 +31,8 @@ def filtered(visits: Visits, observed: Array, population: Array, persistence: fl
             prior = np.broadcast_to(population[:, None], observed[:, here].shape)
         else:
             prior = later(after[:, visits.before(rank)], population, kept(persistence, visits.gap[here]))
-        after[:, here], gained = _updated(prior, observed[:, here])
-        evidence += gained
+        after[:, here], gained = bivariate_posterior(prior, observed[:, here])
+        evidence += 0.5 * float(gained.sum())
     return after, evidence
 
 
@@ -57,29 +58,17 @@ def later(state: Array, population: Array, old: Array) -> Array:
     return moved
 
 
-def _updated(prior: Array, observed: Array) -> tuple[Array, float]:
-    """Prior times likelihood, and the log of its integral."""
-    a, b, paa, pab, pbb = prior
-    det = paa * pbb - pab * pab
-    ha, hb = (pbb * a - pab * b) / det, (paa * b - pab * a) / det
-    ja, jb = ha + observed[0], hb + observed[1]
-    qaa, qab, qbb = pbb / det + observed[2], observed[3] - pab / det, paa / det + observed[4]
-    inner = qaa * qbb - qab * qab
-    new_a, new_b = (qbb * ja - qab * jb) / inner, (qaa * jb - qab * ja) / inner
-    gain = ja * new_a + jb * new_b - ha * a - hb * b - np.log(det * inner)
-    return np.stack([new_a, new_b, qbb / inner, -qab / inner, qaa / inner]), 0.5 * float(gain.sum())
-
-
 def drawn_back(
     visits: Visits, after: Array, population: Array, persistence: float, rng: np.random.Generator
 ) -> Array:
     """A joint draw of (slope, offset) at all visits, from what `filtered` returns: `[2, visit]`."""
     drawn = np.empty((2, len(visits)))
-    drawn[:, visits.last] = _draw(after[:, visits.last], rng)
+    given = after[:, visits.last]
+    drawn[:, visits.last] = bivariate_draw(given, rng.standard_normal(given[:2].shape))
     for rank in range(len(visits.ranks) - 1, 0, -1):
         here, before = visits.ranks[rank], visits.before(rank)
         given = _given_next(after[:, before], drawn[:, here], population, kept(persistence, visits.gap[here]))
-        drawn[:, before] = _draw(given, rng)
+        drawn[:, before] = bivariate_draw(given, rng.standard_normal(given[:2].shape))
     return drawn
 
 
@@ -100,13 +89,4 @@ def _given_next(state: Array, following: Array, population: Array, old: Array) -
             old**2 * aa / det,
         ]
     )
-    return _updated(state, observed)[0]
-
-
-def _draw(state: Array, rng: np.random.Generator) -> Array:
-    a, b, aa, ab, bb = state
-    z = rng.standard_normal((2, a.size))
-    root = np.sqrt(aa)
-    slope = a + root * z[0]
-    rest = np.sqrt(np.maximum(bb - ab * ab / aa, 0.0))
-    return np.stack([slope, b + ab / root * z[0] + rest * z[1]])
+    return bivariate_posterior(state, observed)[0]

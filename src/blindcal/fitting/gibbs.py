@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array
+from blindcal.compute.mcmc import conditional_normal, regression_sums, truncated_normal
 from blindcal.fitting.drift import drawn_back, filtered, kept, later
 from blindcal.fitting.history import History
 from blindcal.fitting.shared_sums import as_regression, drawn_loads
@@ -28,18 +28,6 @@ from blindcal.fitting.shared_sums import as_regression, drawn_loads
 # Half-t priors of standard deviations with these degrees of freedom (Huang and Wand 2013): for two and more
 # dimensions every correlation is then uniform.
 FREEDOM = 2.0
-_FAR = 37.0  # deviations beyond which a normal distribution has no mass that a float can tell
-
-
-def normal_between(low: Array, high: Array, rng: np.random.Generator) -> Array:
-    """A standard normal draw between `low` and `high`, each entry for itself."""
-    flip = low > 0.0
-    near = np.maximum(np.where(flip, -high, low), -_FAR)
-    far = np.maximum(np.where(flip, -low, high), -_FAR)
-    below, above = ndtr(near), ndtr(far)
-    drawn = ndtri(below + rng.random(low.shape) * (above - below))
-    drawn = np.clip(drawn, near, far)
-    return np.asarray(np.where(flip, -drawn, drawn))
 
 
 def log_scale(
@@ -115,7 +103,7 @@ _SINGULAR = 1e-12  # of the largest eigenvalue: a regression with one that is sm
 
 
 @dataclass
-class State:
+class HistoryState:
     """One draw of everything."""
 
     score: Array  # as it was before rounding
@@ -140,7 +128,7 @@ class State:
         return np.array([self.mean_slope, 0.0, aa, ab, bb])
 
 
-class Sampler:
+class HistorySampler:
     """Draws from the posterior by sweeps; each step is one formula over papers, visits or reviewers."""
 
     def __init__(self, history: History, rng: np.random.Generator) -> None:
@@ -155,11 +143,11 @@ class Sampler:
         self.anyone = self.state.population
         self.step, self.taken = 0.7, 0.0
 
-    def _start(self) -> State:
+    def _start(self) -> HistoryState:
         history = self.history
         quality = history.per_paper(history.score) / history.per_paper()
         rest = history.per_visit(history.score - quality[history.paper]) / np.maximum(history.per_visit(), 1)
-        return State(
+        return HistoryState(
             score=history.score.copy(),
             quality=quality,
             slope=np.full(len(history.visits), 0.7),
@@ -212,8 +200,8 @@ class Sampler:
         history, s, rows = self.history, self.state, self.rounded
         scale = np.exp(s.stretch)[history.conference[rows]]
         mean, sd = scale * self.fair()[rows], scale / np.sqrt(self.weight()[rows])
-        low, high = (history.low[rows] - mean) / sd, (history.high[rows] - mean) / sd
-        s.score[rows] = mean + sd * normal_between(low, high, self.rng)
+        chance = self.rng.random(rows.size)
+        s.score[rows] = truncated_normal(mean, sd, history.low[rows], history.high[rows], chance)
 
     def draw_shift_and_quality(self) -> None:
         """Shifts with all qualities integrated out, then the qualities."""
@@ -224,9 +212,9 @@ class Sampler:
         slopes, scores = history.per_paper(weight * a), history.per_paper(weight * a * rest)
         known = history.per_conference(weight) - self._by_conference(slopes**2 / precision)
         pull = history.per_conference(weight * rest) - self._by_conference(slopes * scores / precision)
-        s.shift = pull / known + self.rng.standard_normal(known.shape) / np.sqrt(known)
-        mean = (scores - s.shift[history.paper_conference] * slopes) / precision
-        s.quality = mean + self.rng.standard_normal(mean.shape) / np.sqrt(precision)
+        s.shift = conditional_normal(pull, known, self.rng.standard_normal(known.shape))
+        pull = scores - s.shift[history.paper_conference] * slopes
+        s.quality = conditional_normal(pull, precision, self.rng.standard_normal(pull.shape))
 
     def draw_loads(self) -> None:
         """How many reviews the people wrote of whom others shared sums."""
@@ -258,10 +246,8 @@ class Sampler:
     def _observed(self) -> Array:
         """What the scores of each visit say of its (slope, offset), as rows of `filters`."""
         history, s = self.history, self.state
-        weight, q = self.weight(), s.quality[history.paper]
-        rest = weight * (self.unstretched() - s.shift[history.conference])
-        parts = (q * rest, rest, q * q * weight, q * weight, weight)
-        observed = np.stack([history.per_visit(part) for part in parts])
+        rest = self.unstretched() - s.shift[history.conference]
+        observed = regression_sums(s.quality[history.paper], rest, self.weight(), history.per_visit)
         shared = history.gathered
         if shared.visit.size:
             x, y = as_regression(shared, s.load)
@@ -310,8 +296,7 @@ class Sampler:
         precision = (weight * (1.0 - old)).sum() / (aa - ab * ab / bb)
         pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
         mean, sd = pull / precision, 1.0 / np.sqrt(precision)
-        above = normal_between(np.array([-mean / sd]), np.array([np.inf]), self.rng)
-        s.mean_slope = float(mean + sd * above[0])
+        s.mean_slope = float(truncated_normal(mean, sd, 0.0, np.inf, self.rng.random()))
 
     def _old(self) -> tuple[Array, Array]:
         """Correlation of each visit with the one before (0 for a first visit), and what is new in it."""
@@ -437,7 +422,7 @@ def chain(
     history: History, seed: Sequence[int], sweeps: int, advance: Callable[[int], None] | None = None
 ) -> Moments:
     """The moments of one chain; the first third of its sweeps is dropped."""
-    sampler = Sampler(history, np.random.default_rng(seed))
+    sampler = HistorySampler(history, np.random.default_rng(seed))
     warmup = sweeps // 3
     sums = _Sums(history)
     for index in range(sweeps):
@@ -460,7 +445,7 @@ class _Sums:
         self.stretch = np.zeros(len(history.conferences))
         self.traces: list[tuple[float, ...]] = []
 
-    def add(self, sampler: Sampler) -> None:
+    def add(self, sampler: HistorySampler) -> None:
         s = sampler.state
         unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
         # The noise of a review whose confidence is not known: levels as often as they were.
