@@ -40,7 +40,7 @@ def large() -> None:
     print(f"  peak memory {memory:.2f} GiB (the whole process)")
     print(
         f"  90 % intervals cover {100 * covered:.1f} %; "
-        f"largest R-hat of 40 qualities {rhat(result.fit.quality_draws(40)).max():.3f}"
+        f"largest R-hat of 20 qualities {rhat(result.fit.quality_draws(20)).max():.3f}"
     )
     print(
         f"  expected accepted {probability.sum():.0f}, gray zone {int(result.gray_zone(0.25).sum()):,} papers"

@@ -384,11 +384,8 @@ class Fit:
     chains: int
 
     def quality_draws(self, most: int) -> Array:
-        """Thinned draws `[chain, draw, paper]` of the qualities of `most` papers or somewhat more.
-
-        Papers are taken at regular intervals.
-        """
-        quality = self.draws[0][:, :: max(1, self.quality.size // most)]
+        """Thinned draws `[chain, draw, paper]` of qualities, of at most `most` papers at equal intervals."""
+        quality = self.draws[0][:, :: -(-self.quality.size // most)]
         return quality.reshape(-1, self.chains, quality.shape[1]).swapaxes(0, 1)
 
 
