@@ -12,6 +12,7 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.calibrators import Batch, hierarchical_quality
+from blindcal.compute.mcmc import rhat
 from blindcal.simulation.population import paper_population, prototype_population, simulate
 
 PAPERS, REVIEWERS, PER_PAPER = 10_000, 8_000, 4
@@ -38,7 +39,8 @@ def large() -> None:
     print(f"{seconds:.1f} s ({worked:.1f} s of one core)")
     print(f"  peak memory {memory:.2f} GiB (the whole process)")
     print(
-        f"  90 % intervals cover {100 * covered:.1f} %; chains differ by {result.fit.disagreement[0]:.3f} sd"
+        f"  90 % intervals cover {100 * covered:.1f} %; "
+        f"largest R-hat of 20 qualities {rhat(result.fit.quality_draws(20)).max():.3f}"
     )
     print(
         f"  expected accepted {probability.sum():.0f}, gray zone {int(result.gray_zone(0.25).sum()):,} papers"

@@ -22,7 +22,14 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.adversaries.learned_calibration import Block, People, Sheet, at_start, deciding, swept
+from blindcal.adversaries.learned_calibration import (
+    Block,
+    CalibrationModel,
+    People,
+    at_start,
+    deciding,
+    swept,
+)
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import cores, each
 from blindcal.policy.solver import solve
@@ -54,7 +61,7 @@ def people_of(rows: Array) -> People:
     return People(np.stack([slope, offset], axis=1), np.stack(covariance, axis=1), noise**2 + noise_se**2)
 
 
-def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> Sheet:
+def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> CalibrationModel:
     """All scores of pools; `tuples[tuple, slot]` are places, the same for all papers.
     `likely[paper, tuple]`: the probability of the paper's decision; 1 without one."""
     papers, slots = year.score.shape
@@ -68,10 +75,10 @@ def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> Sheet:
         log_base=np.zeros(likely.shape),
     )
     named = np.ones((papers * slots, year.pool.shape[1]), dtype=np.bool_)
-    return deciding(Sheet(people_of(rows), (block,), papers, named), likely)
+    return deciding(CalibrationModel(people_of(rows), (block,), papers, named), likely)
 
 
-def learned(seen: Sheet, sweeps: int, rng: np.random.Generator) -> Array:
+def learned(seen: CalibrationModel, sweeps: int, rng: np.random.Generator) -> Array:
     """`[paper, slot, place]`: how likely each candidate is the author, given everything that is seen and what
     is stated of all people: by one chain from there."""
     chain = swept(at_start(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)

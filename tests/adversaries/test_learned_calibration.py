@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries.findings import SCORES, Finding, findings_of, named
-from blindcal.adversaries.learned_calibration import LEARNS, learn, learning_findings, sheet_of
+from blindcal.adversaries.learned_calibration import LEARNS, calibration_model, learn, learning_findings
 from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
 from blindcal.errors import InputError
@@ -160,7 +160,10 @@ def test_learning_gains_more_than_papers_one_by_one() -> None:
         for k, score in enumerate(scores)
     ]
     views = published(seen(cases, np.random.default_rng(0)), 3)
-    found, chains = learning_findings(views, ["full"], target=0.002), learn(sheet_of(views), target=0.002)
+    found, chains = (
+        learning_findings(views, ["full"], target=0.002),
+        learn(calibration_model(views), target=0.002),
+    )
     one, plain = named(found, "full"), named(found, "full", ONE_BY_ONE)
     assert one.baseline == chains.success
     assert abs(chains.success - best(listed(cases, ones(views)), cases)) < SPREAD * chains.error
@@ -220,7 +223,7 @@ def test_progress_comes_to_its_end_and_an_interrupt_ends_it() -> None:
 
 
 def test_chains_stop_where_they_are_precise_enough() -> None:
-    sheet = sheet_of(drawn(3, 2)[1])
+    sheet = calibration_model(drawn(3, 2)[1])
     quick, slow = learn(sheet, target=1.0), learn(sheet, target=0.0, most=4)
     assert (quick.sweeps, slow.sweeps) == (100, 200)
     assert (quick.chains, quick.starts, quick.pick.shape) == (32, 8, (32, 2))

@@ -9,12 +9,12 @@ from scipy.stats import kstest, truncnorm
 
 from blindcal.calibrators.batch import Batch
 from blindcal.calibrators.gibbs import (
-    CEILING,
-    FLOOR,
     GREATEST_SPREAD,
+    HIGHEST,
     LEAST_SPREAD,
-    Sampler,
-    State,
+    LOWEST,
+    ConferenceSampler,
+    ConferenceState,
     location_and_scale,
     log_density,
     variation_prior,
@@ -24,9 +24,11 @@ from sizes import count
 ALARM = 1e-6  # chance that a right chain fails one of these tests of a distribution
 
 
-def prior_state(rng: np.random.Generator, groups: int, papers: int, reviewers: int, common: bool) -> State:
+def prior_state(
+    rng: np.random.Generator, groups: int, papers: int, reviewers: int, common: bool
+) -> ConferenceState:
     """An exact draw of everything from the model's own distributions."""
-    mean, spread, noise = rng.uniform(FLOOR, CEILING, (3, groups))
+    mean, spread, noise = rng.uniform(LOWEST, HIGHEST, (3, groups))
     # Four in five fall off as v^-6, one in five is flat.
     hardly = LEAST_SPREAD * rng.uniform(size=groups) ** -0.2
     variation = np.where(
@@ -37,7 +39,7 @@ def prior_state(rng: np.random.Generator, groups: int, papers: int, reviewers: i
     if not common:
         drawn = truncnorm.rvs(-rho[:, None], np.inf, size=(groups, reviewers), random_state=rng)
         slope = (m[:, None] + t[:, None] * drawn).ravel()
-    return State(
+    return ConferenceState(
         quality=rng.standard_normal(groups * papers),
         slope=slope,
         offset=np.repeat(spread, reviewers) * rng.standard_normal(groups * reviewers),
@@ -64,13 +66,13 @@ def test_sweeps_leave_the_joint_distribution_of_data_and_parameters(common: bool
     score = start.slope[reviewer] * start.quality[paper] + start.offset[reviewer]
     score += start.noise[copy] * rng.standard_normal(score.size)
     groups_of = (np.repeat(np.arange(groups), papers), np.repeat(np.arange(groups), reviewers))
-    sampler = Sampler(Batch(paper, reviewer, score, *groups_of), common_slope=common, rng=rng)
+    sampler = ConferenceSampler(Batch(paper, reviewer, score, *groups_of), common_slope=common, rng=rng)
     sampler.state = start
     for _ in range(40):
         sampler.sweep()
     s = sampler.state
     for value in (s.noise, s.spread, np.exp(s.log_mean)):
-        assert kstest((value - FLOOR) / (CEILING - FLOOR), "uniform").pvalue > ALARM
+        assert kstest((value - LOWEST) / (HIGHEST - LOWEST), "uniform").pvalue > ALARM
     assert kstest(s.quality[::papers], "norm").pvalue > ALARM
     assert kstest(s.quality[4::papers], "norm").pvalue > ALARM
     together = s.quality.reshape(groups, papers)
@@ -90,7 +92,7 @@ def test_sweeps_leave_the_joint_distribution_of_data_and_parameters(common: bool
 def test_moves_leave_residuals_as_they_are() -> None:
     rng = np.random.default_rng(2)
     batch = Batch([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], rng.standard_normal(6))
-    sampler = Sampler(batch, common_slope=False, rng=rng)
+    sampler = ConferenceSampler(batch, common_slope=False, rng=rng)
     sampler.state.slope = rng.uniform(0.2, 2, 3)
 
     def residual() -> np.ndarray:
@@ -116,7 +118,7 @@ def test_common_slope_agrees_with_the_gaussian_posterior() -> None:
     )
     a, tau, sigma = 0.8, 0.6, 0.4
     score = rng.standard_normal(18)
-    sampler = Sampler(Batch(paper, reviewer, score), common_slope=True, rng=rng)
+    sampler = ConferenceSampler(Batch(paper, reviewer, score), common_slope=True, rng=rng)
     s = sampler.state
     s.slope, s.spread, s.noise = np.full(4, a), np.array([tau]), np.array([sigma])
     design = np.zeros((18, 10))
@@ -135,7 +137,7 @@ def test_common_slope_agrees_with_the_gaussian_posterior() -> None:
         assert (np.abs(blocks.mean(axis=0) - right) < 6 * error).all()
 
 
-def identical(groups: int, rng: np.random.Generator) -> tuple[Sampler, np.ndarray, np.ndarray]:
+def identical(groups: int, rng: np.random.Generator) -> tuple[ConferenceSampler, np.ndarray, np.ndarray]:
     """A sampler of `groups` copies of one small conference, and its slopes and offsets."""
     paper, reviewer = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 0, 2])
     copy = np.repeat(np.arange(groups), 6)
@@ -146,7 +148,7 @@ def identical(groups: int, rng: np.random.Generator) -> tuple[Sampler, np.ndarra
         np.repeat(np.arange(groups), 3),
         np.repeat(np.arange(groups), 3),
     )
-    sampler = Sampler(batch, common_slope=False, rng=rng)
+    sampler = ConferenceSampler(batch, common_slope=False, rng=rng)
     slope, offset = np.array([0.3, 1.0, 2.1]), np.array([-0.4, 0.1, 0.6])
     sampler.state.slope, sampler.state.offset = np.tile(slope, groups), np.tile(offset, groups)
     sampler.state.quality = np.tile([0.5, -1.0, 1.4], groups)
@@ -172,7 +174,7 @@ def test_slope_law_given_slopes_is_a_draw_from_its_own_law() -> None:
     sampler, slope, _ = identical(20000, np.random.default_rng(6))
     sampler.state.log_mean[:], sampler.state.variation[:] = 0.0, 0.5
     sampler.draw_slope_spread(tries=300)
-    mean, variation = np.linspace(FLOOR, CEILING, 1500), np.geomspace(LEAST_SPREAD, GREATEST_SPREAD, 600)
+    mean, variation = np.linspace(LOWEST, HIGHEST, 1500), np.geomspace(LEAST_SPREAD, GREATEST_SPREAD, 600)
     grid_mean, grid_variation = (part.ravel() for part in np.meshgrid(mean, variation))
     sums = (np.full(grid_mean.size, slope.sum()), np.full(grid_mean.size, (slope**2).sum()))
     log = log_density(*sums, np.full(grid_mean.size, 3.0), np.log(grid_mean), grid_variation)

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm, t, truncnorm
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import Sampler, State
+from blindcal.fitting.gibbs import HistorySampler, HistoryState
 from chances import within
 from sizes import count
 from small_pasts import tiny_history
@@ -24,9 +24,9 @@ VISIT = {
 PEOPLE, VISITS = len(HISTORY.reviewers), len(HISTORY.visits)
 
 
-def start() -> Sampler:
+def start() -> HistorySampler:
     """A sampler in the middle of things: nothing is 0, equal or symmetric."""
-    sampler = Sampler(HISTORY, np.random.default_rng(8))
+    sampler = HistorySampler(HISTORY, np.random.default_rng(8))
     s, rng = sampler.state, np.random.default_rng(9)
     s.quality = rng.standard_normal(6)
     s.slope, s.offset = rng.normal(0.8, 0.3, VISITS), rng.normal(0.1, 0.4, VISITS)
@@ -45,7 +45,7 @@ def log_root_law(given: Array) -> float:
     return float(-3 * np.log(np.linalg.det(given)) - 2 * np.log(2 * inverse + 4).sum())
 
 
-def log_joint(s: State) -> float:
+def log_joint(s: HistoryState) -> float:
     """Everything: scores before rounding, qualities, reviewers by their covariance over visits, priors."""
     if s.sd_log_noise >= 0.75:
         return -np.inf
@@ -82,7 +82,7 @@ def normal(value: Array, mean: Array | float, sd: Array | float) -> float:
     return float((-0.5 * ((value - mean) / sd) ** 2 - np.log(sd)).sum())
 
 
-def gaussian(s: State, put: Callable[[State, Array], None], size: int) -> tuple[Array, Array]:
+def gaussian(s: HistoryState, put: Callable[[HistoryState, Array], None], size: int) -> tuple[Array, Array]:
     """Mean and covariance of a block in which the log joint density is quadratic: by differences, exactly."""
 
     def value(x: Array) -> float:
@@ -111,7 +111,7 @@ def agree(found: Array, mean: Array, cov: Array) -> None:
     assert (np.abs(np.cov(found.T) - cov) < 1.1 * limit * sd / np.sqrt(n)).all()
 
 
-def redrawn(step: str, read: Callable[[State], Array], times: int) -> Array:
+def redrawn(step: str, read: Callable[[HistoryState], Array], times: int) -> Array:
     """What a step that depends on nothing it changes draws, again and again from the same state."""
     sampler, found = start(), []
     before = deepcopy(sampler.state)
@@ -122,7 +122,7 @@ def redrawn(step: str, read: Callable[[State], Array], times: int) -> Array:
     return np.array(found)
 
 
-def chained(step: str, read: Callable[[State], Array], times: int, thin: int) -> Array:
+def chained(step: str, read: Callable[[HistoryState], Array], times: int, thin: int) -> Array:
     """Every `thin`-th state of a chain of one step alone."""
     sampler, found = start(), []
     for index in range(times * thin):
@@ -133,7 +133,7 @@ def chained(step: str, read: Callable[[State], Array], times: int, thin: int) ->
 
 
 def test_shifts_and_qualities() -> None:
-    def put(s: State, x: Array) -> None:
+    def put(s: HistoryState, x: Array) -> None:
         s.shift, s.quality = x[:2], x[2:]
 
     found = redrawn(
@@ -143,7 +143,7 @@ def test_shifts_and_qualities() -> None:
 
 
 def test_slopes_and_offsets_at_every_visit() -> None:
-    def put(s: State, x: Array) -> None:
+    def put(s: HistoryState, x: Array) -> None:
         s.slope, s.offset = x[:VISITS], x[VISITS:]
 
     sampler, found = start(), []
@@ -197,7 +197,7 @@ def same_means(found: Array, walked: Array) -> None:
     assert (np.abs(batches.mean(axis=0) - walked.mean(axis=0)) < t.isf(1e-6 / 40, 15) * error).all()
 
 
-def _with(s: State, **changes: object) -> State:
+def _with(s: HistoryState, **changes: object) -> HistoryState:
     moved = deepcopy(s)
     for name, change in changes.items():
         setattr(moved, name, change)
@@ -210,7 +210,7 @@ def _covariance(x: Array) -> Array:
     return np.array([[one**2, rho * one * two], [rho * one * two, two**2]])
 
 
-def _coordinates(s: State) -> Array:
+def _coordinates(s: HistoryState) -> Array:
     one, two = np.sqrt(s.covariance.diagonal())
     return np.array([np.log(one), np.log(two), np.arctanh(s.covariance[0, 1] / one / two), s.mean_slope])
 
@@ -246,7 +246,7 @@ def test_the_population_with_standardized_reviewers_fixed() -> None:
         one, two = np.log(np.abs(x[[0, 2]]))
         return log_joint(moved) + 2 * one + two + len(HISTORY.visits) * (one + two)
 
-    def read(s: State) -> Array:
+    def read(s: HistoryState) -> Array:
         # The root has any sign: it is read off the habits, which are mean + root z.
         first, second = s.slope - s.mean_slope, s.offset
         (lower, upper), *_ = np.linalg.lstsq(z.T, second, rcond=None)
@@ -264,7 +264,7 @@ def test_noise_of_everyone_and_its_law() -> None:
         moved = _with(base, log_noise=x[:-2], mean_log_noise=x[-2], sd_log_noise=np.exp(x[-1]))
         return log_joint(moved) + x[-1]
 
-    def read(s: State) -> Array:
+    def read(s: HistoryState) -> Array:
         return np.array([*s.log_noise, s.mean_log_noise, np.log(s.sd_log_noise)])
 
     found = chained("draw_noise", read, count(1500, 10000), 4)
@@ -313,7 +313,7 @@ def test_persistence_given_all_but_slopes_and_offsets() -> None:
     """Against a grid, slopes and offsets integrated out by their exact Gaussian prior; false alarm 1e-6."""
     base = start().state
 
-    def put(s: State, x: Array) -> None:
+    def put(s: HistoryState, x: Array) -> None:
         s.slope, s.offset = x[:VISITS], x[VISITS:]
 
     grid = np.linspace(0.0125, 0.9875, 40)

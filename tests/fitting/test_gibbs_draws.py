@@ -5,27 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import kstest, norm, t, truncnorm
+from scipy.stats import kstest, norm, t
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import covariance, log_prior_of_root, log_scale, normal_between, spread
+from blindcal.fitting.gibbs import covariance, log_prior_of_root, log_scale, spread
 from sizes import count
-
-
-@pytest.mark.parametrize(("low", "high"), [(-1.0, 0.5), (2.0, np.inf), (-np.inf, -3.0), (6.0, 6.5), (-9, -8)])
-def test_normal_between_has_the_law_of_truncnorm(low: float, high: float) -> None:
-    """Kolmogorov and Smirnov, false alarm 1e-6 over the five."""
-    n = count(2000, 20000)
-    drawn = normal_between(np.full(n, low), np.full(n, high), np.random.default_rng(1))
-    assert kstest(drawn, truncnorm(low, high).cdf).pvalue > 2e-7
-
-
-def test_normal_between_stays_inside_even_where_nothing_is_left() -> None:
-    low, high = np.array([50.0, -60.0]), np.array([51.0, -50.0])
-    drawn = normal_between(low, high, np.random.default_rng(1))
-    assert np.isfinite(drawn).all()
-    # Beyond 37 deviations a float cannot tell: the nearest end that it can.
-    np.testing.assert_allclose(np.abs(drawn), 37.0)
 
 
 def test_log_scale_has_the_density_that_it_says() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import TRACES, Sampler, chain, parameters, pooled
+from blindcal.fitting.gibbs import TRACES, HistorySampler, chain, parameters, pooled
 from sizes import count
 from small_pasts import tiny_history
 
@@ -16,7 +16,7 @@ def test_moments_are_those_of_slopes_and_offsets_drawn_for_the_next_conference()
     """The chain of `chain`, run again here; in place of conditional moments, draws. False alarm 1e-6."""
     history, sweeps = tiny_history(), count(900, 6000)
     found = chain(history, [3], sweeps)
-    sampler, draw, rows = Sampler(history, np.random.default_rng([3])), np.random.default_rng(5), []
+    sampler, draw, rows = HistorySampler(history, np.random.default_rng([3])), np.random.default_rng(5), []
     for index in range(sweeps):
         sampler.sweep()
         if index < sweeps // 3:
@@ -30,7 +30,7 @@ def test_moments_are_those_of_slopes_and_offsets_drawn_for_the_next_conference()
     assert found.traces.shape == (sweeps - sweeps // 3, len(TRACES))
 
 
-def _drawn(sampler: Sampler, rng: np.random.Generator) -> Array:
+def _drawn(sampler: HistorySampler, rng: np.random.Generator) -> Array:
     s = sampler.state
     a, b, aa, ab, bb = sampler.next
     unit, z = np.exp(s.stretch[-1]), rng.standard_normal((2, a.size))

@@ -1,32 +1,30 @@
-"""Chains over everybody's calibration -> what somebody gains who takes all papers together and learns it.
+"""An adversary who learns everybody's calibration from all papers together, by Gibbs sampling.
 
-The certificate's adversary holds the stated calibration with its errors and takes papers one by one. This one
-starts from the same distribution; all scores, and all decisions, say how strict everybody really is, and what
-it has learned from one paper it uses on the others. No certificate covers it: what is found here is measured,
-by chains (`sweeping`) from several starts, with the two estimates and the agreement of `looking`.
+The certificate's adversary holds the stated calibration with its standard errors and looks at each paper
+separately. This one starts from the same distribution, (slope, offset) ~ N(mean, covariance). But the same
+slope and offset stand behind all scores that a reviewer gave this year, so all scores, and all decisions, say
+how strict everybody really is; what one paper reveals helps with the others. No certificate covers this
+adversary: its success is measured.
 
-Of a release its decisions are known. Before the toss outcomes are drawn: one for each chain, from the tables,
-for the reviewers that the chain has drawn; what is found with each of them is averaged.
+A sweep draws, with everything else given,
 
-Calibration learned from all papers together: everybody's slope and offset, qualities and authors drawn in
-turn (Gibbs sampling), given all scores and, where they are known, all decisions.
+1. for each paper its tuple of reviewers and its quality: the tuple by its probability with the quality
+   integrated out, then the quality, which is normal;
+2. for each reviewer slope and offset, which are normal given the qualities of the papers that they reviewed.
 
-One slope and one offset stand behind all scores that somebody gave this year, and the stated standard errors
-say how well they are known beforehand: (slope, offset) ~ N(mean, covariance), as beliefs have it. Papers
-share nothing else. A sweep draws, with everything else given,
-
-1. for each paper its tuple of reviewers and its quality: the tuple by its chance with the quality integrated
-   out, then the quality, which is Gaussian;
-2. for each person slope and offset, which are Gaussian given the qualities of the papers that they reviewed.
-
-A rounded score is known up to its cell. Then the tuple is drawn by the chances of cells at the quality that
-was drawn before, the score before rounding from its part of a Gaussian, and the quality given such scores.
+A rounded score is known up to its cell. Then the tuple is drawn by the probabilities of cells at the last
+quality, the score before rounding from a truncated normal, and the quality given such scores.
 
 The noise is the total one that beliefs use: its own uncertainty counts as more noise, and is not learned.
 `*`, anyone not listed, is somebody else in every review: they share the stated distribution and no slope.
 
-Counted are not the tuples that were drawn but their chances, given everybody's slope and offset (and, where
-scores are rounded, the quality). `learning` says what many chains found.
+What is counted is the probability of each tuple given everybody's slope and offset, rather than the tuple
+that was drawn (Rao-Blackwell). Only sums are kept of it, for every candidate of every review, so there are no
+draws to compute R-hat from: chains from several starts are compared by their standard errors instead
+(`coupled_mcmc.guessed`).
+
+The decisions of a release are known. For a plan they are drawn: one outcome for each chain, from the tables,
+for the reviewers that the chain has drawn. The success is then averaged over outcomes.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import log_ndtr, ndtri_exp
 
 from blindcal.adversaries.coupled_exact import member_rows
 from blindcal.adversaries.coupled_mcmc import TARGET, Guessed, guessed
@@ -47,26 +44,39 @@ from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import (
+    bivariate_draw,
+    bivariate_posterior,
+    conditional_normal,
+    regression_sums,
+    truncated_normal,
+)
 from blindcal.compute.parallel import Progress, Workers, each, silent
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.rounded import Rounded, log_normal_between
 
-# Chains start from draws this many times as far from what is stated as its standard errors say; the first
-# start is at what is stated.
+# Chains start this many times as far from the stated calibration as its standard errors say; the first
+# start is at the stated calibration itself.
 _WIDER = 2.0
-# So many tuples of papers are worked on at once, for a few chains: they stay in the cache.
+# Tuples of papers that are worked on at once: for a few chains they stay in the processor's cache.
 _AT_ONCE = 1 << 14
-# Products with so many columns, most of them 0, are faster than sums of those that are not.
+# Up to this many columns a dense product, mostly with zeros, is faster than a sparse one.
 _NARROW = 64
 _LOWEST = -1e300
+# Slope and offset in standard units before any review: means 0, variances 1, no covariance.
+_STANDARD = np.array([0.0, 0.0, 1.0, 0.0, 1.0])[:, None, None]
 
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """What is stated of everybody: `mean[person]` of (slope, offset), their covariance
-    `(slope, slope), (slope, offset), (offset, offset)` as `covariance[person]`, and the variance of scores
-    around them."""
+    """The stated calibration of everybody.
+
+    Attributes:
+        mean: Means `[person, 2]` of (slope, offset).
+        covariance: Their covariances `[person, 3]`: (slope, slope), (slope, offset), (offset, offset).
+        variance: Variances `[person]` of scores around the line.
+    """
 
     mean: Array
     covariance: Array
@@ -77,14 +87,29 @@ class People:
         """Whether there is anything to learn."""
         return bool(self.covariance.any())
 
+    @property
+    def root(self) -> Array:
+        """Lower triangular roots of the covariances: (slope, slope), (offset, slope), (offset, offset)."""
+        c11, c12, c22 = self.covariance.T
+        first = np.sqrt(c11)
+        # Without a variance of the slope, the offset has all of its own.
+        both = np.divide(c12, first, out=np.zeros_like(first), where=first > 0.0)
+        return np.stack([first, both, np.sqrt(np.maximum(c22 - both**2, 0.0))])
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Papers with the same `rows[tuple, slot]` of places in a pool. By paper: its number, and those of
-    its reviews (`paper`, `review[paper, slot]`); the person at each place, for each slot
-    (`who[paper, slot, place]`; `*` is another one in every slot); the ends of each score's cell, `low` and
-    `high[paper, slot]`, equal where scores are not rounded; and `log_base[paper, tuple]`, the prior and the
-    chance of the decision."""
+    """Papers whose tuples have the same candidates, by their position in the pool.
+
+    Attributes:
+        paper: Numbers `[paper]` of the papers.
+        review: Numbers `[paper, slot]` of their reviews.
+        rows: Positions `[tuple, slot]` in a pool.
+        who: The person `[paper, slot, position]`; `*` is another one in every slot.
+        low: The lower ends `[paper, slot]` of the scores' cells.
+        high: The upper ends; equal to `low` if scores are not rounded.
+        log_base: Log of the prior times the probability of the decision, `[paper, tuple]`.
+    """
 
     paper: Integers
     review: Integers
@@ -100,21 +125,29 @@ class Block:
 
     @property
     def on(self) -> Array | csr_array:
-        """`[tuple, slot * place]`: who stands where. A product with it sums over tuples; with its transpose,
-        over the slots of each tuple."""
+        """Which position `[tuple, slot * position]` each slot of a tuple has, as 0 and 1.
+
+        A product with it sums over tuples; one with its transpose sums over the slots of each tuple.
+        """
         tuples, slots = self.rows.shape
         column = self.rows + np.arange(slots) * self.who.shape[2]
-        found = csr_array(
+        indicator = csr_array(
             (np.ones(column.size), (np.repeat(np.arange(tuples), slots), column.ravel())),
             shape=(tuples, slots * self.who.shape[2]),
         )
-        return found.toarray() if found.shape[1] <= _NARROW else found
+        return indicator.toarray() if indicator.shape[1] <= _NARROW else indicator
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
-    """All people, all papers in blocks, how many there are, and `named[review, place]`: which places of a
-    paper's pool can be guessed. Reviews are numbered paper by paper."""
+class CalibrationModel:
+    """What the chains are given: the stated calibration, and all papers.
+
+    Attributes:
+        people: The stated calibration.
+        blocks: All papers; reviews are numbered paper by paper.
+        papers: How many papers there are.
+        named: Which positions `[review, position]` of a paper's pool can be guessed: `*` cannot.
+    """
 
     people: People
     blocks: tuple[Block, ...]
@@ -127,17 +160,24 @@ class Sheet:
 
     @property
     def on(self) -> list[Array | csr_array]:
-        """Those of the blocks, made once where blocks have the same rows."""
-        found = {id(block.rows): block for block in self.blocks}
-        made = {rows: block.on for rows, block in found.items()}
-        return [made[id(block.rows)] for block in self.blocks]
+        """Those of the blocks, made once if blocks have the same rows."""
+        distinct = {id(block.rows): block for block in self.blocks}
+        indicators = {rows: block.on for rows, block in distinct.items()}
+        return [indicators[id(block.rows)] for block in self.blocks]
 
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Where chains stand, and from which `start[chain]` they came: everybody's (slope, offset) in
-    `drawn[chain, person]`, `quality[chain, paper]`, and the tuple in place, `pick[chain, paper]`; the sweeps
-    `seen` so far, and in `tally[chain, review, place]` how often somebody wrote a review, by their chances.
+    """The state of chains, and what they have counted.
+
+    Attributes:
+        start: From which start `[chain]` each of them came.
+        drawn: (slope, offset) of everybody, `[chain, person, 2]`.
+        quality: `[chain, paper]`.
+        pick: The present tuple `[chain, paper]`.
+        seen: How many sweeps `[chain]` were counted.
+        tally: The summed probability `[chain, review, position]` that a candidate wrote a review.
+        rounds: How often the chains were continued.
     """
 
     start: Integers = field(repr=False)
@@ -149,15 +189,15 @@ class Chains:
     rounds: int = 0
 
 
-def sheet_of(views: Sequence[View]) -> Sheet:
-    """The papers without decisions; refused where something is not what `learns` can handle."""
+def calibration_model(views: Sequence[View]) -> CalibrationModel:
+    """The papers without decisions; papers that this adversary cannot handle are refused."""
     affine = [_affine(view) for view in views]
-    people, place = list[tuple[float, ...]](), dict[str, int]()
+    people, index = list[tuple[float, ...]](), dict[str, int]()
     whos = []
     for view, stated in zip(views, affine, strict=True):
         rows = _stated_rows(stated, len(view.names))
-        whos.append(np.array([_persons(view.names, rows, people, place) for _ in view.scores]))
-    return _sheet(views, whos, np.array(people))
+        whos.append(np.array([_persons(view.names, rows, people, index) for _ in view.scores]))
+    return _model_of(views, whos, np.array(people))
 
 
 def _affine(view: View) -> Affine:
@@ -194,21 +234,22 @@ def _persons(
     names: Sequence[str],
     rows: Sequence[tuple[float, ...]],
     people: list[tuple[float, ...]],
-    place: dict[str, int],
+    index: dict[str, int],
 ) -> list[int]:
-    """The numbers of a pool's people, who enter the list where they are new; `*` is always somebody new."""
-    found = []
+    """The numbers of a pool's people, who enter the list if they are new; `*` is always somebody new."""
+    numbers = []
     for name, row in zip(names, rows, strict=True):
-        if name == OUTSIDER or name not in place:
-            place[name] = len(people)
+        if name == OUTSIDER or name not in index:
+            index[name] = len(people)
             people.append(row)
-        elif people[place[name]] != row:
+        elif people[index[name]] != row:
             raise InputError("`learns` needs the same calibration of a reviewer for all papers")
-        found.append(place[name])
-    return found
+        numbers.append(index[name])
+    return numbers
 
 
-def _sheet(views: Sequence[View], whos: Sequence[Integers], people: Array) -> Sheet:
+def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) -> CalibrationModel:
+    """Papers with the same tuples in blocks; `whos[paper][slot, position]` are numbers of people."""
     slots = np.array([len(view.scores) for view in views])
     first, width = np.cumsum(slots) - slots, max(len(view.names) for view in views)
     named = np.zeros((int(slots.sum()), width), dtype=np.bool_)
@@ -222,27 +263,30 @@ def _sheet(views: Sequence[View], whos: Sequence[Integers], people: Array) -> Sh
         alike.setdefault(kind, []).append(number)
     blocks = [
         Block(
-            paper=np.array(some),
-            review=first[some][:, None] + np.arange(rows[some[0]].shape[1]),
-            rows=rows[some[0]],
-            who=np.array([whos[one] for one in some]),
-            low=np.array([cells[one][0] for one in some]),
-            high=np.array([cells[one][1] for one in some]),
-            log_base=np.array([views[one].log_prior for one in some]),
+            paper=np.array(papers),
+            review=first[papers][:, None] + np.arange(rows[papers[0]].shape[1]),
+            rows=rows[papers[0]],
+            who=np.array([whos[paper] for paper in papers]),
+            low=np.array([cells[paper][0] for paper in papers]),
+            high=np.array([cells[paper][1] for paper in papers]),
+            log_base=np.array([views[paper].log_prior for paper in papers]),
         )
-        for every in alike.values()
-        for some in _parted(every, rows[every[0]])
+        for kin in alike.values()
+        for papers in _parted(kin, rows[kin[0]])
     ]
-    return Sheet(People(people[:, :2], people[:, 2:5], people[:, 5]), tuple(blocks), len(views), named)
+    return CalibrationModel(
+        People(people[:, :2], people[:, 2:5], people[:, 5]), tuple(blocks), len(views), named
+    )
 
 
 def _parted(papers: list[int], rows: Integers) -> list[list[int]]:
+    """The papers in parts that are small enough to be worked on at once."""
     size = max(1, _AT_ONCE // len(rows))
     return [papers[start : start + size] for start in range(0, len(papers), size)]
 
 
 def _cells(view: View) -> tuple[Array, Array]:
-    """The ends of the cell of each score; the score itself where it is not rounded."""
+    """The ends of the cell of each score; both are the score itself if it is not rounded."""
     scores = np.array(view.scores)
     if not isinstance(view.reviewers, Rounded):
         return scores, scores
@@ -250,79 +294,87 @@ def _cells(view: View) -> tuple[Array, Array]:
     return low, high
 
 
-def deciding(sheet: Sheet, likely: Sequence[Array]) -> Sheet:
-    """The papers with what was decided: `likely[paper]` is the chance of the decision under each tuple. One
-    that no tuple leads to says nothing."""
+def deciding(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationModel:
+    """The papers with their decisions.
+
+    `likely[paper]` is the probability of the paper's decision under each tuple. A decision that no tuple
+    leads to says nothing.
+    """
     blocks = []
-    for block in sheet.blocks:
-        chance = np.array(
-            [likely[one] if likely[one].any() else np.ones_like(likely[one]) for one in block.paper]
-        )
+    for block in model.blocks:
+        chances = [likely[paper] for paper in block.paper]
+        chance = np.array([part if part.any() else np.ones_like(part) for part in chances])
         with np.errstate(divide="ignore"):
             blocks.append(replace(block, log_base=block.log_base + np.log(chance)))
-    return replace(sheet, blocks=tuple(blocks))
+    return replace(model, blocks=tuple(blocks))
 
 
-def at_start(sheet: Sheet, starts: Sequence[int], chains: int, seed: int) -> Chains:
-    """So many chains at each of these starts: at what is stated (0), or away from it."""
-    parts = [_one_start(sheet.people, one, np.random.default_rng([seed, one])) for one in starts]
+def at_start(model: CalibrationModel, starts: Sequence[int], chains: int, seed: int) -> Chains:
+    """So many chains at each of these starts: at the stated calibration (0), or away from it."""
+    parts = [_drawn_start(model.people, start, np.random.default_rng([seed, start])) for start in starts]
     start = np.repeat(starts, chains)
-    shape = start.size, sheet.papers
+    shape = start.size, model.papers
     return Chains(
         start=start,
         drawn=np.repeat(parts, chains, axis=0),
         quality=np.random.default_rng([seed, starts[0], 0, 0]).standard_normal(shape),
         pick=np.zeros(shape, dtype=np.int64),
         seen=np.zeros(start.size),
-        tally=np.zeros((start.size, *sheet.named.shape)),
+        tally=np.zeros((start.size, *model.named.shape)),
     )
 
 
-def _one_start(people: People, start: int, rng: np.random.Generator) -> Array:
-    c11, c12, c22 = people.covariance.T
+def _drawn_start(people: People, start: int, rng: np.random.Generator) -> Array:
+    """(slope, offset) of everybody at this start."""
     normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
-    return people.mean + _rooted(c11, c12, c22, c11 * c22 - c12**2, normal)
+    return people.mean + _rooted(people.root, normal.T)
 
 
-def swept(chains: Chains, sheet: Sheet, sweeps: int, rng: np.random.Generator, skipped: int = 0) -> Chains:
-    """The chains after this many sweeps, of which all but the first ones are counted."""
+def swept(
+    chains: Chains, model: CalibrationModel, sweeps: int, rng: np.random.Generator, skipped: int = 0
+) -> Chains:
+    """The chains after this many sweeps, of which the first `skipped` ones are not counted."""
     drawn, quality, pick = chains.drawn, chains.quality.copy(), chains.pick.copy()
-    totals, ons = [np.zeros((len(drawn), *block.who.shape)) for block in sheet.blocks], sheet.on
+    people, root = model.people, model.people.root
+    totals, ons = [np.zeros((len(drawn), *block.who.shape)) for block in model.blocks], model.on
     for sweep in range(sweeps):
         chance, normal = rng.random(quality.shape), rng.standard_normal(quality.shape)
-        within = rng.random((len(drawn), len(sheet.named))) if sheet.rounded else None
-        wrote = Wrote(sheet.people, len(drawn))
-        for block, total, on in zip(sheet.blocks, totals, ons, strict=True):
+        within = rng.random((len(drawn), len(model.named))) if model.rounded else None
+        sums = np.zeros((5, *drawn.shape[:2]))
+        for block, total, on in zip(model.blocks, totals, ons, strict=True):
             at = block.paper
-            share = _shares(block, on, drawn, sheet.people.variance, quality[:, at])
+            share = _shares(block, on, drawn, people.variance, quality[:, at])
             if sweep >= skipped:
                 total += np.asarray(share.reshape(-1, on.shape[0]) @ on).reshape(total.shape)
             pick[:, at] = _picked(share, chance[:, at])
             cell = None if within is None else within[:, block.review]
-            reviews = _written(block, drawn, sheet.people.variance, quality[:, at], pick[:, at], cell)
+            reviews = _written(block, drawn, people.variance, quality[:, at], pick[:, at], cell)
             quality[:, at] = reviews.quality(normal[:, at])
-            wrote.add(reviews, quality[:, at])
-        drawn = wrote.drawn(rng.standard_normal(drawn.shape))
+            sums += _reviewer_sums(reviews, quality[:, at], people)
+        drawn = _drawn_people(people, root, sums, rng.standard_normal(drawn.shape))
     tally = chains.tally.copy()
-    for block, total in zip(sheet.blocks, totals, strict=True):
+    for block, total in zip(model.blocks, totals, strict=True):
         tally[:, block.review, : total.shape[-1]] += total
     seen = chains.seen + max(0, sweeps - skipped)
     return Chains(chains.start, drawn, quality, pick, seen, tally, chains.rounds + 1)
 
 
 def _shares(block: Block, on: Array | csr_array, drawn: Array, variance: Array, quality: Array) -> Array:
-    """`[chain, paper, tuple]`: the chance of each tuple, given everybody's slope and offset; quality
-    integrated out where scores are not rounded, and as it is where they are."""
+    """The probability `[chain, paper, tuple]` of each tuple, given everybody's slope and offset.
+
+    Quality is integrated out; only if scores are rounded it is given too.
+    """
     a, b, v = drawn[:, block.who, 0], drawn[:, block.who, 1], variance[block.who]
     if block.rounded:
         mean, spread = a * quality[:, :, None, None] + b, np.sqrt(v)
         ends = (block.low[..., None] - mean) / spread, (block.high[..., None] - mean) / spread
-        # What is no float is out as well.
+        # A cell whose probability is 0 as a float must not turn a whole tuple into nan.
         (log,) = _summed([np.maximum(log_normal_between(*ends), _LOWEST)], on)
     else:
         rest = block.low[..., None] - b
         known, pull, square = _summed([a**2 / v, a * rest / v, rest**2 / v + np.log(v)], on)
-        # -(square + log precision - pull^2/precision)/2, precision = 1 + known: in place, for speed.
+        # -(square + log precision - pull^2/precision)/2, precision = 1 + known, is the log density of a
+        # tuple's scores. In place: these arrays are the largest here.
         known += 1.0
         pull *= pull
         pull /= known
@@ -338,14 +390,14 @@ def _shares(block: Block, on: Array | csr_array, drawn: Array, variance: Array, 
 
 
 def _summed(values: Sequence[Array], on: Array | csr_array) -> Array:
-    """`[value, chain, paper, tuple]` from `[chain, paper, slot, place]` each: sums over a tuple's slots."""
+    """Sums `[value, chain, paper, tuple]` over a tuple's slots, of `[chain, paper, slot, position]` each."""
     chains, papers = values[0].shape[:2]
     flat = np.stack(values).reshape(-1, on.shape[1])
     return np.asarray(flat @ on.T).reshape(len(values), chains, papers, on.shape[0])
 
 
 def _picked(share: Array, chance: Array) -> Integers:
-    """`[chain, paper]`: one of the tuples, by their shares; those without any are never it."""
+    """A tuple `[chain, paper]` by their probabilities; one of probability 0 is never picked."""
     ends = share.cumsum(axis=2)
     pick = (ends <= chance[..., None] * ends[..., -1:]).sum(axis=2)
     return np.asarray(np.minimum(pick, share.shape[2] - 1))
@@ -353,8 +405,7 @@ def _picked(share: Array, chance: Array) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Written:
-    """Who wrote what, in `[chain, paper, slot]`: person, slope, offset, variance, and the score as it was
-    before rounding."""
+    """The reviews of the present tuples, `[chain, paper, slot]`; scores are those before rounding."""
 
     who: Integers
     slope: Array
@@ -363,99 +414,94 @@ class _Written:
     score: Array
 
     def quality(self, normal: Array) -> Array:
-        """`[chain, paper]`: N(pull/precision, 1/precision), with precision = 1 + sum slope^2/variance and
-        pull = sum slope (score - offset)/variance."""
+        """Qualities `[chain, paper]` given the reviews and the prior N(0,1)."""
         precision = 1.0 + (self.slope**2 / self.variance).sum(axis=2)
         pull = (self.slope * (self.score - self.offset) / self.variance).sum(axis=2)
-        return np.asarray(pull / precision + normal / np.sqrt(precision))
+        return conditional_normal(pull, precision, normal)
 
 
 def _written(
     block: Block, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
 ) -> _Written:
-    place = block.rows[pick]
-    paper, slot = np.arange(block.paper.size)[:, None], np.arange(place.shape[2])
-    who = block.who[paper, slot, place]
+    """The reviews that the picked tuples wrote; `within` are uniform draws for scores that were rounded."""
+    position = block.rows[pick]
+    paper, slot = np.arange(block.paper.size)[:, None], np.arange(position.shape[2])
+    who = block.who[paper, slot, position]
     a, b = np.moveaxis(drawn[np.arange(len(drawn))[:, None, None], who], -1, 0)
     v, score = variance[who], np.broadcast_to(block.low, who.shape)
     if block.rounded and within is not None:
-        score = between(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
+        score = truncated_normal(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
     return _Written(who, a, b, v, score)
 
 
-def between(mean: Array, spread: Array, low: Array, high: Array, chance: Array) -> Array:
-    """A Gaussian number that lies between two ends, by a chance that is uniform in [0, 1); in the tail that
-    keeps the digits.
+def _reviewer_sums(reviews: _Written, quality: Array, people: People) -> Array:
+    """What reviews say about the differences of slopes and offsets from the stated ones.
 
-    >>> between(np.zeros(1), np.ones(1), np.zeros(1), np.full(1, np.inf), np.full(1, 0.5)).round(3)
-    array([0.674])
+    A log likelihood `[5, chain, person]` in the rows of `bivariate_posterior`.
     """
-    under, over = (low - mean) / spread, (high - mean) / spread
-    flip = under + over > 0.0
-    near, far = np.where(flip, -under, over), np.where(flip, -over, under)
-    upper = log_ndtr(near)
-    ratio = np.exp(log_ndtr(far) - upper)
-    found = ndtri_exp(upper + np.log(np.maximum(ratio + chance * (1.0 - ratio), np.finfo(float).tiny)))
-    return np.asarray(np.clip(mean + spread * np.where(flip, -found, found), low, high))
+    chains, size = len(reviews.who), len(people.mean)
+    at = (reviews.who + np.arange(chains)[:, None, None] * size).ravel()
+    slope, offset = np.moveaxis(people.mean[reviews.who], -1, 0)
+    t = quality[..., None]
+    sums = regression_sums(
+        t,
+        reviews.score - slope * t - offset,
+        1.0 / reviews.variance,
+        lambda part: np.bincount(at, part.ravel(), chains * size).astype(np.float64, copy=False),
+    )
+    return sums.reshape(5, chains, size)
 
 
-class Wrote:
-    """What everybody's reviews say about their slope and offset, added up over papers, chain by chain."""
+def _drawn_people(people: People, root: Array, sums: Array, normal: Array) -> Array:
+    """(slope, offset) of everybody, `[chain, person, 2]`, given the sums of their reviews.
 
-    def __init__(self, people: People, chains: int) -> None:
-        self.people, self.chains = people, chains
-        self.sums = np.zeros((5, chains * len(people.mean)))
-
-    def add(self, reviews: _Written, quality: Array) -> None:
-        """Per review the weight 1/variance times t^2, t, 1, t e and e: t is the quality, and e the score less
-        what the stated slope and offset expect."""
-        size, (slope, offset) = self.sums.shape[1], np.moveaxis(self.people.mean[reviews.who], -1, 0)
-        t, weight = np.broadcast_to(quality[..., None], reviews.who.shape), 1.0 / reviews.variance
-        rest = reviews.score - slope * t - offset
-        at = (reviews.who + np.arange(self.chains)[:, None, None] * len(self.people.mean)).ravel()
-        for total, part in zip(self.sums, (t**2, t, np.ones_like(t), t * rest, rest), strict=True):
-            total += np.bincount(at, (weight * part).ravel(), size)
-
-    def drawn(self, normal: Array) -> Array:
-        """`[chain, person, 2]`: (slope, offset) with covariance `(C^-1 + S)^-1` around what is stated plus
-        that times `r`, where S and r are the sums of reviews. With D = det C and E = det(1 + C S) it is
-        `(C + D adj S)/E`, which needs no inverse: what is known for certain stays so."""
-        s11, s12, s22, r1, r2 = self.sums.reshape(5, self.chains, -1)
-        c11, c12, c22 = self.people.covariance.T
-        d = np.maximum(c11 * c22 - c12**2, 0.0)
-        e = 1.0 + c11 * s11 + 2.0 * c12 * s12 + c22 * s22 + d * (s11 * s22 - s12**2)
-        v11, v12, v22 = (c11 + d * s22) / e, (c12 - d * s12) / e, (c22 + d * s11) / e
-        center = np.stack([v11 * r1 + v12 * r2, v12 * r1 + v22 * r2], axis=-1)
-        return np.asarray(self.people.mean + center + _rooted(v11, v12, v22, d / e, normal))
+    They are `mean + root u` with u ~ N(0, I) beforehand, and u is what is drawn: unlike (slope, offset) it
+    has a density even if something is known for certain, which then stays so.
+    """
+    first, both, second = root
+    r1, r2, s11, s12, s22 = sums
+    likelihood = np.stack(
+        [
+            first * r1 + both * r2,
+            second * r2,
+            first**2 * s11 + 2.0 * first * both * s12 + both**2 * s22,
+            second * (first * s12 + both * s22),
+            second**2 * s22,
+        ]
+    )
+    after, _ = bivariate_posterior(_STANDARD, likelihood)
+    return np.asarray(people.mean + _rooted(root, bivariate_draw(after, np.moveaxis(normal, -1, 0))))
 
 
-def _rooted(v11: Array, v12: Array, v22: Array, det: Array, normal: Array) -> Array:
-    """Gaussian numbers with this covariance, from independent ones: by its lower triangular root."""
-    some = v11 > 0.0
-    first = np.where(some, v11, 1.0)
-    slope = np.sqrt(v11) * normal[..., 0]
-    # Without a variance of the slope the offset has all of its own.
-    rest = np.sqrt(np.where(some, np.maximum(det, 0.0) / first, v22))
-    return np.stack([slope, v12 / np.sqrt(first) * normal[..., 0] + rest * normal[..., 1]], axis=-1)
+def _rooted(root: Array, normal: Array) -> Array:
+    """The root of everybody's covariance times (slope, offset) in standard units; these come last."""
+    first, both, second = root
+    return np.stack([first * normal[0], both * normal[0] + second * normal[1]], axis=-1)
 
 
 LEARNS = "learns calibration across papers"
 CHAINS, STARTS = 32, 8
-# So many chains and starts for each outcome that was drawn, and looks at them.
+# Chains, starts and looks for each outcome that is drawn before decisions are made.
 _FEW, _FEW_STARTS, _FEW_LOOKS = 8, 4, 3
-# Sweeps that are not counted, and those between looks.
+# Sweeps that are not counted, and sweeps between two looks at what the chains have counted.
 _WARM, _LOOK = 150, 50
 MOST = 30
 _LEAST = 1e-12
-# Chains with fewer weights of tuples than this are worked on together.
+# Chains of all starts are worked on together if they have no more weights of tuples than this.
 _TOGETHER = 1 << 16
 
 
 @dataclass(frozen=True)
 class Learned(Guessed):
-    """What chains found. `sweeps`: how many each of them counted. `by_start`: the chance that the same
-    guesses are right, by the chains from each start; `pick[chain, paper]`: the tuple that each chain drew
-    last."""
+    """What chains found about an adversary's success.
+
+    Attributes:
+        chains: How many chains there were.
+        starts: From how many starts they came.
+        sweeps: How many sweeps each of them counted.
+        by_start: The chance that the same guesses are right, by the chains from each start.
+        pick: The tuple `[chain, paper]` that each chain drew last.
+    """
 
     chains: int
     starts: int
@@ -465,7 +511,7 @@ class Learned(Guessed):
 
 
 def learn(
-    sheet: Sheet,
+    model: CalibrationModel,
     *,
     target: float = TARGET,
     most: int = MOST,
@@ -475,47 +521,55 @@ def learn(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Learned:
-    """Sweep until the error is at most `target`, or `most` looks were taken. `advance` is called with 1 for
-    each start of a look, and at the end with what was not needed."""
-    parts = [at_start(sheet, some, chains // starts, seed) for some in _grouped_starts(sheet, chains, starts)]
+    """Sweep until the standard error is at most `target`, or `most` looks were taken.
+
+    `advance` is called with 1 for each start of a look, and at the end with what was not needed.
+    """
+    groups = _grouped_starts(model, chains, starts)
+    parts = [at_start(model, group, chains // starts, seed) for group in groups]
     done = None if advance is None else lambda ended: advance(ended * starts // len(parts))
     for look in range(most):
         warm = 0 if look else _WARM
-        onward = partial(_onward, sheet=sheet, sweeps=warm + _LOOK, skipped=warm, seed=seed)
+        onward = partial(_onward, model=model, sweeps=warm + _LOOK, skipped=warm, seed=seed)
         parts = each(onward, parts, workers=workers, advance=done)
-        found = _found(parts, sheet)
-        if look and found.error <= target:
+        result = _joined(parts, model)
+        # Two looks at least: the error of one is itself too uncertain to stop at.
+        if look and result.error <= target:
             break
     if advance is not None:
         advance((most - 1 - look) * starts)
-    return found
+    return result
 
 
-def _grouped_starts(sheet: Sheet, chains: int, starts: int) -> list[list[int]]:
-    """The starts that are worked on together: all of them where papers are few, whatever the number of
-    processes."""
-    tuples = chains * sum(block.log_base.size for block in sheet.blocks)
-    return [[one] for one in range(starts)] if tuples > _TOGETHER else [list(range(starts))]
+def _grouped_starts(model: CalibrationModel, chains: int, starts: int) -> list[list[int]]:
+    """The starts that are worked on together: all of them if papers are few.
+
+    The number of processes does not matter, so that it cannot change a number.
+    """
+    tuples = chains * sum(block.log_base.size for block in model.blocks)
+    return [[start] for start in range(starts)] if tuples > _TOGETHER else [list(range(starts))]
 
 
-def _onward(chains: Chains, sheet: Sheet, sweeps: int, skipped: int, seed: int) -> Chains:
+def _onward(chains: Chains, model: CalibrationModel, sweeps: int, skipped: int, seed: int) -> Chains:
+    """The chains after more sweeps, with a generator of their own for each round."""
     rng = np.random.default_rng([seed, int(chains.start[0]), 1 + chains.rounds])
-    return swept(chains, sheet, sweeps, rng, skipped)
+    return swept(chains, model, sweeps, rng, skipped)
 
 
-def _found(parts: Sequence[Chains], sheet: Sheet) -> Learned:
+def _joined(parts: Sequence[Chains], model: CalibrationModel) -> Learned:
+    """What all chains together have counted."""
     start, seen, tally, pick = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "seen", "tally", "pick")
     )
-    guess = (tally.sum(axis=0) * sheet.named).argmax(axis=1)
+    guess = (tally.sum(axis=0) * model.named).argmax(axis=1)
     right = tally[:, np.arange(guess.size), guess].mean(axis=1) / seen
     starts = np.unique(start)
     return Learned(
-        **vars(guessed(tally, seen, start, sheet.named)),
+        **vars(guessed(tally, seen, start, model.named)),
         chains=seen.size,
         starts=starts.size,
         sweeps=round(float(seen.max())),
-        by_start=np.array([right[start == one].mean() for one in starts]),
+        by_start=np.array([right[start == number].mean() for number in starts]),
         pick=pick,
     )
 
@@ -530,53 +584,66 @@ def learning_findings(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> list[Finding]:
-    """What decisions add for somebody who learns calibration across papers, and beside each the same for who
-    takes papers one by one. Measured, with a standard error; exact where nothing is uncertain.
+    """How much decisions help an adversary who learns calibration across papers.
 
-    `views` are the papers, as `planned_views` or `open_release` has them; `policies` whose decisions are
-    compared. Chains go on until the standard error of a chance is at most `target`, for `most` looks at most.
-    The same `seed` gives the same numbers, whatever the number of `workers`; `progress` shows how far they
-    are.
+    Beside each finding stands the same one for an adversary who looks at each paper separately. Findings are
+    measured, with a standard error; they are exact if the calibration is stated without errors. Decisions
+    that are the same whoever reviewed, as raw and public ones are, add nothing.
 
-    Decisions that are the same whoever reviewed, as raw and public ones are, add nothing.
+    Args:
+        views: The papers, as `planned_views` or `open_release` returns them.
+        policies: Whose decisions are compared.
+        target: Chains go on until the standard error of a chance is at most this.
+        most: How many times at most chains are looked at.
+        seed: Of the chains: the same seed gives the same numbers.
+        workers: How many processes share the work; numbers are the same for any number.
+        progress: Called as work goes on; silent by default.
 
-    >>> from blindcal.adversaries.paper_view import case_view
-    >>> from blindcal.posterior.paper import PaperCase
-    >>> from blindcal.policy.policy import Policy
-    >>> strict, lenient = (1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), (strict, lenient), bar=0.0)
-    >>> found = learning_findings([case_view(case, Policy([0.5, 0.5]), 1.0)], ["chosen", "full"])
-    >>> [(one.question, one.policy, one.baseline, one.success) for one in found][:2]
-    [('author', 'chosen', 0.5, 0.5), ('author', 'full', 0.5, 1.0)]
+    Returns:
+        One finding for each policy, then one for each policy with papers taken separately.
+
+    Raises:
+        InputError: If a paper is not one that this adversary can handle, or if chains from different starts
+            do not agree.
+
+    Example:
+        >>> from blindcal.adversaries.paper_view import case_view
+        >>> from blindcal.posterior.paper import PaperCase
+        >>> from blindcal.policy.policy import Policy
+        >>> strict, lenient = (1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), (strict, lenient), bar=0.0)
+        >>> found = learning_findings([case_view(case, Policy([0.5, 0.5]), 1.0)], ["chosen", "full"])
+        >>> [(one.question, one.policy, one.baseline, one.success) for one in found][:2]
+        [('author', 'chosen', 0.5, 0.5), ('author', 'full', 0.5, 1.0)]
     """
     plain = [named(paper_findings(LEARNS, views, policy), policy) for policy in policies]
-    sheet = sheet_of(views)
-    if not sheet.people.uncertain:
+    model = calibration_model(views)
+    if not model.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
         return _beside(name, plain, plain)
     revealing = [policy for policy in policies if any(_reveals(view, policy) for view in views)]
-    tossed = all(view.outcome is not None for view in views)
-    steps = (1 + len(revealing) * tossed) * most * STARTS + (not tossed) * len(revealing) * CHAINS
+    drawn = all(view.outcome is not None for view in views)
+    steps = (1 + len(revealing) * drawn) * most * STARTS + (not drawn) * len(revealing) * CHAINS
     with progress("learning calibration from all papers", steps) as advance:
         sweep = partial(learn, target=target, most=most, seed=seed, workers=workers, advance=advance)
-        alone = sweep(sheet)
-        found: dict[str, Guessed] = {}
+        alone = sweep(model)
+        decided: dict[str, Guessed] = {}
         for policy in revealing:
-            if tossed:
-                found[policy] = sweep(deciding(sheet, [_likely(view, policy) for view in views]))
+            if drawn:
+                decided[policy] = sweep(deciding(model, [_likely(view, policy) for view in views]))
             else:
-                found[policy] = _expected(views, sheet, policy, alone, seed, workers, advance)
-    every = [alone, *found.values()]
-    if not all(one.agrees for one in every):
+                decided[policy] = _expected(views, model, policy, alone, seed, workers, advance)
+    results = [alone, *decided.values()]
+    if not all(result.agrees for result in results):
         raise InputError(
             "`learns`: chains from different starts do not agree, so nothing can be said of this adversary"
         )
     name = (
         f"{LEARNS} (measured, no certificate covers it; {alone.chains} chains from {alone.starts} starts, "
-        f"which differ by at most {max(one.apart for one in every):.1f} standard errors; those of chances "
-        f"are up to {100 * max(one.error for one in every):.2f})"
+        f"which differ by at most {max(result.apart for result in results):.1f} standard errors; "
+        f"those of chances are up to {100 * max(result.error for result in results):.2f})"
     )
-    return _beside(name, [_finding(name, policy, alone, found.get(policy)) for policy in policies], plain)
+    return _beside(name, [_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain)
 
 
 def _reveals(view: View, policy: str) -> bool:
@@ -585,45 +652,49 @@ def _reveals(view: View, policy: str) -> bool:
 
 
 def _likely(view: View, policy: str) -> Array:
-    """The chance of what was published, by tuple; 1 where nobody of the pool could have led to it."""
+    """The probability of what was published, by tuple; 1 if no tuple of the pool could have led to it."""
     chance = np.ones_like(view.weight) if view.outcome is None else view.outcome[policy]
     return chance if (view.weight * chance).any() else np.ones_like(chance)
 
 
 def _finding(name: str, policy: str, alone: Guessed, decided: Guessed | None) -> Finding:
+    """The success from scores alone, and with decisions unless these depend on nobody."""
     if decided is None:
         return Finding(name, AUTHOR, policy, alone.success, alone.success)
     error = float(np.hypot(alone.error, decided.error))
     return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
 
 
-def _beside(name: str, found: Sequence[Finding], plain: Sequence[Finding]) -> list[Finding]:
+def _beside(name: str, learned: Sequence[Finding], plain: Sequence[Finding]) -> list[Finding]:
     """The findings under one name, and those of papers taken one by one."""
     return [
-        *(Finding(name, AUTHOR, one.policy, one.baseline, one.success, one.error) for one in found),
-        *(Finding(name, ONE_BY_ONE, one.policy, one.baseline, one.success, one.error) for one in plain),
+        Finding(name, question, finding.policy, finding.baseline, finding.success, finding.error)
+        for question, findings in ((AUTHOR, learned), (ONE_BY_ONE, plain))
+        for finding in findings
     ]
 
 
 def _expected(
     views: Sequence[View],
-    sheet: Sheet,
+    model: CalibrationModel,
     policy: str,
     alone: Learned,
     seed: int,
     workers: Workers,
     advance: Callable[[int], None],
 ) -> Guessed:
-    """The mean over outcomes, one for each chain: a paper's decision is tossed by its table for the tuple
-    that the chain drew last. Its error is that of the draws and of the chains together; starts differ where
-    one is better or worse on all outcomes."""
+    """The mean over outcomes, one for each chain.
+
+    A paper's decision is drawn by its table for the tuple that the chain drew last. The error is that of the
+    outcomes and of the chains together; starts differ if one is better or worse on all outcomes.
+    """
     accept = [view.accept[policy] for view in views]
-    tossing = partial(_tossed, sheet=sheet, accept=accept, seed=seed)
-    found = each(tossing, list(enumerate(alone.pick)), workers=workers, advance=advance)
-    success, low = np.array([[one.success, one.low] for one in found]).T
-    by_start = np.array([one.by_start for one in found])
+    with_outcome = partial(_with_outcome, model=model, accept=accept, seed=seed)
+    results = each(with_outcome, list(enumerate(alone.pick)), workers=workers, advance=advance)
+    success, low = np.array([[result.success, result.low] for result in results]).T
+    by_start = np.array([result.by_start for result in results])
     others = (by_start.sum(axis=1, keepdims=True) - by_start) / (by_start.shape[1] - 1)
-    rest, root = by_start - others, np.sqrt(len(found))
+    rest, root = by_start - others, np.sqrt(len(results))
     spread = np.maximum(rest.std(axis=0, ddof=1), _LEAST) / root
     middle, least = float(success.mean()), float(low.mean())
     return Guessed(
@@ -635,15 +706,17 @@ def _expected(
     )
 
 
-def _tossed(job: tuple[int, Integers], sheet: Sheet, accept: Sequence[Array], seed: int) -> Learned:
+def _with_outcome(
+    job: tuple[int, Integers], model: CalibrationModel, accept: Sequence[Array], seed: int
+) -> Learned:
     """What chains find with one outcome of all papers, for one tuple of each."""
     number, pick = job
-    chance = np.random.default_rng([seed, number, 0, 0]).random(pick.size)
+    uniform = np.random.default_rng([seed, number, 0, 0]).random(pick.size)
     likely = [
-        table if one < table[row] else 1.0 - table
-        for one, row, table in zip(chance, pick, accept, strict=True)
+        table if draw < table[row] else 1.0 - table
+        for draw, row, table in zip(uniform, pick, accept, strict=True)
     ]
-    decided = deciding(sheet, likely)
+    decided = deciding(model, likely)
     return learn(
         decided, target=0.0, most=_FEW_LOOKS, chains=_FEW, starts=_FEW_STARTS, seed=seed + 1 + number
     )

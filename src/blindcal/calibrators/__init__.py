@@ -1,4 +1,4 @@
-"""Reviews (+ Reviewers) -> one quality per paper, by a grid of methods.
+"""Calibration without privacy: reviews to one quality per paper, by seven methods.
 
     raw(reviews)                             mean score
     standardized(reviews)                    each reviewer's scores to mean 0, sd 1, then the mean
@@ -10,8 +10,8 @@
 
 Each returns a `Calibration`: `.quality`, `.standard_error`, `.predict`, `.probability_accepted`, ...
 
-One conference or thousands at once: side by side in a `Batch` of flat arrays, then a method's array
-function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry per paper of the batch:
+Thousands of conferences can be calibrated at once, side by side in a `Batch` of flat arrays. Each method has
+an array function `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry per paper:
 
     batch = Batch(paper, reviewer, score, paper_group, reviewer_group)    # numbered through the batch
     raw_quality(batch)
@@ -22,11 +22,12 @@ function, `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry
     offsets_quality(batch)
     hierarchical_quality(batch)                                           # `sweeps=` for a shorter chain
 
-Hyperparameters are estimated for each group alone. The sampled methods draw from a fixed seed inside: the
-same batch always gives the same numbers; a conference's move within Monte Carlo error with its batch.
+Hyperparameters are estimated for each conference alone. The sampled methods use a fixed seed: the same batch
+always gives the same numbers, but those of a conference depend on its batch within Monte Carlo error.
 
-In: reviews, where known the reviewers too. Out: one quality for each paper, nothing of it private; how far
-calibrating helps (`assessments`), scores held out (`predictions`). Imports: audits and below.
+In: reviews, and the reviewers if they are known. Out: one quality for each paper, without privacy; and
+whether calibrating helps (`assessment`). Open `means` first, the shortest calibrator; `gibbs` has the
+sampler. Imports: verification and earlier.
 """
 
 from blindcal.calibrators.assessment import Assessment, assess

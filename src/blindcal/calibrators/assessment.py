@@ -1,10 +1,9 @@
-"""Is calibration worth it here? Variance shares of the scores, and what calibrating would change.
+"""Whether calibration is worth it: variance shares of the scores, and how many decisions it would change.
 
-The reviews are fitted by the model behind `calibrators.hierarchical`. Conferences are then simulated on the
-very same assignment with spreads drawn from the fit, where the truth is known: how many papers does each
-method put on the wrong side of the acceptance line?
-
-Leaving out one score of each paper and predicting it: the check of a calibrator that needs no truth.
+The reviews are fitted by the model of `hierarchical`. Conferences are then simulated on the very same
+assignment with spreads drawn from the fit. Their true qualities are known, so papers on the wrong side of the
+acceptance line can be counted for each method. Whether real reviewers are as the model has them is checked
+without any truth: one score of each paper is left out and predicted.
 """
 
 from __future__ import annotations
@@ -17,18 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from blindcal.calibrators.batch import Batch
-from blindcal.calibrators.gibbs import (
-    Spreads,
-    copies,
-    fit_batch,
-    from_normal_score,
-    location_and_scale,
-)
+from blindcal.calibrators.gibbs import Spreads, copies, fit_batch, location_and_scale
 from blindcal.calibrators.hierarchical_model import expected_score, hierarchical, hierarchical_quality
 from blindcal.calibrators.known_reviewers import posterior_quality
 from blindcal.calibrators.means import raw_quality
 from blindcal.calibrators.results import batch_of
 from blindcal.checks import Array, roundoff, strictly_within, within
+from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
 from blindcal.io.tables import frame
 from blindcal.reviews import Reviews
@@ -38,9 +32,13 @@ _PREDICTION_SEED, _PREDICTION_SWEEPS, _PREDICTION_DRAWS = 20250103, 600, 200
 
 @dataclass(frozen=True)
 class Change:
-    """Root mean square `error` of predictions, and its `change` against the raw means as a share.
+    """The error of predictions, and how it differs from that of the raw means.
 
-    `low` and `high` are the ends of a 90 % interval of the change, paired over papers.
+    Attributes:
+        error: Root mean square error.
+        change: The relative difference from the error of the raw means; below 0 is better.
+        low: The lower end of a 90 % interval of the change, paired over papers.
+        high: The upper end.
     """
 
     error: float
@@ -64,29 +62,33 @@ def left_out(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
     chosen = order[np.sort(first)]
     chosen = chosen[np.argsort(batch.reviewer[chosen], kind="stable")]
     who = batch.reviewer[chosen]
-    place = np.arange(who.size) - np.searchsorted(who, who)
+    rank = np.arange(who.size) - np.searchsorted(who, who)
     out = np.zeros(batch.score.size, dtype=bool)
-    out[chosen[place < batch.per_reviewer()[who] - 2]] = True
+    out[chosen[rank < batch.per_reviewer()[who] - 2]] = True
     return out
 
 
 def change(squares: Array, plain: Array, paper: NDArray[np.int64]) -> Change:
     """The error of predictions with these squared errors, against those of the raw means.
 
-    Several left-out scores of one paper are averaged first; the error of the ratio by the delta method.
+    Several left-out scores of one paper are averaged first. The standard error of the ratio is by the delta
+    method.
     """
-    _, place, count = np.unique(paper, return_inverse=True, return_counts=True)
-    own, base = (np.bincount(place, value) / count for value in (squares, plain))
+    _, index, count = np.unique(paper, return_inverse=True, return_counts=True)
+    own, base = (np.bincount(index, value) / count for value in (squares, plain))
     ratio = float(own.mean() / base.mean())
-    doubt = float((own - ratio * base).std(ddof=1) / np.sqrt(own.size) / base.mean() / (2 * np.sqrt(ratio)))
-    shift, reach = np.sqrt(ratio) - 1, float(ndtri(0.95)) * doubt
+    error = float((own - ratio * base).std(ddof=1) / np.sqrt(own.size) / base.mean() / (2 * np.sqrt(ratio)))
+    shift, reach = np.sqrt(ratio) - 1, float(ndtri(0.95)) * error
     return Change(float(np.sqrt(own.mean())), float(shift), float(shift - reach), float(shift + reach))
 
 
 def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
-    """How well left-out scores are predicted by the `raw` means, by these `shrunk` to the overall mean (what
-    can be had without knowing anything of reviewers), by `offsets` and by `hierarchical`; {} without any, or
-    if the raw means predict them all."""
+    """How well left-out scores are predicted, by method.
+
+    `raw` are the mean scores, `shrunk` these drawn to the overall mean, which is the best that can be done
+    without knowing reviewers; `offsets` and `hierarchical` are the sampled methods. {} if no score can be
+    left out, or if the raw means predict all of them.
+    """
     rng = np.random.default_rng(_PREDICTION_SEED)
     out = np.stack([left_out(batch, rng) for _ in range(repeats)])
     repeat, row = np.nonzero(out)
@@ -134,12 +136,20 @@ DOUBT = (
     "reviewers here are not as the model has them"
 )
 _SEED = 20250102
+# Rows of all simulated conferences together, from 4 to 100 of them; sweeps of their chain; and how many times
+# at most one score of each paper is left out.
 _ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 90 % interval."""
+    """A number with its 90 % interval.
+
+    Attributes:
+        value: The number.
+        low: The lower end of the interval.
+        high: The upper end.
+    """
 
     value: float
     low: float
@@ -151,24 +161,26 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What the reviews say about reviewers, and what calibrating them would change.
+    """How reviewers differ by their reviews, and what calibrating them would change.
 
-    `verdict`: "worth it", "worth it with history", "not worth it" or "unclear".
-    `shares`: of the variance of one score, due to `quality`, reviewers' `offset`, reviewers' `slope`, and
-    the `residual`.
-    `accept_rate`: where the line was drawn.
-    `wrong`: share of papers on the wrong side of the line, by method: `raw`; `hierarchical`, which learns
-    reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were known, the best
-    that any history can give.
-    `gain_now`, `gain_known`: paired differences of these two from `raw`.
-    `least_gain`: a gain below it is not worth it.
-    `conferences`: how many were simulated.
-    `predictions`: one score of each paper left out and predicted (see `predictions.prediction_changes`; {}
-    where no paper has three reviews, or all of each paper are equal).
-    `notes`: what the data could not show, in words.
+    The gains hold if reviewers are as the model has them; `predictions` checks that on the data. A gain that
+    the left-out scores contradict is not believed.
 
-    The gains hold if reviewers are as the model has them; `predictions` asks the data. A gain that the
-    left-out scores do not bear out is not believed.
+    Attributes:
+        verdict: "worth it", "worth it with history", "not worth it" or "unclear".
+        shares: Of the variance of one score: due to `quality`, to reviewers' `offset`, to reviewers' `slope`,
+            and the `residual`.
+        accept_rate: The share of papers above the acceptance line.
+        wrong: Share of papers on the wrong side of the line, by method: `raw`; `hierarchical`, which learns
+            reviewers from these reviews alone; `known`, as if every reviewer's slope and offset were known,
+            the best that any history can give.
+        gain_now: How much less `hierarchical` is wrong than `raw`, paired over conferences.
+        gain_known: How much less `known` is wrong than `raw`, paired over conferences.
+        least_gain: A gain below it is not worth it.
+        conferences: How many were simulated.
+        predictions: How well one score of each paper is predicted from the others, by method; {} if no paper
+            has three reviews, or if all scores of each paper are equal.
+        notes: What the data could not show, in words.
     """
 
     verdict: Verdict
@@ -184,27 +196,36 @@ class Assessment:
 
     def to_frame(self) -> Any:
         """One row per number with its interval, as a pandas data frame; needs pandas."""
-        found = {f"share of {name}": one for name, one in self.shares.items()}
-        found |= {f"wrong by {name}": one for name, one in self.wrong.items()}
-        found |= {"gain now": self.gain_now, "gain with known reviewers": self.gain_known}
-        ends = {end: [getattr(one, end) for one in found.values()] for end in ("value", "low", "high")}
-        return frame({"number": list(found), **ends})
+        rows = {f"share of {name}": share for name, share in self.shares.items()}
+        rows |= {f"wrong by {name}": wrong for name, wrong in self.wrong.items()}
+        rows |= {"gain now": self.gain_now, "gain with known reviewers": self.gain_known}
+        ends = {end: [getattr(row, end) for row in rows.values()] for end in ("value", "low", "high")}
+        return frame({"number": list(rows), **ends})
 
 
 def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:
     """Variance shares, expected wrong decisions by method, and a verdict; "not worth it" is a normal one.
 
-    `reviews` are those of one conference. `accept_rate` is the share of papers above the line, between 0 and
-    1; `least_gain` the share of papers that must be decided rightly instead of wrongly for calibrating to be
-    worth it, by default one in a hundred.
+    Args:
+        reviews: The reviews of one conference.
+        accept_rate: The share of papers above the acceptance line, between 0 and 1.
+        least_gain: The share of papers that must be decided rightly instead of wrongly for calibrating to be
+            worth it.
 
-    Strict jurors who score everything change no ranking, so there is nothing to gain:
+    Returns:
+        The assessment.
 
-    >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
-    >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
-    >>> everyone = ["ada", "ben", "cleo"] * 12
-    >>> assess(Reviews.from_table({"paper": papers, "reviewer": everyone, "score": scores})).verdict
-    'not worth it'
+    Raises:
+        InputError: If no paper has two reviews, or all scores are equal.
+
+    Example:
+        Strict jurors who score everything change no ranking, so there is nothing to gain:
+
+        >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
+        >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
+        >>> everyone = ["ada", "ben", "cleo"] * 12
+        >>> assess(Reviews.from_table({"paper": papers, "reviewer": everyone, "score": scores})).verdict
+        'not worth it'
     """
     strictly_within("accept_rate", accept_rate, 0.0, 1.0)
     within("least_gain", least_gain, 0.0, 1.0)
@@ -281,7 +302,7 @@ def _times(batch: Batch) -> int:
 
 
 def _borne_out(predictions: dict[str, Change]) -> bool:
-    """Left-out scores are predicted better with reviewers than without; True where none was left out."""
+    """Whether left-out scores are predicted better with reviewers than without; True if none was left out."""
     return not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
 
 
@@ -289,7 +310,7 @@ def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Genera
     """Slopes [conference, reviewer] from the fitted positive normal distributions."""
     m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
     z = rng.standard_normal((mean.size, reviewers))
-    return from_normal_score(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
+    return positive_normal(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
 
 
 def _wrong(estimate: Array, truth: Array, count: int) -> Array:
@@ -306,6 +327,7 @@ def _mean(value: Array) -> Estimate:
 
 
 def _verdict(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
+    """What the expected gains suggest; without a reviewer who has two reviews nothing can be said."""
     if batch.per_reviewer().max() < 2:
         return "unclear"
     if now.low > 0 and now.value >= least:

@@ -13,16 +13,24 @@ from blindcal.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Row r says: `reviewer[r]` gave `paper[r]` the score `score[r]`.
+    """The reviews of one conference, or of many side by side.
 
-    Papers and reviewers are numbered from 0 through all conferences; `paper_group` and `reviewer_group` say
-    which conference each belongs to (default: one conference), and `row_group`, which follows, that of each
-    row. A reviewer of two conferences is two numbers. Conferences share nothing: every calibrator estimates
-    whatever it estimates for each group alone.
+    Row r says that `reviewer[r]` gave `paper[r]` the score `score[r]`. Papers and reviewers are numbered from
+    0 through all conferences; a reviewer of two conferences is two numbers. Conferences share nothing: every
+    calibrator estimates whatever it estimates for each conference alone.
 
-    >>> two = Batch([0, 0, 1, 1], [0, 1, 2, 3], [1, 3, 7, 8], paper_group=[0, 1], reviewer_group=[0, 0, 1, 1])
-    >>> two.per_paper(two.score), two.groups
-    (array([ 4., 15.]), 2)
+    Attributes:
+        paper: The paper of each row.
+        reviewer: The reviewer of each row.
+        score: The score of each row.
+        paper_group: The conference of each paper; by default there is one conference.
+        reviewer_group: The conference of each reviewer.
+        row_group: The conference of each row, which follows.
+
+    Example:
+        >>> two = Batch([0, 0, 1, 1], [0, 1, 2, 3], [1, 3, 7, 8], [0, 1], [0, 0, 1, 1])
+        >>> two.per_paper(two.score), two.groups
+        (array([ 4., 15.]), 2)
     """
 
     paper: Integers
@@ -84,6 +92,7 @@ class Batch:
 
 
 def _integers(name: str, value: ArrayLike) -> Integers:
+    """Numbers from 0, as an array."""
     array = np.asarray(value)
     if not np.issubdtype(array.dtype, np.integer) or (array.size and array.min() < 0):
         raise InputError(f"{name} must be numbered from 0, found {value!r:.60}")
@@ -91,6 +100,7 @@ def _integers(name: str, value: ArrayLike) -> Integers:
 
 
 def _groups(name: str, value: ArrayLike | None, size: int) -> Integers:
+    """The conference of each paper or reviewer."""
     group = np.zeros(size, np.int64) if value is None else _integers(name, value)
     if group.ndim != 1 or group.size != size:
         raise InputError(f"{name} must name the conference of each of {size}, found shape {group.shape}")

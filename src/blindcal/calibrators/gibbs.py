@@ -1,8 +1,11 @@
 """Gibbs sampling of `score = slope * quality + offset + noise`, many conferences in one chain.
 
-Reviewers' slopes: a normal distribution cut to positive values, its scale and spread learned.
+Nothing is known about the reviewers. Quality is N(0,1) over papers. Slopes are normal over reviewers and
+truncated to above 0; offsets and noise are normal. The mean slope, the standard deviations of offsets and
+noise, and the relative spread of slopes are learned from the reviews of each conference alone.
 
-Fit: the posterior of qualities, reviewers and spreads, from a Gibbs chain on one or many conferences.
+`fit_batch` runs the chains and returns a `Fit`. A step of `ConferenceSampler` is one formula over all papers,
+reviewers or conferences; `blindcal.compute.mcmc` has the draws that other samplers need too.
 """
 
 from __future__ import annotations
@@ -11,48 +14,71 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import log_ndtr
 
 from blindcal.calibrators.batch import Batch
 from blindcal.checks import Array
+from blindcal.compute.mcmc import (
+    conditional_normal,
+    overrelaxed,
+    overrelaxed_normal,
+    positive_normal,
+    positive_normal_score,
+)
+
+Booleans = NDArray[np.bool_]
+
+SEED = 20250101  # of the chain's own generator: the same data always give the same numbers
+
+# The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
+# has a flat prior there. The lower end keeps the chain moving if scores fit exactly, the upper end makes the
+# prior proper.
+LOWEST, HIGHEST = 0.01, 3.0
+
+# --- the distribution of slopes over reviewers: normal, truncated to above 0
 
 # cv = standard deviation / mean of a positive normal distribution, as a function of rho = location / scale:
 # from 0.9 (nearly exponential) to 0.01 (reviewers hardly differ); interpolation in log cv is good to 1e-5.
 _RHO = np.concatenate([np.linspace(-4.0, 6.0, 401), np.geomspace(6.05, 100.0, 200)])
 
 
-def _lift(rho: Array) -> Array:
-    """mean / scale of the positive normal distribution: `rho + phi(rho)/Phi(rho)`."""
-    lifted: Array = rho + np.exp(-0.5 * rho**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(rho))
-    return lifted
+def _mean_over_scale(rho: Array) -> Array:
+    """The mean of the positive normal distribution over its scale: `rho + phi(rho)/Phi(rho)`."""
+    ratio: Array = rho + np.exp(-0.5 * rho**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(rho))
+    return ratio
 
 
-_LOG_CV = 0.5 * np.log1p(_RHO * _lift(_RHO) - _lift(_RHO) ** 2) - np.log(_lift(_RHO))
+_LOG_CV = 0.5 * np.log1p(_RHO * _mean_over_scale(_RHO) - _mean_over_scale(_RHO) ** 2) - np.log(
+    _mean_over_scale(_RHO)
+)
 LEAST_SPREAD, GREATEST_SPREAD = float(np.exp(_LOG_CV[-1])), float(np.exp(_LOG_CV[0]))
 
-
-# Four in five that reviewers hardly differ, and how sharply that falls off.
-_EQUAL, _FALL = 0.8, 6
-_HARDLY = _EQUAL * (_FALL - 1) * LEAST_SPREAD ** (_FALL - 1)
-_ANYHOW = (1 - _EQUAL) / (GREATEST_SPREAD - LEAST_SPREAD)
+# The prior of the relative spread v: four in five that reviewers hardly differ, falling off as v^-6.
+_EQUAL, _POWER = 0.8, 6
+_NARROW = _EQUAL * (_POWER - 1) * LEAST_SPREAD ** (_POWER - 1)
+_FLAT = (1 - _EQUAL) / (GREATEST_SPREAD - LEAST_SPREAD)
 
 
 def variation_prior(spread: Array) -> Array:
-    """Density over log v of the relative spread v of slopes: reviewers hardly differ (v^-6), or may differ by
-    anything (flat)."""
-    density: Array = _HARDLY / spread ** (_FALL - 1) + _ANYHOW * spread
+    """Prior density over log v of the relative spread v of slopes.
+
+    A mixture: reviewers hardly differ (v^-6), or may differ by anything (flat).
+    """
+    density: Array = _NARROW / spread ** (_POWER - 1) + _FLAT * spread
     return density
 
 
 def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Array]:
-    """(m, t, rho) of the positive normal distribution with this mean and this standard deviation / mean.
+    """(m, t, m/t) of the positive normal distribution with this mean and this standard deviation / mean.
+
+    The distribution is N(m, t^2), truncated to above 0.
 
     >>> m, t, rho = location_and_scale(np.log([2.0]), np.array([0.05]))
     >>> m.round(3), t.round(3), rho.round(2)
     (array([2.]), array([0.1]), array([20.]))
     """
     rho = np.interp(-np.log(spread), -_LOG_CV, _RHO)
-    t = np.exp(log_mean) / _lift(rho)
+    t = np.exp(log_mean) / _mean_over_scale(rho)
     return rho * t, t, rho
 
 
@@ -64,35 +90,16 @@ def log_density(total: Array, squares: Array, count: Array, log_mean: Array, spr
     return density
 
 
-def normal_score(value: Array, mean: Array, sd: Array) -> Array:
-    """The standard normal z with `P(N(0,1) > z) = P(slope > value)`, slope ~ N(mean, sd^2) cut to above 0."""
-    survival = log_ndtr((mean - value) / sd) - log_ndtr(mean / sd)
-    z: Array = -ndtri_exp(np.minimum(survival, 0.0))
-    return np.clip(z, -8.0, 8.0)
-
-
-def from_normal_score(z: Array, mean: Array, sd: Array) -> Array:
-    """The inverse of `normal_score`, kept above 0."""
-    x = -ndtri_exp(log_ndtr(-z) + log_ndtr(mean / sd))
-    return np.maximum(mean + sd * x, np.finfo(float).tiny)
-
-
-Booleans = NDArray[np.bool_]
-
-# The range of noise, spread of offsets and mean slope, in standard deviations of a conference's scores; each
-# has a flat prior there. The floor keeps the chain moving where scores fit exactly, the ceiling makes the
-# prior proper.
-FLOOR, CEILING = 0.01, 3.0
-SWING = -0.95  # overrelaxation: how far a draw swings to the other side of its conditional mean
+# --- the sampler
 
 
 @dataclass
-class State:
+class ConferenceState:
     """One draw of everything; hyperparameters are arrays over conferences."""
 
-    quality: Array
-    slope: Array
-    offset: Array
+    quality: Array  # by paper
+    slope: Array  # by reviewer
+    offset: Array  # by reviewer
     noise: Array
     center: Array  # mean of offsets
     spread: Array  # standard deviation of offsets
@@ -100,8 +107,8 @@ class State:
     variation: Array  # standard deviation / mean of slopes
 
 
-class Sampler:
-    """Draws from the posterior by sweeps; each step is one formula over papers, reviewers or conferences."""
+class ConferenceSampler:
+    """Draws the qualities and reviewers of conferences from their posterior, by sweeps."""
 
     def __init__(self, batch: Batch, *, common_slope: bool, rng: np.random.Generator) -> None:
         self.batch, self.common, self.rng = batch, common_slope, rng
@@ -110,12 +117,14 @@ class Sampler:
         self.n_papers = np.bincount(batch.paper_group, minlength=batch.groups).astype(float)
         self.n_reviewers = np.bincount(batch.reviewer_group, minlength=batch.groups).astype(float)
         self.state = self._start()
-        self.given = self.quality_given_scores()  # mean and precision that the last qualities were drawn with
+        # The mean and precision that the last qualities were drawn with: averaging them over sweeps has less
+        # Monte Carlo error than averaging the qualities (Rao-Blackwell).
+        self.conditional = self.quality_given_reviewers()
 
-    def _start(self) -> State:
+    def _start(self) -> ConferenceState:
         batch, groups = self.batch, self.batch.groups
         mean = batch.per_paper(batch.score) / batch.per_paper()
-        return State(
+        return ConferenceState(
             quality=mean.copy(),
             slope=np.full(batch.reviewers, 0.7),
             offset=batch.per_reviewer(batch.score - mean[batch.paper]) / self.reviews,
@@ -127,6 +136,7 @@ class Sampler:
         )
 
     def sweep(self) -> None:
+        """Draw everything once, each part given the rest."""
         self.draw_quality()
         if self.common:
             self.draw_offsets()
@@ -145,8 +155,8 @@ class Sampler:
 
     # --- qualities and reviewers, given the hyperparameters
 
-    def quality_given_scores(self) -> tuple[Array, Array]:
-        """Mean and precision of each quality given the reviewers: `1 + sum a^2/sigma^2`."""
+    def quality_given_reviewers(self) -> tuple[Array, Array]:
+        """Mean of each quality and its precision `1 + sum slope^2/noise^2`."""
         batch, s = self.batch, self.state
         a = s.slope[batch.reviewer]
         weight = 1 / s.noise[batch.paper_group] ** 2
@@ -154,12 +164,15 @@ class Sampler:
         return weight * batch.per_paper(a * (batch.score - s.offset[batch.reviewer])) / precision, precision
 
     def draw_quality(self) -> None:
-        mean, precision = self.given = self.quality_given_scores()
-        root = np.sqrt(precision)
-        self.state.quality = mean + self._swing((self.state.quality - mean) * root) / root
+        mean, precision = self.conditional = self.quality_given_reviewers()
+        self.state.quality = overrelaxed_normal(self.state.quality, mean, precision, self._normal(mean))
 
     def draw_reviewers(self) -> None:
-        """(slope, offset) of a reviewer is bivariate normal cut to slope > 0: slope, then offset given it."""
+        """(slope, offset) of a reviewer is bivariate normal with slope > 0: slope, then offset given it.
+
+        `paa`, `pab`, `pbb` are its precision matrix and `ha`, `hb` that times its mean. `bivariate_draw`
+        does not serve: the slope is truncated, and both draws are overrelaxed.
+        """
         batch, s = self.batch, self.state
         group = batch.reviewer_group
         m, t, _ = location_and_scale(s.log_mean, s.variation)
@@ -171,9 +184,9 @@ class Sampler:
         hb = w * batch.per_reviewer(batch.score) + (s.center / s.spread**2)[group]
         precision = paa - pab**2 / pbb
         mean, sd = (ha - hb * pab / pbb) / precision, 1 / np.sqrt(precision)
-        z = self._swing(normal_score(s.slope, mean, sd))
-        rest = self._swing((s.offset - (hb - pab * s.slope) / pbb) * np.sqrt(pbb)) / np.sqrt(pbb)
-        s.slope = from_normal_score(z, mean, sd)
+        score = overrelaxed(positive_normal_score(s.slope, mean, sd), self._normal(mean))
+        rest = overrelaxed_normal(s.offset - (hb - pab * s.slope) / pbb, 0.0, pbb, self._normal(mean))
+        s.slope = positive_normal(score, mean, sd)
         s.offset = (hb - pab * s.slope) / pbb + rest
 
     def draw_offsets(self) -> None:
@@ -183,30 +196,28 @@ class Sampler:
         w, prior = 1 / s.noise[group] ** 2, 1 / s.spread[group] ** 2
         precision = w * self.reviews + prior
         mean = (w * batch.per_reviewer(rest) + prior * s.center[group]) / precision
-        s.offset = mean + self._swing((s.offset - mean) * np.sqrt(precision)) / np.sqrt(precision)
+        s.offset = overrelaxed_normal(s.offset, mean, precision, self._normal(mean))
 
-    def _swing(self, z: Array) -> Array:
-        """Leaves N(0,1) as it is and moves to the far side: fewer sweeps where noise is small."""
-        moved: Array = SWING * z + np.sqrt(1 - SWING**2) * self.rng.standard_normal(z.shape)
-        return moved
+    def _normal(self, like: Array) -> Array:
+        return self.rng.standard_normal(like.shape)
 
-    # --- moves that leave every residual as it is
+    # --- moves along directions in which no residual changes, and one-by-one draws hardly get ahead
 
     def move_location(self) -> None:
-        """quality + d, offset - slope * d, center - mean slope * d: normal in d."""
+        """Move to quality + d, offset - slope * d, center - mean slope * d: the density is normal in d."""
         batch, s = self.batch, self.state
         mean_slope = self._by_reviewer(s.slope) / self.n_reviewers
         tilt = s.slope - mean_slope[batch.reviewer_group]
         bend = s.offset - s.center[batch.reviewer_group]
         precision = self.n_papers + self._by_reviewer(tilt**2) / s.spread**2
         pull = -self._by_paper(s.quality) + self._by_reviewer(tilt * bend) / s.spread**2
-        d = pull / precision + self.rng.standard_normal(batch.groups) / np.sqrt(precision)
+        d = conditional_normal(pull, precision, self._normal(pull))
         s.quality = s.quality + d[batch.paper_group]
         s.offset = s.offset - s.slope * d[batch.reviewer_group]
         s.center = s.center - mean_slope * d
 
     def move_scale(self) -> None:
-        """quality * c, slope / c: given all else the sum of squared qualities is chi-square.
+        """Move to quality * c, slope / c: the sum of squared qualities is chi-squared given all else.
 
         n - 1 degrees of freedom for n papers: the mean slope has a flat prior, its log the density
         e^log_mean.
@@ -222,7 +233,7 @@ class Sampler:
     # --- hyperparameters
 
     def draw_offset_spread(self) -> None:
-        """center ~ flat; spread ~ flat above its floor."""
+        """Mean and standard deviation of offsets, whose priors are flat."""
         batch, s = self.batch, self.state
         mean = self._by_reviewer(s.offset) / self.n_reviewers
         s.center = mean + s.spread / np.sqrt(self.n_reviewers) * self.rng.standard_normal(batch.groups)
@@ -230,7 +241,7 @@ class Sampler:
         s.spread = self._deviation(s.spread, squares, self.n_reviewers)
 
     def stretch_offsets(self) -> None:
-        """offset = center + spread * z with z fixed: spread is a regression coefficient of the residuals."""
+        """Draw the spread in offset = center + spread * z with z fixed: a coefficient of a regression."""
         batch, s = self.batch, self.state
         group = batch.reviewer_group
         z = (s.offset - s.center[group]) / s.spread[group]
@@ -248,12 +259,12 @@ class Sampler:
         squares = batch.per_group(q * q)
         mean = batch.per_group(q * (batch.score - s.offset[batch.reviewer])) / squares
         sd = s.noise / np.sqrt(squares)
-        drawn = from_normal_score(self.rng.standard_normal(batch.groups), mean, sd)
+        drawn = positive_normal(self._normal(mean), mean, sd)
         drawn = np.where(_allowed(drawn), drawn, np.exp(s.log_mean))
         s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
 
     def draw_slope_spread(self, tries: int = 3) -> None:
-        """(mean, variation) given the slopes, by Metropolis steps."""
+        """Mean and variation of slopes given the slopes, by Metropolis steps."""
         s = self.state
         total, squares = self._by_reviewer(s.slope), self._by_reviewer(s.slope**2)
         old = log_density(total, squares, self.n_reviewers, s.log_mean, s.variation)
@@ -269,7 +280,7 @@ class Sampler:
             old = np.where(take, new, old)
 
     def stretch_slopes(self) -> None:
-        """(mean, variation) with each slope's standardized value fixed: the residuals decide."""
+        """Mean and variation of slopes with standardized slopes fixed: the residuals decide."""
         batch, s = self.batch, self.state
         group = batch.reviewer_group
         log_mean, variation, inside = self._propose(3.0)
@@ -288,7 +299,7 @@ class Sampler:
         s.log_mean, s.variation = np.where(take, log_mean, s.log_mean), np.where(take, variation, s.variation)
 
     def _prior_gain(self, log_mean: Array, variation: Array) -> Array:
-        """Flat in the mean; the prior of the variation is `variation_prior`."""
+        """The log ratio of priors: flat in the mean, `variation_prior` in the variation."""
         before = variation_prior(self.state.variation)
         gain: Array = log_mean - self.state.log_mean + np.log(variation_prior(variation) / before)
         return gain
@@ -322,19 +333,21 @@ class Sampler:
 
 
 def _allowed(value: Array) -> Booleans:
-    return (value > FLOOR) & (value < CEILING)
+    return (value > LOWEST) & (value < HIGHEST)
 
 
-SEED = 20250101  # the chain's own coins: the same data always give the same numbers
+# --- running chains, and what is kept of them
 
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
     """Draws of the hyperparameters `[draw, conference]`, in units of the scores.
 
-    `quality`: standard deviation of `slope * quality` for the mean reviewer, that is the mean slope.
-    `offset`, `slope`: standard deviations over reviewers.
-    `noise`: standard deviation of one review.
+    Attributes:
+        quality: Standard deviation of `slope * quality` for the mean reviewer, that is the mean slope.
+        offset: Standard deviation of offsets over reviewers.
+        slope: Standard deviation of slopes over reviewers; 0 if all have the same slope.
+        noise: Standard deviation of the noise of one review.
     """
 
     quality: Array
@@ -347,15 +360,17 @@ class Spreads:
 class Fit:
     """The posterior of a batch, from one chain or several.
 
-    `quality[paper]`, `standard_error[paper]`: posterior mean and standard deviation, in N(0,1) units.
-    `slope[reviewer]`, `offset[reviewer]`: posterior means.
-    `covariance[reviewer, 2, 2]`: that of (slope, offset).
-    `noise[conference]`: standard deviation of one review, in units of the scores.
-    `spreads`: draws of the hyperparameters.
-    `disagreement[conference]`: the difference between chains as a share of the posterior standard deviation
-    of qualities; 0 for one chain.
-    `draws`: thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
-    offset[draw, reviewer].
+    Attributes:
+        quality: Posterior mean `[paper]`, in N(0,1) units.
+        standard_error: Posterior standard deviation `[paper]` of the quality.
+        slope: Posterior mean `[reviewer]`.
+        offset: Posterior mean `[reviewer]`.
+        covariance: Posterior covariance `[reviewer, 2, 2]` of (slope, offset).
+        noise: Standard deviation of one review `[conference]`, in units of the scores.
+        spreads: Draws of the hyperparameters.
+        draws: Thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
+            offset[draw, reviewer]. Chains take turns.
+        chains: How many chains there were.
     """
 
     quality: Array
@@ -365,24 +380,27 @@ class Fit:
     covariance: Array
     noise: Array
     spreads: Spreads
-    disagreement: Array
     draws: tuple[Array, Array, Array] = field(repr=False)
+    chains: int
+
+    def quality_draws(self, most: int) -> Array:
+        """Thinned draws `[chain, draw, paper]` of qualities, of at most `most` papers at equal intervals."""
+        quality = self.draws[0][:, :: -(-self.quality.size // most)]
+        return quality.reshape(-1, self.chains, quality.shape[1]).swapaxes(0, 1)
 
 
 def fit_batch(
     batch: Batch, *, common_slope: bool, sweeps: int, chains: int = 1, keep: int = 0, seed: int = SEED
 ) -> Fit:
-    """The posterior of `score = a_j * quality_i + b_j + noise` from `chains` chains of `sweeps` sweeps each.
+    """The posterior of `score = slope * quality + offset + noise`, by Gibbs sampling.
 
-    quality ~ N(0,1); a_j normal, cut to above 0; b_j normal; noise normal. The mean slope, the spread of the
-    offsets and the noise have flat priors, the relative spread of slopes `variation_prior`. `common_slope`
-    makes every a_j of a conference the same. The first third of the sweeps is dropped.
+    Each of `chains` chains has `sweeps` sweeps, of which the first third is dropped. `common_slope` gives all
+    reviewers of a conference the same slope. About `keep` joint draws are kept, or none if it is 0.
     """
     middle, width = _scale(batch)
     standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]
-    sampler = Sampler(
-        copies(batch, standard, chains), common_slope=common_slope, rng=np.random.default_rng(seed)
-    )
+    rng = np.random.default_rng(seed)
+    sampler = ConferenceSampler(copies(batch, standard, chains), common_slope=common_slope, rng=rng)
     warmup = sweeps // 3
     for _ in range(warmup):
         sampler.sweep()
@@ -394,7 +412,7 @@ def fit_batch(
 
 
 def _scale(batch: Batch) -> tuple[Array, Array]:
-    """Mean and standard deviation of each conference's scores (1 where all are equal)."""
+    """Mean and standard deviation of each conference's scores (1 if all are equal)."""
     count = batch.per_group()
     middle = batch.per_group(batch.score) / count
     width = np.sqrt(batch.per_group((batch.score - middle[batch.row_group]) ** 2) / count)
@@ -424,9 +442,9 @@ class _Record:
         self.every = max(1, sweeps * chains // keep) if keep else 0
         self.draws: list[tuple[Array, Array, Array]] = []
 
-    def add(self, sampler: Sampler, index: int) -> None:
+    def add(self, sampler: ConferenceSampler, index: int) -> None:
         s = sampler.state
-        mean, precision = sampler.given
+        mean, precision = sampler.conditional
         for total, value in zip(self.paper_sums, (mean, mean**2, 1 / precision), strict=True):
             total += value.reshape(self.chains, -1)
         a, b = s.slope, s.offset
@@ -448,9 +466,8 @@ class _Record:
         batch, n = self.batch, self.sweeps
         first, second, inner = self.paper_sums / n
         quality = first.mean(axis=0)
+        # The law of total variance: the mean conditional variance, plus the variance of conditional means.
         variance = inner.mean(axis=0) + np.maximum(second.mean(axis=0) - quality**2, 0.0)
-        between = np.bincount(batch.paper_group, first.var(axis=0), batch.groups)
-        disagreement = np.sqrt(between / np.bincount(batch.paper_group, variance, batch.groups))
         w, m = width[batch.reviewer_group], middle[batch.reviewer_group]
         a, b, aa, ab, bb = (self.reviewer_sums / n).mean(axis=1)
         covariance = np.stack([aa - a * a, ab - a * b, ab - a * b, bb - b * b], axis=-1)
@@ -463,8 +480,8 @@ class _Record:
             covariance=(w[:, None] ** 2 * covariance).reshape(-1, 2, 2),
             noise=spreads[3].mean(axis=0),
             spreads=Spreads(*spreads),
-            disagreement=disagreement,
             draws=self._joined(w, m),
+            chains=self.chains,
         )
 
     def _joined(self, w: Array, m: Array) -> tuple[Array, Array, Array]:

@@ -1,4 +1,8 @@
-"""Least-squares calibration with monotone reviewers (Tan, Wu, Bei, Xu 2021)."""
+"""Least-squares calibration with monotone reviewers: each scores by an increasing function of their own.
+
+References:
+    S. Tan, J. Wu, X. Bei, H. Xu (2021): Least square calibration for peer reviews. NeurIPS 34.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,20 @@ TOLERANCE = 1e-9
 
 
 def isotonic(reviews: Reviews) -> Calibration:
-    """Qualities that need the least noise when every reviewer scores by some increasing function.
+    """Qualities that need the least noise if every reviewer scores by some increasing function.
 
-    `reviews` are those of one conference; `isotonic_quality` says what is minimized.
+    `isotonic_quality` says what is minimized.
 
-    >>> rows = {"paper": ["p", "q", "r"], "reviewer": ["ada"] * 3, "score": [1.0, 2.0, 3.0]}
-    >>> isotonic(Reviews.from_table(rows)).quality.round(3)
-    array([-1.225,  0.   ,  1.225])
+    Args:
+        reviews: The reviews of one conference.
+
+    Returns:
+        A calibration with qualities of mean 0 and variance 1.
+
+    Example:
+        >>> rows = {"paper": ["p", "q", "r"], "reviewer": ["ada"] * 3, "score": [1.0, 2.0, 3.0]}
+        >>> isotonic(Reviews.from_table(rows)).quality.round(3)
+        array([-1.225,  0.   ,  1.225])
     """
     batch = batch_of(reviews)
     quality, error = isotonic_quality(batch)
@@ -32,30 +43,39 @@ def isotonic(reviews: Reviews) -> Calibration:
 
 
 def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]:
-    """Qualities x that need the least noise: minimize `sum (z_ij - x_i)^2` over x and perceived qualities z;
-    with their standard errors, arrays over the papers of `batch`.
+    """Qualities x that minimize `sum (z_ij - x_i)^2` over x and perceived qualities z.
 
-    Reviewer j perceives `z_ij` and scores by an increasing function of it: of two papers with different
-    scores the better scored was perceived better, by at least the gap of the scores (which fixes the scale;
-    equal scores put no order on the two). The program is convex; solved by at most `steps` accelerated steps
-    in x, z being an isotonic regression for each reviewer. Centered and scaled to variance 1 in each
-    conference; where nothing connects two sets of papers their relative place stays that of the start, the
-    mean scores.
+    Reviewer j perceives `z_ij` and scores by an increasing function of it. Of two papers with different
+    scores the better scored one was perceived better, by at least the gap of the scores, which fixes the
+    scale. Equal scores put no order on the two. The program is convex. It is solved by accelerated gradient
+    steps in x; given x, z is an isotonic regression for each reviewer. Qualities are centered and scaled to
+    variance 1 in each conference. If nothing connects two sets of papers, the sets keep the relative location
+    of their mean scores.
 
-    The standard error is `s / sqrt(k)` for k reviews, `s` pooled over the conference from a jackknife: the
-    whole calibration again with one review of each paper left out.
+    The standard error is `s / sqrt(k)` for k reviews, with `s` pooled over the conference from a jackknife:
+    the whole calibration again with one review of each paper left out.
 
-    >>> x, _ = isotonic_quality(Batch([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 6, 8]))
-    >>> x.round(3)
-    array([-1.225,  0.   ,  1.225])
+    Args:
+        batch: One conference or many.
+        steps: How many steps are taken at most.
+
+    Returns:
+        Quality and standard error, one entry per paper.
+
+    Example:
+        >>> x, _ = isotonic_quality(Batch([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 6, 8]))
+        >>> x.round(3)
+        array([-1.225,  0.   ,  1.225])
     """
     quality = _normalized(batch, _least_noise(batch, steps))
     return quality, _jackknife(batch, steps)
 
 
 def _normalized(batch: Batch, x: Array) -> Array:
-    """Mean 0 and variance 1 in each conference; all 0 if papers do not differ, by more than the search for x
-    may be off."""
+    """Mean 0 and variance 1 in each conference.
+
+    All are 0 if papers differ by no more than the minimization may be off.
+    """
     size, flat = np.bincount(batch.paper_group, minlength=batch.groups), _accuracy(batch)
     x = x - (np.bincount(batch.paper_group, x, batch.groups) / size)[batch.paper_group]
     width = np.sqrt(np.bincount(batch.paper_group, x**2, batch.groups) / size)
@@ -86,7 +106,7 @@ def _jackknife(batch: Batch, steps: int) -> Array:
 
 
 def _turns(batch: Batch) -> Integers:
-    """The place of each review among its paper's, by reviewer."""
+    """The position of each review among its paper's, by reviewer."""
     order = np.lexsort((batch.reviewer, batch.paper))
     sorted_paper = batch.paper[order]
     turn = np.empty(order.size, dtype=np.int64)
@@ -114,6 +134,7 @@ def _least_noise(batch: Batch, steps: int) -> Array:
         new = batch.per_paper(_perceive(batch, level, ahead)) / count
         if np.abs(new - ahead).max() <= accuracy:
             break
+        # Restart the momentum of a conference whose last step went uphill (O'Donoghue and Candes 2015).
         overshoot = np.bincount(batch.paper_group, count * (ahead - new) * (new - x), groups) > 0
         grown = np.where(overshoot, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
         push = np.where(overshoot, 0.0, (momentum - 1) / grown)
@@ -122,7 +143,7 @@ def _least_noise(batch: Batch, steps: int) -> Array:
 
 
 def _accuracy(batch: Batch) -> float:
-    """How well qualities are searched for, in units of the scores."""
+    """How precisely qualities are computed, in units of the scores."""
     return max(TOLERANCE * float(np.ptp(batch.score)), roundoff(batch.score))
 
 
@@ -140,7 +161,7 @@ def _perceive(batch: Batch, level: Integers, x: Array) -> Array:
     """The nearest z to x that every reviewer's order of scores allows.
 
     `z - score` is nondecreasing in the score; papers with equal scores are free among themselves, so they are
-    put in the order of x first. One regression for all: a barrier keeps reviewers apart.
+    put in the order of x first. One regression serves all: a barrier keeps reviewers apart.
     """
     target = x[batch.paper] - batch.score
     order = np.lexsort((target, level))
@@ -163,6 +184,7 @@ def reviewer_curves(batch: Batch, quality: Array) -> Predictor:
     last = np.searchsorted(r, np.arange(batch.reviewers), side="right") - 1
 
     def predict(paper: Integers, reviewer: Integers) -> Array:
+        """Expected scores, within the range of each reviewer's papers."""
         at = np.clip(quality[paper], q[first[reviewer]], q[last[reviewer]])
         return np.interp(at + reviewer * gap, q + r * gap, curve)
 

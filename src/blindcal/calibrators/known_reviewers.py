@@ -1,4 +1,7 @@
-"""Known reviewers: maximum likelihood (the paper's third method) and the posterior under the N(0,1) prior."""
+"""Qualities if the reviewers are known: maximum likelihood, and the posterior under the N(0,1) prior.
+
+Maximum likelihood is the third method of the paper (Appendix A).
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,20 @@ _POINTS, _RANGE, _NARROWEST = 301, 17.0, (0.5, 0.05, 0.005, 5e-4, 5e-5)
 def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
     """The likeliest quality of each paper, reviewers known.
 
-    `reviews` are those of one conference; `reviewers` are in the order of `reviews.reviewers`, or one for
-    all, without a covariance.
+    Args:
+        reviews: The reviews of one conference.
+        reviewers: In the order of `reviews.reviewers`, or one for all; without a covariance.
 
-    >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
-    >>> maximum_likelihood(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
-    array([2.2])
+    Returns:
+        A calibration whose `fitted` are the reviewers.
+
+    Raises:
+        InputError: If the reviewers have a covariance, or are not as many as reviewed.
+
+    Example:
+        >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
+        >>> maximum_likelihood(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
+        array([2.2])
     """
     _fits(reviews, reviewers)
     if reviewers.covariance is not None:
@@ -38,12 +49,21 @@ def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
 def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
     """Posterior mean and standard deviation of each quality ~ N(0,1), reviewers known.
 
-    `reviews` are those of one conference; `reviewers` are in the order of `reviews.reviewers`, or one for
-    all; with a covariance, slopes and offsets are known only so far.
+    Args:
+        reviews: The reviews of one conference.
+        reviewers: In the order of `reviews.reviewers`, or one for all. With a covariance, slopes and offsets
+            are known only up to it.
 
-    >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
-    >>> posterior(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
-    array([1.83333333])
+    Returns:
+        A calibration whose `fitted` are the reviewers.
+
+    Raises:
+        InputError: If the reviewers are not as many as reviewed.
+
+    Example:
+        >>> rows = {"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [5.0, 3.0]}
+        >>> posterior(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
+        array([1.83333333])
     """
     _fits(reviews, reviewers)
     quality, error = posterior_quality(
@@ -57,12 +77,21 @@ def maximum_likelihood_quality(
 ) -> tuple[Array, Array]:
     """Maximum likelihood, `sum a (s-b)/sigma^2 / sum a^2/sigma^2`, and its error `1/sqrt(sum a^2/sigma^2)`.
 
-    `slope` (a), `offset` (b) and `noise` (sigma): one for each reviewer of `batch`, or scalars. With one
-    noise for all, the estimate is the paper's `sum a (s-b) / sum a^2`, also at noise 0.
+    With one noise for all, the estimate is the paper's `sum a (s-b) / sum a^2`, also at noise 0.
 
-    >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
-    >>> maximum_likelihood_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
-    (array([2.2]), array([0.4472136]))
+    Args:
+        batch: One conference or many.
+        slope: a, of each reviewer or of all.
+        offset: b, of each reviewer or of all.
+        noise: sigma, of each reviewer or of all.
+
+    Returns:
+        Quality and standard error, one entry per paper.
+
+    Example:
+        >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
+        >>> maximum_likelihood_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
+        (array([2.2]), array([0.4472136]))
     """
     information, total, scale = _evidence(batch, *_parameters(batch, slope, offset, noise))
     return total / information, scale / np.sqrt(information)
@@ -73,11 +102,21 @@ def posterior_quality(
 ) -> tuple[Array, Array]:
     """Posterior mean `sum a (s-b)/sigma^2 / (1 + sum a^2/sigma^2)` and standard deviation, quality ~ N(0,1).
 
-    `slope` (a), `offset` (b) and `noise` (sigma): one for each reviewer of `batch`, or scalars. With a
-    `covariance` of (slope, offset), `[2, 2]` or one for each reviewer, by quadrature over quality.
+    Args:
+        batch: One conference or many.
+        slope: a, of each reviewer or of all.
+        offset: b, of each reviewer or of all.
+        noise: sigma, of each reviewer or of all.
+        covariance: Of (slope, offset), `[2, 2]` or one for each reviewer; quality is then integrated by
+            quadrature.
 
-    >>> posterior_quality(Batch([0, 0], [0, 1], [5.0, 3.0]), slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
-    (array([1.83333333]), array([0.40824829]))
+    Returns:
+        Posterior mean and standard deviation, one entry per paper.
+
+    Example:
+        >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
+        >>> posterior_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
+        (array([1.83333333]), array([0.40824829]))
     """
     a, b, sigma = _parameters(batch, slope, offset, noise)
     if covariance is not None:
@@ -143,11 +182,13 @@ def _moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[A
 
 
 def _log_posterior(batch: Batch, rows: Affine, quality: Array) -> Array:
+    """The log posterior density of each quality, up to a constant."""
     likelihood = batch.per_paper(rows.log_likelihood(batch.score, quality[batch.paper]))
     return np.asarray(likelihood - 0.5 * np.square(quality))
 
 
 def _fits(reviews: Reviews, reviewers: Affine) -> None:
+    """Refuse reviewers that are not those of the reviews."""
     if not isinstance(reviewers, Affine):
         raise InputError(f"reviewers must be an Affine, found {type(reviewers).__name__}")
     if reviewers.shape not in {(), (len(reviews.reviewers),)}:
@@ -159,6 +200,7 @@ def _fits(reviews: Reviews, reviewers: Affine) -> None:
 def _calibration(
     method: str, reviews: Reviews, reviewers: Affine, quality: Array, error: Array
 ) -> Calibration:
+    """The calibration of known reviewers, who also predict scores."""
     n = len(reviews.reviewers)
     a, b = np.broadcast_to(reviewers.slope, n), np.broadcast_to(reviewers.offset, n)
     return Calibration(

@@ -11,13 +11,18 @@ from blindcal.reviews import Reviews
 
 
 def raw(reviews: Reviews) -> Calibration:
-    """No calibration: each paper's mean score, in units of the scores.
+    """Each paper's mean score, without any calibration, in units of the scores.
 
-    `reviews` are those of one conference.
+    Args:
+        reviews: The reviews of one conference.
 
-    >>> rows = {"paper": list("ppqq"), "reviewer": ["ada", "ben"] * 2, "score": [1, 3, 6, 6]}
-    >>> raw(Reviews.from_table(rows)).quality
-    array([2., 6.])
+    Returns:
+        A calibration with the mean scores as qualities.
+
+    Example:
+        >>> rows = {"paper": list("ppqq"), "reviewer": ["ada", "ben"] * 2, "score": [1, 3, 6, 6]}
+        >>> raw(Reviews.from_table(rows)).quality
+        array([2., 6.])
     """
     quality, error = raw_quality(batch_of(reviews))
     return Calibration(
@@ -26,14 +31,20 @@ def raw(reviews: Reviews) -> Calibration:
 
 
 def standardized(reviews: Reviews) -> Calibration:
-    """Each reviewer's scores brought to mean 0 and standard deviation 1, then each paper's mean.
+    """Each paper's mean after every reviewer's scores are brought to mean 0 and standard deviation 1.
 
-    `reviews` are those of one conference. Scores of a reviewer who gave only one, or equal ones,
-    count as 0.
+    Scores of a reviewer who gave only one, or equal ones, count as 0.
 
-    >>> rows = {"paper": list("pqpq"), "reviewer": ["ada", "ada", "ben", "ben"], "score": [1, 3, 5, 9]}
-    >>> standardized(Reviews.from_table(rows)).quality
-    array([-1.,  1.])
+    Args:
+        reviews: The reviews of one conference.
+
+    Returns:
+        A calibration in units of each reviewer's standard deviation.
+
+    Example:
+        >>> rows = {"paper": list("pqpq"), "reviewer": ["ada", "ada", "ben", "ben"], "score": [1, 3, 5, 9]}
+        >>> standardized(Reviews.from_table(rows)).quality
+        array([-1.,  1.])
     """
     batch = batch_of(reviews)
     quality, error = standardized_quality(batch)
@@ -51,31 +62,45 @@ def standardized(reviews: Reviews) -> Calibration:
 
 
 def _unknown_errors(error: Array) -> tuple[str, ...]:
+    """A note if standard errors are unknown."""
     unknown = "no paper has two reviews: standard errors are unknown"
     return () if np.isfinite(error).all() else (unknown,)
 
 
 def raw_quality(batch: Batch) -> tuple[Array, Array]:
-    """The mean score of each paper of `batch` and its standard error, `s / sqrt(k)` for k reviews.
+    """The mean score of each paper, and its standard error `s / sqrt(k)` for k reviews.
 
-    `s^2` is the variance of scores within papers, pooled over the conference (the paper's own two or three
-    reviews say too little of it); nan where no paper of the conference has two reviews.
+    `s^2` is the variance of scores within papers, pooled over the conference: a paper's own two or three
+    reviews say too little about it. It is nan if no paper of the conference has two reviews.
 
-    >>> raw_quality(Batch([0, 0, 1, 1], [0, 1, 0, 1], [1, 3, 6, 6]))
-    (array([2., 6.]), array([0.70710678, 0.70710678]))
+    Args:
+        batch: One conference or many.
+
+    Returns:
+        Mean score and standard error, one entry per paper.
+
+    Example:
+        >>> raw_quality(Batch([0, 0, 1, 1], [0, 1, 0, 1], [1, 3, 6, 6]))
+        (array([2., 6.]), array([0.70710678, 0.70710678]))
     """
     return _means(batch, batch.score)
 
 
 def standardized_quality(batch: Batch) -> tuple[Array, Array]:
-    """Each paper's mean of `(score - mean_j) / sd_j`, mean and sd over reviewer j's scores, and its error;
-    arrays over the papers of `batch`.
+    """Each paper's mean of `(score - mean_j) / sd_j`, over the scores of reviewer j, and its error.
 
     The paper's within-conference calibration (Appendix A). A reviewer who gave one score, or equal ones, says
     nothing about order after standardizing: those scores become 0.
 
-    >>> standardized_quality(Batch([0, 1, 0, 1], [0, 0, 1, 1], [1, 3, 5, 9]))[0]
-    array([-1.,  1.])
+    Args:
+        batch: One conference or many.
+
+    Returns:
+        Mean standardized score and standard error, one entry per paper.
+
+    Example:
+        >>> standardized_quality(Batch([0, 1, 0, 1], [0, 0, 1, 1], [1, 3, 5, 9]))[0]
+        array([-1.,  1.])
     """
     mean, deviation = reviewer_moments(batch)
     flat = deviation == 0
@@ -96,6 +121,7 @@ def reviewer_moments(batch: Batch) -> tuple[Array, Array]:
 
 
 def _means(batch: Batch, value: Array) -> tuple[Array, Array]:
+    """Means of a row value over papers, and their standard errors from the pooled variance."""
     count = batch.per_paper()
     mean = batch.per_paper(value) / count
     within = batch.per_group((value - mean[batch.paper]) ** 2)

@@ -1,4 +1,4 @@
-"""Calibration: what every calibrator returns."""
+"""Calibration: the result of every calibrator, with its follow-up questions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ class Calibration:
 
     Calibrated numbers depend on who reviewed what: published beside the scores they can reveal assignments.
 
-    `method`: the name of the calibrator.
-    `reviews`: what was calibrated.
-    `quality`, `standard_error`: of each paper; in units of the scores for `raw`, of each reviewer's
-    standard deviation for `standardized`, else of quality, which has mean 0 and standard deviation 1.
-    `notes`: what the data could not show, in words.
-    `fitted`: the reviewers known or estimated, in the order of `reviews.reviewers`; else None.
-    `fit`: the whole posterior of the sampled methods; else None.
-    `predictor`: expected scores from numbers of papers and reviewers; `predict` takes ids.
+    Attributes:
+        method: The name of the calibrator.
+        reviews: The reviews that were calibrated.
+        quality: Of each paper; in units of the scores for `raw`, of each reviewer's standard deviation for
+            `standardized`, else of quality, which has mean 0 and standard deviation 1.
+        standard_error: Of each quality.
+        notes: What the data could not show, in words.
+        fitted: The reviewers, known or estimated, in the order of `reviews.reviewers`; else None.
+        fit: The whole posterior of the sampled methods; else None.
+        predictor: Expected scores from numbers of papers and reviewers; `predict` takes ids.
     """
 
     method: str
@@ -71,9 +73,9 @@ class Calibration:
     def probability_accepted(self, rate: float) -> Array:
         """For each paper, the probability that its quality is among the best `rate` of all papers.
 
-        From the joint draws where the method has them; else qualities are taken as independent normal
-        around their estimates, and the bar is where the expected number above it is the accepted one.
-        Sums to that number.
+        They come from the joint draws if the method has them. Else qualities are taken as independent normal
+        around their estimates, and the bar is where the expected number above it is the number accepted. They
+        sum to that number.
         """
         count = self.accepted(rate)
         if count == self.quality.size:
@@ -85,7 +87,7 @@ class Calibration:
         return _above_bar(self.quality, self.standard_error, count)
 
     def gray_zone(self, rate: float, low: float = GRAY[0], high: float = GRAY[1]) -> NDArray[np.bool_]:
-        """Papers whose place is open: probability of being accepted strictly between `low` and `high`."""
+        """Papers that may be accepted or not: with a probability strictly between `low` and `high`."""
         probability = self.probability_accepted(rate)
         return (probability > low) & (probability < high)
 
@@ -111,18 +113,19 @@ def competition_rank(value: Array) -> Integers:
 
 
 def batch_of(reviews: Reviews) -> Batch:
-    """One conference as a batch, rows in the order of papers and reviewers whatever the order of the file."""
+    """One conference as a batch; its rows are in the order of papers and reviewers, not of the file."""
     of_type("reviews", reviews, Reviews, "what Reviews.read returns")
     order = np.lexsort((reviews.reviewer, reviews.paper))
     return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
 
 
 def _above_bar(quality: Array, error: Array, count: int) -> Array:
+    """Probabilities of independent normal qualities to be above the bar that `count` are expected to pass."""
     if not np.isfinite(error).all():
         raise InputError(
             "standard errors are unknown here (no paper has two reviews): no probabilities either"
         )
-    # Without errors qualities are compared as they are, but for roundoff; any width does if all are 0.
+    # If errors are 0, qualities are compared as they are, up to roundoff; any width serves if all are 0.
     width = np.maximum(error, 1e-9 * float(np.abs(quality).max()) or 1.0)
     low, high = float((quality - 40 * width).min()), float((quality + 40 * width).max())
     find = partial(scipy.optimize.brentq, xtol=1e-14, rtol=1e-14)
@@ -131,10 +134,10 @@ def _above_bar(quality: Array, error: Array, count: int) -> Array:
 
 
 def _positions(kind: str, ids: ArrayLike, known: tuple[str, ...]) -> Integers:
-    """Places of these ids in the list of known ones; an unknown id is refused by name."""
-    asked = np.asarray(ids, dtype=object)
-    place = {name: index for index, name in enumerate(known)}
-    unknown = [name for name in asked.ravel() if name not in place]
+    """Positions of these ids in the list of known ones; an unknown id is refused by name."""
+    names = np.asarray(ids, dtype=object)
+    position = {name: index for index, name in enumerate(known)}
+    unknown = [name for name in names.ravel() if name not in position]
     if unknown:
         raise InputError(f"unknown {kind} {unknown[0]!r}: it has no review here")
-    return np.array([place[name] for name in asked.ravel()], dtype=np.int64).reshape(asked.shape)
+    return np.array([position[name] for name in names.ravel()], dtype=np.int64).reshape(names.shape)

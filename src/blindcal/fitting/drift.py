@@ -1,9 +1,13 @@
-"""Slopes and offsets that drift from visit to visit: what past scores say about them, forward and back.
+"""Slopes and offsets that drift: a Kalman filter over the conferences of each reviewer, and draws backward.
 
-(slope, offset) of a reviewer is a stationary Gaussian process over conferences: at each one it has the
+(slope, offset) of a reviewer is a stationary Gaussian process over conferences. At each one it has the
 population's mean and covariance, and n conferences apart it correlates by `persistence**n`. Given qualities
-and noise, the scores of a visit have the log likelihood `-1/2 x'Px + h'x` for x = (slope, offset). All below
-is exact (Kalman filter, and drawing backward), for all reviewers at once.
+and noise, the scores of a visit (one reviewer at one conference) have the log likelihood `h'x - x'Px/2` of
+x = (slope, offset). All below is exact, for all reviewers at once: the first visits of everybody, then the
+second ones, and so on.
+
+Arrays of distributions `[5, visit]` and of log likelihoods `[5, visit]` have the rows of
+`blindcal.compute.mcmc`.
 """
 
 from __future__ import annotations
@@ -11,18 +15,17 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import bivariate_draw, bivariate_posterior
 from blindcal.fitting.history import Visits
 
-# Rows of an array of Gaussians: means of slope and offset, variance of slope, covariance, variance of offset.
-# Rows of an array of what scores say: h of slope and offset, then P in the same order.
 _MEAN, _SPREAD = slice(0, 2), slice(2, 5)
 
 
 def filtered(visits: Visits, observed: Array, population: Array, persistence: float) -> tuple[Array, float]:
-    """(slope, offset) at each visit given the scores up to it, and the log evidence of all scores (up to a
-    constant that depends on nothing but the scores).
+    """(slope, offset) at each visit given the scores up to it, and the log evidence of all scores.
 
-    `observed[5, visit]`, `population[5]` and what is returned have the rows that stand above.
+    `observed[5, visit]` are log likelihoods; `population[5]` is the distribution at a first visit. The
+    evidence leaves out a constant that depends on the scores alone.
     """
     after, evidence = np.empty_like(observed), 0.0
     for rank, here in enumerate(visits.ranks):
@@ -30,18 +33,18 @@ def filtered(visits: Visits, observed: Array, population: Array, persistence: fl
             prior = np.broadcast_to(population[:, None], observed[:, here].shape)
         else:
             prior = later(after[:, visits.before(rank)], population, kept(persistence, visits.gap[here]))
-        after[:, here], gained = _updated(prior, observed[:, here])
-        evidence += gained
+        after[:, here], gained = bivariate_posterior(prior, observed[:, here])
+        evidence += 0.5 * float(gained.sum())
     return after, evidence
 
 
 def kept(persistence: float, gap: Integers) -> Array:
-    """How habits correlate with those of `gap` conferences ago."""
+    """The correlation of (slope, offset) with that of `gap` conferences ago."""
     return np.asarray(persistence**gap, dtype=np.float64)
 
 
 def later(state: Array, population: Array, old: Array) -> Array:
-    """(slope, offset) some conferences later, when its correlation with the present one is `old`.
+    """The distribution of (slope, offset) some conferences later, which correlates by `old` with the present.
 
     >>> later(np.array([[2.0], [1.0], [0.0], [0.0], [0.0]]), np.array([1.0, 0, 4.0, 0, 2.0]), np.array([0.5]))
     array([[1.5],
@@ -57,34 +60,22 @@ def later(state: Array, population: Array, old: Array) -> Array:
     return moved
 
 
-def _updated(prior: Array, observed: Array) -> tuple[Array, float]:
-    """Prior times likelihood, and the log of its integral."""
-    a, b, paa, pab, pbb = prior
-    det = paa * pbb - pab * pab
-    ha, hb = (pbb * a - pab * b) / det, (paa * b - pab * a) / det
-    ja, jb = ha + observed[0], hb + observed[1]
-    qaa, qab, qbb = pbb / det + observed[2], observed[3] - pab / det, paa / det + observed[4]
-    inner = qaa * qbb - qab * qab
-    new_a, new_b = (qbb * ja - qab * jb) / inner, (qaa * jb - qab * ja) / inner
-    gain = ja * new_a + jb * new_b - ha * a - hb * b - np.log(det * inner)
-    return np.stack([new_a, new_b, qbb / inner, -qab / inner, qaa / inner]), 0.5 * float(gain.sum())
-
-
 def drawn_back(
     visits: Visits, after: Array, population: Array, persistence: float, rng: np.random.Generator
 ) -> Array:
-    """A joint draw of (slope, offset) at all visits, from what `filtered` returns: `[2, visit]`."""
+    """A joint draw `[2, visit]` of (slope, offset) at all visits, from the distributions of `filtered`."""
     drawn = np.empty((2, len(visits)))
-    drawn[:, visits.last] = _draw(after[:, visits.last], rng)
+    last = after[:, visits.last]
+    drawn[:, visits.last] = bivariate_draw(last, rng.standard_normal(last[:2].shape))
     for rank in range(len(visits.ranks) - 1, 0, -1):
         here, before = visits.ranks[rank], visits.before(rank)
-        given = _given_next(after[:, before], drawn[:, here], population, kept(persistence, visits.gap[here]))
-        drawn[:, before] = _draw(given, rng)
+        state = _given_next(after[:, before], drawn[:, here], population, kept(persistence, visits.gap[here]))
+        drawn[:, before] = bivariate_draw(state, rng.standard_normal(state[:2].shape))
     return drawn
 
 
 def _given_next(state: Array, following: Array, population: Array, old: Array) -> Array:
-    """The filtered state of a visit, given the drawn one of the next: one more observation of it.
+    """The filtered distribution of a visit, given the draw of the next visit: one more observation.
 
     `following - (1 - old) mean = old * state + N(0, (1 - old^2) covariance)`.
     """
@@ -100,13 +91,4 @@ def _given_next(state: Array, following: Array, population: Array, old: Array) -
             old**2 * aa / det,
         ]
     )
-    return _updated(state, observed)[0]
-
-
-def _draw(state: Array, rng: np.random.Generator) -> Array:
-    a, b, aa, ab, bb = state
-    z = rng.standard_normal((2, a.size))
-    root = np.sqrt(aa)
-    slope = a + root * z[0]
-    rest = np.sqrt(np.maximum(bb - ab * ab / aa, 0.0))
-    return np.stack([slope, b + ab / root * z[0] + rest * z[1]])
+    return bivariate_posterior(state, observed)[0]

@@ -1,15 +1,20 @@
-"""Gibbs sampling of reviewers over past conferences, everybody at once.
+"""Gibbs sampling of reviewers over past conferences.
 
     score = middle_c + width_c * e^stretch_c * (shift_c + slope_rc * quality + offset_rc + noise_rl * N(0,1))
 
-Quality is N(0,1) over the papers of each conference c; (slope, offset) of reviewer r is normal over reviewers
-and drifts from conference to conference (`filters`); log noise is normal over reviewers, plus a term for the
-level l of confidence. A rounded score is known up to its cell. A common stretch of all conferences could be
-taken into the reviewers: only parameters times e^stretch of a conference, in its own units, are to be read.
+Quality is N(0,1) over the papers of each conference c. (slope, offset) of reviewer r is normal over reviewers
+and drifts from conference to conference (`blindcal.fitting.drift`). Log noise is normal over reviewers, plus
+a term for the level l of confidence. A rounded score is known up to its cell. A stretch that all conferences
+share could as well be part of the reviewers: only parameters times e^stretch of a conference, in its own
+units, mean anything.
 
-Draws that the sampler needs from distributions of its own: between bounds, of spreads, of covariances.
+`chain` runs one chain and returns its `Moments`: means over draws for each reviewer at the next conference,
+and for a reviewer without history. First come draws of spreads and covariances, then the sampler, then the
+moments. Draws that other samplers need too are in `blindcal.compute.mcmc`.
 
-Moments: what a chain of draws says about each reviewer at the next conference, and about all of them.
+References:
+    A. Huang, M. P. Wand (2013): Simple marginally noninformative prior distributions for covariance
+    matrices. Bayesian Analysis 8(2).
 """
 
 from __future__ import annotations
@@ -18,40 +23,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array
+from blindcal.compute.mcmc import conditional_normal, regression_sums, truncated_normal
 from blindcal.fitting.drift import drawn_back, filtered, kept, later
 from blindcal.fitting.history import History
 from blindcal.fitting.shared_sums import as_regression, drawn_loads
 
+# --- draws of spreads and covariances
+
 # Half-t priors of standard deviations with these degrees of freedom (Huang and Wand 2013): for two and more
 # dimensions every correlation is then uniform.
 FREEDOM = 2.0
-_FAR = 37.0  # deviations beyond which a normal distribution has no mass that a float can tell
-
-
-def normal_between(low: Array, high: Array, rng: np.random.Generator) -> Array:
-    """A standard normal draw between `low` and `high`, each entry for itself."""
-    flip = low > 0.0
-    near = np.maximum(np.where(flip, -high, low), -_FAR)
-    far = np.maximum(np.where(flip, -low, high), -_FAR)
-    below, above = ndtr(near), ndtr(far)
-    drawn = ndtri(below + rng.random(low.shape) * (above - below))
-    drawn = np.clip(drawn, near, far)
-    return np.asarray(np.where(flip, -drawn, drawn))
 
 
 def log_scale(
     count: Array, squares: Array, mean: float, sd: float, now: Array, rng: np.random.Generator
 ) -> Array:
-    """A step of the log standard deviation l of `count` normal values with these sums of squares.
+    """A Metropolis step of the log standard deviation l of `count` normal values.
 
-    Its prior is N(mean, sd^2), so its log density is `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`,
-    which is concave: the proposal is the normal one at its peak, and nearly always taken.
+    `squares` are their sums of squares, and the prior of l is N(mean, sd^2). The log density is then
+    `-count l - squares/2 e^-2l - (l - mean)^2/2sd^2`, which is concave: a normal proposal at its peak is
+    nearly always taken.
     """
-    likened = 0.5 / sd**2  # the prior says as much as this many values
-    peak = 0.5 * np.log((squares + likened * np.exp(2 * mean)) / (count + likened))
+    worth = 0.5 / sd**2  # the prior says as much as this many values
+    peak = 0.5 * np.log((squares + worth * np.exp(2 * mean)) / (count + worth))
     for _ in range(4):
         pull = squares * np.exp(-2 * peak)
         peak = peak + (pull - count - (peak - mean) / sd**2) / (2 * pull + 1 / sd**2)
@@ -67,34 +63,38 @@ def log_scale(
 
 
 def spread(squares: float, count: int, now: float, scale: float, rng: np.random.Generator) -> float:
-    """A standard deviation given `count` values with these squares, and a half-t prior of this scale."""
-    likely = (FREEDOM / now**2 + 1 / scale**2) / rng.gamma((FREEDOM + 1) / 2)
-    variance = (FREEDOM / likely + 0.5 * squares) / rng.gamma((FREEDOM + count) / 2)
+    """A standard deviation given `count` values with these squares, and a half-t prior of this scale.
+
+    The half-t prior is a mixture of inverse gamma distributions, whose weight is drawn first.
+    """
+    mixing = (FREEDOM / now**2 + 1 / scale**2) / rng.gamma((FREEDOM + 1) / 2)
+    variance = (FREEDOM / mixing + 0.5 * squares) / rng.gamma((FREEDOM + count) / 2)
     return float(np.sqrt(variance))
 
 
 def covariance(squares: Array, count: int, now: Array, scale: float, rng: np.random.Generator) -> Array:
-    """A covariance given `count` vectors with these sums of products; half-t standard deviations before."""
+    """A covariance given `count` vectors with these sums of products, and Huang and Wand's prior."""
     size = len(squares)
     precision = np.linalg.inv(now).diagonal()
-    likely = (FREEDOM * precision + 1 / scale**2) / rng.gamma((FREEDOM + size) / 2, size=size)
-    wanted = squares + np.diag(2 * FREEDOM / likely)
-    return _inverse_wishart(wanted, FREEDOM + size - 1 + count, rng)
+    mixing = (FREEDOM * precision + 1 / scale**2) / rng.gamma((FREEDOM + size) / 2, size=size)
+    return _inverse_wishart(squares + np.diag(2 * FREEDOM / mixing), FREEDOM + size - 1 + count, rng)
 
 
-def _inverse_wishart(wanted: Array, freedom: float, rng: np.random.Generator) -> Array:
-    """By Bartlett: the inverse of `C A A' C'` with A of chi and normal draws, `C C'` that of wanted."""
-    size = len(wanted)
+def _inverse_wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
+    """A draw by Bartlett: the inverse of `C A A' C'`, `C C'` that of `scale`, A of chi and normal draws."""
+    size = len(scale)
     factor = np.tril(rng.standard_normal((size, size)), -1)
     factor += np.diag(np.sqrt(rng.chisquare(freedom - np.arange(size))))
-    root = np.linalg.cholesky(np.linalg.inv(wanted)) @ factor
+    root = np.linalg.cholesky(np.linalg.inv(scale)) @ factor
     inverse = np.linalg.inv(root @ root.T)
     return np.asarray(0.5 * (inverse + inverse.T))
 
 
 def log_prior_of_root(root: Array, scale: float) -> float:
-    """Log density, up to a constant, of the lower triangular root of a 2x2 covariance under `covariance`'s
-    prior: the marginal of Huang and Wand, times the Jacobian of the root."""
+    """Log prior density, up to a constant, of the lower triangular root of a 2x2 covariance.
+
+    Huang and Wand's marginal density of the covariance, times the Jacobian of the root.
+    """
     inverse = np.linalg.inv(root @ root.T)
     first, second = np.log(np.abs(root.diagonal()))
     size = len(root)
@@ -103,9 +103,12 @@ def log_prior_of_root(root: Array, scale: float) -> float:
     return float(prior + 2 * first + second)
 
 
+# --- the sampler
+
 # Priors, before any score is seen, in standard deviations of a conference's scores.
 SPREAD_SCALE = 0.5  # of the half-t priors of standard deviations of slopes and offsets over reviewers
-NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75  # and of log noise, which is bounded: beyond, a mean noise means little
+# The same of log noise, and a bound: beyond it the mean of a lognormal noise says little about any reviewer.
+NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75
 # The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
@@ -115,7 +118,7 @@ _SINGULAR = 1e-12  # of the largest eigenvalue: a regression with one that is sm
 
 
 @dataclass
-class State:
+class HistoryState:
     """One draw of everything."""
 
     score: Array  # as it was before rounding
@@ -131,17 +134,20 @@ class State:
     mean_log_noise: float
     sd_log_noise: float
     persistence: float
-    load: Array  # how many reviews each row of what others shared rests on
+    load: Array  # how many reviews each shared sum rests on
 
     @property
     def population(self) -> Array:
-        """As rows of `filters`."""
+        """The distribution of (slope, offset) over reviewers, as `drift` has it."""
         (aa, ab), (_, bb) = self.covariance
         return np.array([self.mean_slope, 0.0, aa, ab, bb])
 
 
-class Sampler:
-    """Draws from the posterior by sweeps; each step is one formula over papers, visits or reviewers."""
+class HistorySampler:
+    """Draws the reviewers of past conferences from their posterior, by sweeps.
+
+    Each step is one formula over all papers, visits or reviewers.
+    """
 
     def __init__(self, history: History, rng: np.random.Generator) -> None:
         self.history, self.rng = history, rng
@@ -150,16 +156,16 @@ class Sampler:
         self.level_rows = history.per_level()
         self.rounded = np.flatnonzero(history.rounded)
         self.state = self._start()
-        # (slope, offset) at the next conference, given all but slopes and offsets: rows of `filters`.
+        # The distribution of (slope, offset) at the next conference, given all but slopes and offsets.
         self.next = np.empty((5, len(history.reviewers)))
         self.anyone = self.state.population
         self.step, self.taken = 0.7, 0.0
 
-    def _start(self) -> State:
+    def _start(self) -> HistoryState:
         history = self.history
         quality = history.per_paper(history.score) / history.per_paper()
         rest = history.per_visit(history.score - quality[history.paper]) / np.maximum(history.per_visit(), 1)
-        return State(
+        return HistoryState(
             score=history.score.copy(),
             quality=quality,
             slope=np.full(len(history.visits), 0.7),
@@ -177,6 +183,7 @@ class Sampler:
         )
 
     def sweep(self) -> None:
+        """Draw everything once, each part given the rest."""
         self.draw_stretch()
         self.draw_scores()
         self.draw_shift_and_quality()
@@ -188,12 +195,12 @@ class Sampler:
         self.draw_levels()
 
     def weight(self) -> Array:
-        """1 / noise^2 of each row, without the stretch of its conference."""
+        """The precision 1/noise^2 of each row, without the stretch of its conference."""
         history, s = self.history, self.state
         return np.exp(-2.0 * (s.log_noise[history.reviewer] + s.log_level[history.level]))
 
     def fair(self) -> Array:
-        """shift + slope * quality + offset of each row."""
+        """The expected score `shift + slope * quality + offset` of each row, without the stretch."""
         history, s = self.history, self.state
         scored = s.slope[history.visit] * s.quality[history.paper] + s.offset[history.visit]
         return np.asarray(scored + s.shift[history.conference])
@@ -206,14 +213,14 @@ class Sampler:
     # --- scores, qualities, reviewers
 
     def draw_scores(self) -> None:
-        """A rounded score, between the ends of its cell."""
+        """Scores before rounding, each between the ends of its cell."""
         if not self.rounded.size:
             return
         history, s, rows = self.history, self.state, self.rounded
         scale = np.exp(s.stretch)[history.conference[rows]]
         mean, sd = scale * self.fair()[rows], scale / np.sqrt(self.weight()[rows])
-        low, high = (history.low[rows] - mean) / sd, (history.high[rows] - mean) / sd
-        s.score[rows] = mean + sd * normal_between(low, high, self.rng)
+        chance = self.rng.random(rows.size)
+        s.score[rows] = truncated_normal(mean, sd, history.low[rows], history.high[rows], chance)
 
     def draw_shift_and_quality(self) -> None:
         """Shifts with all qualities integrated out, then the qualities."""
@@ -224,12 +231,12 @@ class Sampler:
         slopes, scores = history.per_paper(weight * a), history.per_paper(weight * a * rest)
         known = history.per_conference(weight) - self._by_conference(slopes**2 / precision)
         pull = history.per_conference(weight * rest) - self._by_conference(slopes * scores / precision)
-        s.shift = pull / known + self.rng.standard_normal(known.shape) / np.sqrt(known)
-        mean = (scores - s.shift[history.paper_conference] * slopes) / precision
-        s.quality = mean + self.rng.standard_normal(mean.shape) / np.sqrt(precision)
+        s.shift = conditional_normal(pull, known, self.rng.standard_normal(known.shape))
+        pull = scores - s.shift[history.paper_conference] * slopes
+        s.quality = conditional_normal(pull, precision, self.rng.standard_normal(pull.shape))
 
     def draw_loads(self) -> None:
-        """How many reviews the people wrote of whom others shared sums."""
+        """How many reviews each shared sum rests on."""
         gathered, s = self.history.gathered, self.state
         if gathered.visit.size:
             s.load = drawn_loads(gathered, s.offset[gathered.visit], self.rng)
@@ -252,16 +259,14 @@ class Sampler:
         s.slope, s.offset = drawn_back(visits, after, s.population, s.persistence, self.rng)
 
     def tune(self) -> None:
-        """During warmup: a step of persistence that is taken about four times in ten."""
+        """During warmup: adapt the step of persistence until it is taken about four times in ten."""
         self.step = float(np.clip(self.step * np.exp(0.1 * (self.taken - 0.4)), 0.02, 3.0))
 
     def _observed(self) -> Array:
-        """What the scores of each visit say of its (slope, offset), as rows of `filters`."""
+        """The log likelihood of (slope, offset) at each visit, from scores and from shared sums."""
         history, s = self.history, self.state
-        weight, q = self.weight(), s.quality[history.paper]
-        rest = weight * (self.unstretched() - s.shift[history.conference])
-        parts = (q * rest, rest, q * q * weight, q * weight, weight)
-        observed = np.stack([history.per_visit(part) for part in parts])
+        rest = self.unstretched() - s.shift[history.conference]
+        observed = regression_sums(s.quality[history.paper], rest, self.weight(), history.per_visit)
         shared = history.gathered
         if shared.visit.size:
             x, y = as_regression(shared, s.load)
@@ -272,8 +277,11 @@ class Sampler:
     # --- the population of reviewers
 
     def stretch_reviewers(self) -> None:
-        """Mean slope and root of the covariance, with every reviewer's standardized (slope, offset) fixed:
-        coefficients of a regression of the scores."""
+        """Mean slope and root of the covariance, with every reviewer's standardized (slope, offset) fixed.
+
+        They are coefficients of a regression of the scores. Given slopes and offsets, `draw_population` moves
+        the same numbers only a little if reviewers are many; this step moves them with everybody's.
+        """
         history, s = self.history, self.state
         root: Array = np.linalg.cholesky(s.covariance).astype(np.float64)
         z = np.linalg.solve(root, np.stack([s.slope - s.mean_slope, s.offset]))
@@ -287,7 +295,8 @@ class Sampler:
             columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
             target = np.concatenate([target, sums])
         precision = columns @ columns.T
-        # So few reviews do not fix four coefficients; what this depends on stays fixed in this step.
+        # So few reviews do not determine four coefficients. Whether to return depends on nothing that this
+        # step draws, so the posterior stays as it is.
         if np.linalg.matrix_rank(precision, hermitian=True, rtol=_SINGULAR) < len(columns):
             return
         mean = np.linalg.solve(precision, columns @ target)
@@ -299,7 +308,7 @@ class Sampler:
             s.slope, s.offset = drawn[0] + new[0, 0] * z[0], new[1] @ z
 
     def draw_population(self) -> None:
-        """Covariance and mean slope, given slopes and offsets: each visit's news since the one before."""
+        """Covariance and mean slope, given each visit's change of (slope, offset) since the one before."""
         s = self.state
         old, fresh = self._old()
         slope, offset = self._news(s.slope, old), self._news(s.offset, old)
@@ -310,16 +319,16 @@ class Sampler:
         precision = (weight * (1.0 - old)).sum() / (aa - ab * ab / bb)
         pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
         mean, sd = pull / precision, 1.0 / np.sqrt(precision)
-        above = normal_between(np.array([-mean / sd]), np.array([np.inf]), self.rng)
-        s.mean_slope = float(mean + sd * above[0])
+        s.mean_slope = float(truncated_normal(mean, sd, 0.0, np.inf, self.rng.random()))
 
     def _old(self) -> tuple[Array, Array]:
-        """Correlation of each visit with the one before (0 for a first visit), and what is new in it."""
+        """Correlation of each visit with the one before (0 for a first visit), and the variance left over."""
         gap = self.history.visits.gap
         old = np.where(gap > 0, kept(self.state.persistence, gap), 0.0)
         return old, 1.0 - old**2
 
     def _news(self, value: Array, old: Array) -> Array:
+        """Each visit's value less what the visit before predicts."""
         visits = self.history.visits
         news = value.copy()
         for rank in range(1, len(visits.ranks)):
@@ -330,6 +339,7 @@ class Sampler:
     # --- noise and scales
 
     def draw_noise(self) -> None:
+        """Everybody's log noise, then its mean and standard deviation over reviewers."""
         history, s = self.history, self.state
         rest = (self.unstretched() - self.fair()) ** 2
         squares = history.per_reviewer(rest * np.exp(-2 * s.log_level)[history.level])
@@ -346,7 +356,7 @@ class Sampler:
         self._stretch_noise(squares)
 
     def _stretch_noise(self, squares: Array, tries: int = 3) -> None:
-        """Mean and spread of log noise with everybody's standardized one fixed: the residuals decide."""
+        """Mean and spread of log noise, with everybody's standardized log noise fixed."""
         s, reach = self.state, 2.0 / np.sqrt(self.reviews.size)
         z = (s.log_noise - s.mean_log_noise) / s.sd_log_noise
         density = self._noise_density(s.mean_log_noise, s.sd_log_noise, z, squares)
@@ -372,7 +382,7 @@ class Sampler:
         return float(fit + prior + np.log(sd))
 
     def draw_levels(self) -> None:
-        """The most frequent level of confidence is the one that the others are compared with."""
+        """Log noise by level of confidence, relative to the most frequent level."""
         history, s = self.history, self.state
         if len(history.levels) == 1:
             return
@@ -382,7 +392,10 @@ class Sampler:
         s.log_level[0] = 0.0
 
     def draw_stretch(self) -> None:
-        """With h = e^-stretch the density is `h^n exp(-(A h^2 - 2 B h) / 2)`, times the prior."""
+        """Stretches, by a Metropolis step from a normal proposal at the peak.
+
+        With h = e^-stretch the likelihood is `h^n exp(-(A h^2 - 2 B h) / 2)`.
+        """
         history, s = self.history, self.state
         if len(history.conferences) == 1:
             return
@@ -413,12 +426,20 @@ def _log_prior(persistence: float) -> float:
     return float(up * np.log(persistence) + down * np.log1p(-persistence))
 
 
+# --- moments of a chain
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Means over draws, in standard deviations of the last conference's scores.
 
-    `reviewers[7, reviewer]` and `anyone[7]`: first moments of slope, offset, noise; then second ones of
-    (slope, slope), (slope, offset), (offset, offset), (noise, noise). `traces[draw]` has a row of `TRACES`.
+    Attributes:
+        reviewers: Moments `[7, reviewer]` at the next conference: first moments of slope, offset and noise,
+            then second moments of (slope, slope), (slope, offset), (offset, offset) and (noise, noise).
+        anyone: The same moments `[7]` of a reviewer without history.
+        levels: Noise at each level of confidence, relative to the most frequent level.
+        stretch: Scale of each conference, relative to the last one.
+        traces: Draws `[draw, 5]` of the quantities that `TRACES` names.
     """
 
     reviewers: Array
@@ -428,8 +449,8 @@ class Moments:
     traces: Array
 
 
-# What is kept of every draw: variances of a score by source, and how habits correlate from one conference
-# to the next.
+# Quantities that are kept of every draw: the variance of a score by source, and the correlation of
+# (slope, offset) from one conference to the next.
 TRACES = ("quality", "slope", "offset", "noise", "persistence")
 
 
@@ -437,7 +458,7 @@ def chain(
     history: History, seed: Sequence[int], sweeps: int, advance: Callable[[int], None] | None = None
 ) -> Moments:
     """The moments of one chain; the first third of its sweeps is dropped."""
-    sampler = Sampler(history, np.random.default_rng(seed))
+    sampler = HistorySampler(history, np.random.default_rng(seed))
     warmup = sweeps // 3
     sums = _Sums(history)
     for index in range(sweeps):
@@ -452,6 +473,8 @@ def chain(
 
 
 class _Sums:
+    """Running sums over the sweeps of a chain."""
+
     def __init__(self, history: History) -> None:
         self.shares = history.per_level() / len(history)
         self.reviewers = np.zeros((7, len(history.reviewers)))
@@ -460,7 +483,7 @@ class _Sums:
         self.stretch = np.zeros(len(history.conferences))
         self.traces: list[tuple[float, ...]] = []
 
-    def add(self, sampler: Sampler) -> None:
+    def add(self, sampler: HistorySampler) -> None:
         s = sampler.state
         unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
         # The noise of a review whose confidence is not known: levels as often as they were.
@@ -483,7 +506,7 @@ class _Sums:
 
 
 def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Array | float) -> Array:
-    """First and second moments of what `filters` has as means and covariances, and of noise."""
+    """First and second moments, from a distribution of (slope, offset) and the mean and sd of noise."""
     slope, offset = unit * state[0], unit * (state[1] + shift)
     aa, ab, bb = unit**2 * state[2:]
     seconds = aa + slope**2, ab + slope * offset, bb + offset**2, noise_sd**2 + noise**2
@@ -492,17 +515,15 @@ def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Ar
 
 def pooled(chains: Sequence[Moments]) -> Moments:
     """Chains of equal length as one."""
-    means = (
-        np.mean([getattr(one, name) for one in chains], axis=0)
-        for name in ("reviewers", "anyone", "levels", "stretch")
-    )
-    reviewers, anyone, levels, stretch = means
-    return Moments(reviewers, anyone, levels, stretch, np.concatenate([one.traces for one in chains]))
+    names = ("reviewers", "anyone", "levels", "stretch")
+    means = {name: np.mean([getattr(part, name) for part in chains], axis=0) for name in names}
+    return Moments(**means, traces=np.concatenate([part.traces for part in chains]))
 
 
 def parameters(moments: Array) -> Array:
-    """Means, standard deviations and correlation from first and second moments: rows slope, offset, noise,
-    slope_se, offset_se, correlation, noise_se.
+    """Means, standard deviations and correlation, from first and second moments.
+
+    The rows are slope, offset, noise, slope_se, offset_se, correlation and noise_se.
 
     >>> parameters(np.array([2.0, 1.0, 0.5, 4.25, 2.1, 1.04, 0.25])).round(3)
     array([2. , 1. , 0.5, 0.5, 0.2, 1. , 0. ])
