@@ -56,6 +56,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.tables import quoted
 from blindcal.planning.request import Number, Request, recorded_request
+from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import Level
 from blindcal.reviews import as_given
 
@@ -341,6 +342,8 @@ _PARTS = {
     "selection": ("accept", "wait_list", "waiting", "bar_for"),
     "decided_again": ("papers", "corrected"),
 }
+# The limits that hold for readers who do not see the scores, too.
+_HELD = {name: limit for name, limit in LIMITS.items() if limit.without_scores}
 # Of the assumptions, those that speak of no figure.
 _KEPT = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
 HIDDEN = (
@@ -352,8 +355,11 @@ HIDDEN = (
     "decision reveals to such a person beyond the scores.",
     "To someone who does not see the scores, a decision says something about them, and through them about "
     "reviewers: their best guess and their odds may change by more than the guarantee and epsilon say. They "
-    "still name authors no more often than someone who sees the scores too, and a limit on how sure anyone "
-    "can be (posterior_cap) holds for them as well, if they have the stated pools and nothing more to go by.",
+    "still name authors no more often than someone who sees the scores too"
+    + "".join(
+        f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in _HELD.items()
+    )
+    + ", if they have the stated pools and nothing more to go by.",
     "Decided more than once: each decision on a paper keeps the limits, and several reveal more than one.",
 )
 

@@ -26,7 +26,7 @@ from blindcal.checks import Array, Integers, of_type, within
 from blindcal.errors import InputError
 from blindcal.policy.accept_lp import Program, Solution, orbits, single_orbits
 from blindcal.policy.aggregated_lp import CrowdProgram, LumpedProgram
-from blindcal.policy.guarantee import PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -142,7 +142,8 @@ MOST_COLUMNS = 30_000
 _SLACK = 1e-12
 _RARE = 1e-8
 _UNIT = 2.0**-53
-_LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
+# The limits on what decisions reveal of each paper.
+_VARIED = ("success", *(name for name, limit in LIMITS.items() if limit.bounds and not limit.only_with))
 _DEFAULT = Guarantee()
 
 
@@ -208,7 +209,7 @@ def limit_frontier(
     """The least conference error `[values, ...]` at each value of one limit, for each instance of a belief.
 
     `belief`: leading axes are instances.
-    `limit`: which one to vary: `success`, `epsilon`, `multiplier` or `posterior_cap`.
+    `limit`: which one to vary: `success`, or a limit of `Guarantee` on what a decision reveals.
     `values`: those that the limit takes in turn.
     `guarantee`: the limits that stay; by default there are none.
     `success`: a limit on the adversary's chance of a correct guess that stays, where another one is varied.
@@ -216,8 +217,8 @@ def limit_frontier(
     >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
     array([0.38, 0.26, 0.14])
     """
-    if limit not in _LIMITS:
-        raise InputError(f"limit must be one of {', '.join(_LIMITS)}, found {limit!r}")
+    if limit not in _VARIED:
+        raise InputError(f"limit must be one of {', '.join(_VARIED)}, found {limit!r}")
     errors = []
     for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
         within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})
