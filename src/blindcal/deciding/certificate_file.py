@@ -11,6 +11,7 @@ from typing import Any
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import FINE
+from blindcal.deciding.certificate_fields import without_comparisons
 from blindcal.deciding.ledger import PaperRecord, certificate_json
 from blindcal.io.atomic_files import jsonable
 from blindcal.io.tables import format_table
@@ -26,12 +27,6 @@ CERTIFICATE_FORMAT = 1
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 SUMS = ("success_scores_only", "success", "added")
-_BY_THE_BAR = (
-    "expected_wrong_public",
-    "expected_wrong_fully_calibrated",
-    "against_evidence",
-    "gap",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +140,7 @@ def certificate_text(
         }
         if listing.quota.accept != listing.bar_for:
             # By the bar another number would be accepted: what does so is no measure for this list.
-            content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
-            del content["selection"]["expected_wrong_private"]
+            content = without_comparisons(content)
     return certificate_json(content)
 
 

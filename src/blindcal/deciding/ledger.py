@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, Packed, Tables, packed
+from blindcal.deciding.certificate_fields import public_fields
 from blindcal.deciding.coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_open
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
@@ -321,27 +322,6 @@ def unpack(data: bytes) -> Tables:
 
 CONFIDENTIAL = "confidential"
 _COLUMNS = ("paper", "decision", "track", "wait_list")
-_PUBLIC_FIELDS = (
-    "format",
-    "scores",
-    "conference",
-    "release",
-    "papers",
-    "reviews",
-    "accepted",
-    "better",
-    "requested",
-    "pools",
-    "guarantee",
-    "limits",
-    "commitment",
-    "key_fingerprint",
-    "release_counter",
-)
-_PARTS = {
-    "selection": ("accept", "wait_list", "waiting", "bar_for"),
-    "decided_again": ("papers", "corrected"),
-}
 # The limits that hold for readers who do not see the scores, too.
 _HELD = {name: limit for name, limit in LIMITS.items() if limit.without_scores}
 # Of the assumptions, those that speak of no figure.
@@ -387,10 +367,7 @@ def public_certificate(text: str, scores: str) -> str:
     if scores != CONFIDENTIAL:
         return text
     content: Mapping[str, Any] = json.loads(text)
-    kept: dict[str, Any] = {name: content[name] for name in _PUBLIC_FIELDS if name in content}
-    for name, inside in _PARTS.items():
-        if name in content:
-            kept[name] = {part: content[name][part] for part in inside}
+    kept = public_fields(content)
     kept["assumptions"] = [*HIDDEN, *(one for one in content["assumptions"] if one.startswith(_KEPT))]
     return certificate_json(kept)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from math import exp, floor, inf, isinf
+from operator import getitem
 from string import Formatter
 from typing import Any
 
-from blindcal.cells import count
+from blindcal.cells import count, number_text
+from blindcal.deciding.certificate_fields import ROUNDING
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
@@ -87,34 +90,53 @@ def after_odds(before: float, epsilon: float) -> float:
     return before / (before + (1.0 - before) * exp(-epsilon))
 
 
-class _Words(Formatter):
-    """Fills values into a sentence, `{path.to.field:form}`, in the forms in which people write numbers."""
+def points(share: float) -> str:
+    """A difference of two shares, `share` being at least 0, in percentage points.
+
+    >>> points(0.0), points(0.0123), points(1e-12)
+    ('0 points', '1.23 points', 'less than 0.01 points')
+    """
+    if share == 0.0:
+        return "0 points"
+    return f"{100 * share:.2f} points" if share >= 5e-5 else "less than 0.01 points"
+
+
+def written(value: Any, form: str) -> str:
+    """A `value` in the `form` in which people write it; a form that is not one of these is Python's.
+
+    >>> written(0.25, "percent"), written(0.01, "hundred point"), written(3, "count paper")
+    ('25.0 %', '1 point', '3 papers')
+    """
+    name, _, thing = form.partition(" ")
+    match name:
+        case "count":
+            return count(value, thing)
+        case "hundred":
+            return f"{100 * value:g} {thing}{'s' * (100 * value != 1)}"
+        case "after":
+            return f"{100 * after_odds(float(thing) / 100, value):.0f}"
+        case "range":
+            return " to ".join(dict.fromkeys(map(number_text, value)))
+    return _FORMS[name](value) if name in _FORMS else format(value, form)
+
+
+class _Sentence(Formatter):
+    """A sentence with places like `{pools.people:,}`: the path of a value, and its form."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        value: Any = kwargs
-        for part in field_name.split("."):
-            value = value[part]
-        return value, field_name
+        return reduce(getitem, field_name.split("."), kwargs), field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        form, _, thing = format_spec.partition(" ")
-        match form:
-            case "percent":
-                return percent(value)
-            case "factor":
-                return factor(value)
-            case "hundred":
-                return f"{100 * value:g} {thing}{'s' * (100 * value != 1)}"
-        return format(value, format_spec)
+        return written(value, format_spec)
 
 
 def fill(sentence: str, values: Mapping[str, Any]) -> str:
     """A `sentence` with `values` in the places that name them.
 
-    >>> fill("by a factor of {epsilon:factor}, {budget:hundred point}", {"epsilon": 2.0, "budget": 0.01})
-    'by a factor of 7.4, 1 point'
+    >>> fill("{pools.people:,} people, odds times {epsilon:factor}", {"pools": {"people": 3}, "epsilon": 2})
+    '3 people, odds times 7.4'
     """
-    return _Words().vformat(sentence, (), values)
+    return _Sentence().vformat(sentence, (), values)
 
 
 def shown(guarantee: Guarantee) -> str:
@@ -200,3 +222,24 @@ def bar_words(bar: float | Mapping[str, float]) -> str:
     if not isinstance(bar, Mapping):
         return f"{bar:.3g}"
     return ", ".join(f"{height:.3g} in {track}" for track, height in bar.items())
+
+
+def _by_track(number: float | Mapping[str, float]) -> str:
+    if isinstance(number, Mapping):
+        return ", ".join(f"{number_text(one)} in {track}" for track, one in number.items())
+    return number_text(number)
+
+
+_FORMS: Mapping[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "points": points,
+    "negligible": lambda share: "0" if share < ROUNDING else percent(share),
+    "expected": expected,
+    "factor": factor,
+    "number": number_text,
+    "rounded": lambda number: number_text(round(number, 4)),
+    "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
+    "quality": bar_words,
+    "by_track": _by_track,
+    "list": lambda numbers: "any" if numbers is None else ", ".join(map(number_text, numbers)),
+}
