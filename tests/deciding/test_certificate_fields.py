@@ -12,7 +12,7 @@ import pytest
 from blindcal.deciding.certificate_fields import (
     FIELDS,
     PARTS,
-    CertificateField,
+    Field,
     _fits,
     certificate_schema,
     field_problems,
@@ -26,7 +26,7 @@ VALUES: list[Any] = [None, True, "", "x", "inf", "high", -1, 0, 0.5, 0.75, 1, 1.
 VALUES += [[], ["a"], [1, 2], [1.5], [1, 2, 3], {}, {"a": 1}, {"a": -1}, {"a": 1.5}, {"a": "b"}]
 
 
-def rows(fields: Any = FIELDS) -> Iterator[CertificateField]:
+def rows(fields: Any = FIELDS) -> Iterator[Field]:
     for row in fields:
         yield row
         yield from rows(row.fields)

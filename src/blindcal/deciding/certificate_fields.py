@@ -90,16 +90,16 @@ PARTS = (DECIDED, PROMISED, REVEALED, ERRORS, FIT, IDENTITY)
 
 
 @dataclass(frozen=True)
-class CertificateField:
+class Field:
     """A field of the certificate.
 
     Attributes:
         name: What the file calls it.
         kind: What values it takes; None for an object, which has `fields`.
-        description: What it is, for the schema.
+        description: What it is, for the schema, as a sentence.
         sentence: What its value means, for people. Values stand in it by their path and form, like
-            `{pools.people:,}`; a function of the whole certificate chooses between sentences. Empty: pages
-            show the field in a place of its own, or there is nothing to say.
+            `{pools.people:,}`; a function of the whole certificate chooses between sentences, and returns
+            nothing if there is nothing to say. None: the description. Empty: pages show it elsewhere.
         part: Which part of the explanation it belongs to.
         form: How people write its value, if not as others of its kind.
         withheld: Whether it depends on scores, so that it is not published if these are confidential.
@@ -113,22 +113,22 @@ class CertificateField:
     name: str
     kind: ValueKind | None
     description: str
-    sentence: str | Callable[[Content], str] = ""
+    sentence: str | Callable[[Content], str] | None = None
     part: str = DECIDED
     form: str = ""
     withheld: bool = False
     by_the_bar: bool = False
     optional: bool = False
     nullable: bool = False
-    fields: tuple[CertificateField, ...] = ()
+    fields: tuple[Field, ...] = ()
 
 
 _NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
 
 
-def _figure(name: str, kind: ValueKind, description: str, sentence: Any, **row: Any) -> CertificateField:
+def _figure(name: str, kind: ValueKind, *texts: Any, **row: Any) -> Field:
     """A figure that depends on scores."""
-    return CertificateField(name, kind, description, sentence, withheld=True, **row)
+    return Field(name, kind, *texts, withheld=True, **row)
 
 
 def _release(content: Content) -> str:
@@ -207,9 +207,11 @@ def _added(content: Content) -> str:
 
 def _rise(content: Content) -> str:
     if content["largest_rise"] == 0.0:
-        return "To them, no decision on any paper makes the likeliest author of any of its reviews likelier."
+        return (
+            "To them, no decision on any paper makes the likeliest candidate for any of its reviews likelier."
+        )
     return (
-        "To them, the decision that reveals most makes the likeliest author of some review likelier by "
+        "To them, the decision that reveals most makes the likeliest candidate for some review likelier by "
         "{largest_rise:points}."
     )
 
@@ -254,7 +256,7 @@ def _verdict(content: Content) -> str:
     return {
         FITS: "The calibration predicts scores like those that were given.",
         DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the "
-        "expected errors, and the chances of naming authors.",
+        "expected errors, and the chances of naming reviewers.",
         HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
         "certificate mean little.",
     }[content["calibration_fit"]["verdict"]]
@@ -266,47 +268,39 @@ def _shift(content: Content) -> str:
     return f"The mean score is {abs(shift):.2f} standard deviations {side} what was predicted."
 
 
-def _limit_field(name: str, limit: Limit) -> CertificateField:
+def _limit_field(name: str, limit: Limit) -> Field:
     """The field of a guarantee's limit, without a sentence: `promises` has it."""
     low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
     number = {"type": "integer" if limit.whole else "number", low: limit.low, high: limit.high}
     kind = ValueKind(number, f"must be a number from {number_text(limit.low)} to {number_text(limit.high)}")
-    return CertificateField(
+    return Field(
         name,
         kind,
         limit.sentence,
+        "",
         part=PROMISED,
         nullable=limit.absent is None,
         optional=not limit.always_recorded,
     )
 
 
-FIELDS: Sequence[CertificateField] = (
-    CertificateField(
-        "conference",
-        TEXT,
-        "The name of the conference in its own records.",
-        "The name of the conference, in its own records.",
-    ),
-    CertificateField("release", POSITIVE, "Which of the conference's releases this is.", _release),
-    CertificateField(
-        "papers", POSITIVE, "How many papers were decided.", "{papers:count paper} decided in all."
-    ),
-    CertificateField(
-        "reviews", POSITIVE, "How many reviews they had.", "They have {reviews:count review} in all."
-    ),
-    CertificateField(
+FIELDS: Sequence[Field] = (
+    Field("conference", TEXT, "The name of the conference, in its own records."),
+    Field("release", POSITIVE, "Which of the conference's releases this is.", _release),
+    Field("papers", POSITIVE, "How many papers were decided.", "{papers:count paper} decided in all."),
+    Field("reviews", POSITIVE, "How many reviews they had.", "They have {reviews:count review} in all."),
+    Field(
         "accepted",
         COUNT,
         "How many papers are accepted.",
         "{accepted:count paper} accepted, {of_papers.accepted:percent} of all.",
     ),
-    CertificateField(
+    Field(
         "requested",
         None,
         "What the chair requested: one of a share, a bar and a number. What was not given is null.",
         fields=(
-            CertificateField(
+            Field(
                 "accept_rate",
                 SHARE,
                 "The share of papers to accept; it set the bar.",
@@ -314,50 +308,41 @@ FIELDS: Sequence[CertificateField] = (
                 "bar; each paper is decided by itself, so the number accepted varies a little around it.",
                 nullable=True,
             ),
-            CertificateField(
+            Field(
                 "bar",
                 NUMBER,
-                "The bar, if the chair set it.",
                 "The chair set the bar; no number was requested.",
                 form="quality",
                 nullable=True,
             ),
-            CertificateField(
+            Field(
                 "accept",
                 ACCEPTED,
-                "How many papers exactly, or how many of each track.",
                 "The chair requested exactly this number of accepted papers.",
                 nullable=True,
             ),
-            CertificateField(
+            Field(
                 "wait_list",
                 PAPERS,
-                "How many more may follow them.",
                 "This number of papers may follow them, in the order of the wait list.",
                 nullable=True,
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "selection",
         None,
         "Only if exactly so many papers are accepted.",
         optional=True,
         fields=(
-            CertificateField(
+            Field(
                 "accept",
                 ACCEPTED,
-                "How many, or how many of each track.",
                 "Exactly this number of papers is accepted: the best by their private decisions, which stay "
                 "sealed.",
             ),
-            CertificateField(
-                "wait_list",
-                PAPERS,
-                "How many places the wait list has.",
-                "The wait list has this number of places.",
-            ),
-            CertificateField(
+            Field("wait_list", PAPERS, "The wait list has this number of places."),
+            Field(
                 "waiting",
                 COUNT,
                 "How many papers are on it.",
@@ -371,7 +356,7 @@ FIELDS: Sequence[CertificateField] = (
                 "are. The list that was published has {expected_wrong:percent}.",
                 by_the_bar=True,
             ),
-            CertificateField(
+            Field(
                 "bar_for",
                 ACCEPTED,
                 "How many papers, or how many of each track, the bar was set for: those of the first list.",
@@ -379,7 +364,7 @@ FIELDS: Sequence[CertificateField] = (
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "scores",
         _choice(*SCORES),
         "Who may see the scores of all papers: everyone, or not. If not, the figures are in the sealed "
@@ -389,33 +374,29 @@ FIELDS: Sequence[CertificateField] = (
     _figure(
         "bar",
         LEVEL,
-        "The quality above which a paper is right to accept, in standard deviations over papers; or that of "
-        "each track.",
         "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
         "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
     ),
-    CertificateField(
-        "better", _choice("high", "low"), "Which scores are better, as the chair said.", _better
-    ),
-    CertificateField(
+    Field("better", _choice("high", "low"), "Which scores are better, as the chair said.", _better),
+    Field(
         "scale",
         None,
         "The scores, as they were given.",
         withheld=True,
         fields=(
-            CertificateField(
+            Field(
                 "lowest_score",
                 NUMBER,
                 "The lowest score that was given.",
                 "The lowest score that a reviewer gave is {scale.lowest_score:number}.",
             ),
-            CertificateField(
+            Field(
                 "highest_score",
                 NUMBER,
                 "The highest score that was given.",
                 "The highest score that a reviewer gave is {scale.highest_score:number}.",
             ),
-            CertificateField(
+            Field(
                 "possible_scores",
                 SCORE_LIST,
                 "The scores that can be given; null if scores are not taken as rounded.",
@@ -424,42 +405,42 @@ FIELDS: Sequence[CertificateField] = (
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "pools",
         None,
         "Who may have reviewed.",
         fields=(
-            CertificateField(
+            Field(
                 "people",
                 COUNT,
                 "How many people are candidates for some paper.",
                 "{pools.people:,} people may have reviewed at least one paper.",
             ),
-            CertificateField(
+            Field(
                 "smallest",
                 COUNT,
                 "Candidates of the paper with the fewest; somebody who is not listed counts as one.",
                 "The paper with the fewest candidates has {pools.smallest:count candidate}.",
             ),
-            CertificateField(
+            Field(
                 "largest",
                 COUNT,
                 "Candidates of the paper with the most.",
                 "The paper with the most candidates has {pools.largest:count candidate}.",
             ),
-            CertificateField(
+            Field(
                 "median",
                 COUNT,
                 "Half of the papers have up to so many candidates.",
                 "Half of the papers have at most {pools.median:count candidate}.",
             ),
-            CertificateField(
+            Field(
                 "with_others",
                 COUNT,
                 "For how many papers somebody who is not listed by name may have reviewed.",
                 _with_others,
             ),
-            CertificateField(
+            Field(
                 "reviews_per_paper",
                 RANGE,
                 "The fewest and the most reviews of a paper.",
@@ -467,15 +448,13 @@ FIELDS: Sequence[CertificateField] = (
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "decided_again",
         None,
         "Papers that were decided more than once, or whose pools or calibration were corrected afterwards.",
         fields=(
-            CertificateField(
-                "papers", COUNT, "How many were decided again, from public data alone.", _again_papers
-            ),
-            CertificateField(
+            Field("papers", COUNT, "How many were decided again, from public data alone.", _again_papers),
+            Field(
                 "corrected",
                 COUNT,
                 "How many decisions stand although pools or calibration were corrected since.",
@@ -501,8 +480,8 @@ FIELDS: Sequence[CertificateField] = (
             _figure("note", TEXT, "What that means.", ""),
         ),
     ),
-    CertificateField("guarantee", _choice(*NAMES), "The promise by name.", part=PROMISED),
-    CertificateField(
+    Field("guarantee", _choice(*NAMES), "The promise by name.", "", part=PROMISED),
+    Field(
         "limits",
         None,
         "The limits that go with it; null: no limit.",
@@ -512,10 +491,10 @@ FIELDS: Sequence[CertificateField] = (
     _figure(
         "success_scores_only",
         SHARE,
-        "The chance of naming the author of a review in one guess, mean over reviews, before any decision is "
+        "The chance of naming who wrote a review in one guess, mean over reviews, before any decision is "
         "seen.",
         "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
-        "nothing more, names the author of a review correctly in {success_scores_only:percent} of tries, "
+        "nothing more, correctly names who wrote a review in {success_scores_only:percent} of tries, "
         "before any decision is known.",
         part=REVEALED,
     ),
@@ -545,8 +524,8 @@ FIELDS: Sequence[CertificateField] = (
     _figure(
         "largest_rise",
         SHARE,
-        "The most that an outcome of a paper raises the posterior of the likeliest author of one of its "
-        "reviews, over the scores alone.",
+        "The most that an outcome of a paper raises the posterior of the likeliest candidate for one of "
+        "its reviews, over the scores alone.",
         _rise,
         part=REVEALED,
         form="points",
@@ -554,16 +533,16 @@ FIELDS: Sequence[CertificateField] = (
     _figure(
         "largest_posterior_scores_only",
         SHARE,
-        "The largest posterior of an author of a review before any decision.",
-        "From the scores alone, they can be {largest_posterior_scores_only:percent} sure of the author of "
-        "some review.",
+        "The largest posterior of a candidate for a review before any decision.",
+        "From the scores alone, they can be {largest_posterior_scores_only:percent} sure of who wrote some "
+        "review.",
         part=REVEALED,
     ),
     _figure(
         "largest_posterior",
         SHARE,
-        "The largest posterior of an author of a review after any outcome.",
-        "With the decisions, they can be at most {largest_posterior:percent} sure of the author of any "
+        "The largest posterior of a candidate for a review after any outcome.",
+        "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any "
         "review ({largest_posterior_scores_only:percent} from the scores alone).",
         part=REVEALED,
     ),
@@ -643,52 +622,46 @@ FIELDS: Sequence[CertificateField] = (
         "{decided_by_public_information:count paper} decided the same way whoever reviewed them.",
         part=ERRORS,
     ),
-    CertificateField(
+    Field(
         "calibration_fit",
         None,
         "How well pools and calibration predict all scores together, from public data.",
         part=FIT,
         withheld=True,
         fields=(
-            CertificateField("verdict", _choice(FITS, DOUBTFUL, HOPELESS), "The verdict.", _verdict),
-            CertificateField(
+            Field("verdict", _choice(FITS, DOUBTFUL, HOPELESS), "The verdict.", _verdict),
+            Field(
                 "predicted_mean",
                 DECIMAL,
                 "Mean score as predicted.",
                 "The scores were predicted to have mean {calibration_fit.predicted_mean:.2f}.",
             ),
-            CertificateField(
+            Field(
                 "observed_mean",
                 DECIMAL,
                 "Mean score.",
                 "The scores that were given have mean {calibration_fit.observed_mean:.2f}.",
             ),
-            CertificateField(
+            Field(
                 "predicted_sd",
                 DECIMAL,
                 "Standard deviation of scores as predicted.",
                 "The scores were predicted to have standard deviation {calibration_fit.predicted_sd:.2f}.",
             ),
-            CertificateField(
+            Field(
                 "observed_sd",
                 DECIMAL,
                 "Standard deviation of scores.",
                 "The scores that were given have standard deviation {calibration_fit.observed_sd:.2f}.",
             ),
-            CertificateField(
-                "shift",
-                NUMBER,
-                "Difference of the means in standard deviations.",
-                _shift,
-                form="+z.2f",
-            ),
-            CertificateField(
+            Field("shift", NUMBER, "Difference of the means in standard deviations.", _shift, form="+z.2f"),
+            Field(
                 "stretch",
                 DECIMAL,
                 "Ratio of the standard deviations.",
                 "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
             ),
-            CertificateField(
+            Field(
                 "shape",
                 NUMBER,
                 "Largest difference of the distribution functions.",
@@ -696,32 +669,28 @@ FIELDS: Sequence[CertificateField] = (
                 "prediction.",
                 form="percent",
             ),
-            CertificateField(
+            Field(
                 "following",
                 DECIMAL,
-                "By how much papers follow the offsets of their pools: 1 if the calibration is right; null "
-                "if pools are alike.",
-                "Papers with generous candidates get higher scores: 1 is as much as predicted, 0 is not at "
-                "all.",
+                "How much higher the scores of papers with generous candidates are: 1 is as much as "
+                "predicted, 0 is not at all.",
                 nullable=True,
             ),
-            CertificateField(
+            Field(
                 "mirrored",
                 DECIMAL,
-                "Log evidence that strict and lenient reviewers were exchanged; null if that was not looked "
-                "at.",
                 "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks "
                 "against it.",
                 nullable=True,
             ),
-            CertificateField(
+            Field(
                 "impossible",
                 COUNT,
                 "Scores that no candidate of their paper gives.",
                 "{calibration_fit.impossible:count score} so far out that no candidate for the paper would "
                 "give it.",
             ),
-            CertificateField(
+            Field(
                 "odd",
                 COUNT,
                 "Candidates who would not give scores like these.",
@@ -729,7 +698,7 @@ FIELDS: Sequence[CertificateField] = (
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "calibration_scale",
         None,
         "Only if the calibration was moved to this year's scores.",
@@ -737,60 +706,49 @@ FIELDS: Sequence[CertificateField] = (
         withheld=True,
         optional=True,
         fields=(
-            CertificateField(
+            Field(
                 "shift",
                 NUMBER,
-                "By how much, toward the better end.",
                 "The calibration was moved by this much, toward the better end, to fit this year's scores.",
             ),
-            CertificateField(
-                "stretch",
-                NUMBER,
-                "By which factor.",
-                "The calibration was stretched by this factor to fit this year's scores.",
+            Field(
+                "stretch", NUMBER, "The calibration was stretched by this factor to fit this year's scores."
             ),
         ),
     ),
-    CertificateField(
+    Field(
         "format",
         POSITIVE,
-        "The format of the certificate.",
         "The format of the certificate: which fields it has, and what they mean.",
         part=IDENTITY,
     ),
-    CertificateField(
+    Field(
         "commitment",
         TEXT,
-        "A number that fixes the key and the whole input, and reveals nothing without the key.",
         "Fixes the key and the whole input without revealing them. If it was published before the draw, "
         "nobody can have chosen the coins afterward.",
         part=IDENTITY,
     ),
-    CertificateField(
-        "key_fingerprint",
-        TEXT,
-        "Identifies the key.",
-        "Says which key was used, and nothing else about it.",
-        part=IDENTITY,
-    ),
-    CertificateField(
+    Field("key_fingerprint", TEXT, "Says which key was used, and nothing else about it.", part=IDENTITY),
+    Field(
         "release_counter",
         POSITIVE,
         "How many releases were made with the key, this one included, over all its conferences.",
         "This is release {release_counter} made with that key, over all its conferences.",
         part=IDENTITY,
     ),
-    CertificateField(
+    Field(
         "assumptions",
         TEXTS,
         "On which assumptions all of this holds, and what is not covered.",
+        "",
         part=IDENTITY,
     ),
 )
 """The fields of a certificate, in the order in which they are explained."""
 
 
-def public_fields(content: Content, fields: Sequence[CertificateField] = FIELDS) -> dict[str, Any]:
+def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
     """The fields of a certificate that do not depend on scores. What no row declares is withheld.
 
     >>> public_fields({"papers": 2, "success": 0.5, "decided_again": {"papers": 0, "epsilon": 1.0}})
@@ -803,7 +761,7 @@ def public_fields(content: Content, fields: Sequence[CertificateField] = FIELDS)
     }
 
 
-def without_comparisons(content: Content, fields: Sequence[CertificateField] = FIELDS) -> dict[str, Any]:
+def without_comparisons(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
     """The same certificate without fields that compare with decisions by the bar.
 
     >>> without_comparisons({"papers": 2, "gap": 0.0})
@@ -836,11 +794,11 @@ def certificate_schema() -> dict[str, Any]:
     }
 
 
-def _may_be_missing(row: CertificateField) -> bool:
+def _may_be_missing(row: Field) -> bool:
     return row.optional or row.by_the_bar
 
 
-def _object_schema(fields: Sequence[CertificateField]) -> dict[str, Any]:
+def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
     figures = [row.name for row in fields if row.withheld and not _may_be_missing(row)]
     together = {**_together(figures), **_together([row.name for row in fields if row.by_the_bar])}
     return {
@@ -857,14 +815,14 @@ def _together(names: Sequence[str]) -> dict[str, list[str]]:
     return {name: [*names[1:]] if name == names[0] else [names[0]] for name in names if len(names) > 1}
 
 
-def _schema(row: CertificateField) -> Schema:
+def _schema(row: Field) -> Schema:
     if row.kind is None:
         return _object_schema(row.fields)
     return {"anyOf": [row.kind.schema, {"type": "null"}]} if row.nullable else row.kind.schema
 
 
 def field_problems(
-    content: Content, figures: bool, fields: Sequence[CertificateField] = FIELDS, within: str = ""
+    content: Content, figures: bool, fields: Sequence[Field] = FIELDS, within: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Each field of a certificate that is missing or not what it must be, and the rule.
 
@@ -884,7 +842,7 @@ def field_problems(
             yield name, _rule(row)
 
 
-def _rule(row: CertificateField) -> str:
+def _rule(row: Field) -> str:
     return "must be an object" if row.kind is None else row.kind.rule
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.cells import number_text
-from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, CertificateField, field_problems
+from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
 from blindcal.io.tables import decode, refuse
@@ -148,7 +148,7 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
 
 
 def _lines(
-    row: CertificateField, content: Mapping[str, Any], values: Mapping[str, Any], within: str = ""
+    row: Field, content: Mapping[str, Any], values: Mapping[str, Any], within: str = ""
 ) -> Iterator[Line]:
     """The line of a field, if it says something, or those of an object's fields."""
     value = content.get(row.name)
@@ -156,11 +156,12 @@ def _lines(
         for part in row.fields:
             yield from _lines(part, value or {}, values, f"{row.name}.")
         return
+    sentence = row.description if row.sentence is None else row.sentence
     # A function chooses its sentence also for a value that is null.
-    if row.name not in content or (value is None and not callable(row.sentence)):
+    if row.name not in content or (value is None and not callable(sentence)):
         return
-    if sentence := row.sentence(values) if callable(row.sentence) else row.sentence:
-        yield Line(f"{within}{row.name}", written(value, row.form or row.kind.form), fill(sentence, values))
+    if text := sentence(values) if callable(sentence) else sentence:
+        yield Line(f"{within}{row.name}", written(value, row.form or row.kind.form), fill(text, values))
 
 
 def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
