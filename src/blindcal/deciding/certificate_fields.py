@@ -126,9 +126,9 @@ class Field:
 _NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
 
 
-def _figure(name: str, kind: ValueKind, *texts: Any, **row: Any) -> Field:
+def _figure(name: str, kind: ValueKind, description: str, sentence: Any = None, **row: Any) -> Field:
     """A figure that depends on scores."""
-    return Field(name, kind, *texts, withheld=True, **row)
+    return Field(name, kind, description, sentence, withheld=True, **row)
 
 
 def _release(content: Content) -> str:
