@@ -450,9 +450,8 @@ def parse_guarantee(text: str) -> Guarantee:
     The name comes first. Limits that the text leaves out have their defaults; `full` is another word for the
     guarantee `none`, full calibration.
 
-    >>> parse_guarantee("average added-success=0.05 epsilon=none")
-    Guarantee(name='average', added_success=0.05, epsilon=None, multiplier=None, posterior_cap=None,
-              never_against=None)
+    >>> parse_guarantee("average added-success=0.05 epsilon=none").limits
+    {'added_success': 0.05}
     """
     name, *words = text.split() or [""]
     pairs = [word.partition("=") for word in words]
