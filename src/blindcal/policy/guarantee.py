@@ -226,7 +226,7 @@ class Guarantee:
     )
 
     def __post_init__(self) -> None:
-        if self.name not in GUARANTEES:
+        if self.name not in NAMES:
             raise InputError(f"`guarantee` must be one of {', '.join(NAMES)}, found {self.name!r}")
         for name, limit in LIMITS.items():
             limit.check(f"`{name}`", getattr(self, name), self.name)
