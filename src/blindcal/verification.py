@@ -68,7 +68,7 @@ from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
 from blindcal.planning.shared_budget import frozen_price
 from blindcal.policy.aggregated_lp import MOST_EXACT
-from blindcal.policy.guarantee import PUBLIC, Guarantee
+from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import bar_of
 from blindcal.posterior.conference import Conference, Level, Truth, assemble, level_of
 from blindcal.posterior.inputs import Inputs, check_inputs
@@ -331,8 +331,8 @@ def _compared(
 def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     one, other = getattr(stored, name), getattr(made, name)
     if name == "figures":
-        # Epsilon and multiplier depend on the table alone: no digit of them may differ.
-        exact = ("epsilon", "multiplier", "reviews")
+        # What holds under any prior depends on the table alone: no digit of it may differ.
+        exact = ("reviews", *(limit.bounds for limit in LIMITS.values() if limit.prior_free))
         same = all(one["claim"][part] == other["claim"][part] for part in exact)
         return same and _close(_in_units(one), _in_units(other), _FIGURES)
     if name == "raw_accepted":

@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.steps import guarantee_settings, open_folder, published, requested
+from blindcal.app.steps import open_folder, published, requested
 from blindcal.errors import InputError
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.settings import asked, read_folder
+from blindcal.project.settings import asked, guarantee_settings, read_folder
 from blindcal.project.template import conference_text, with_settings
 
 pytestmark = pytest.mark.edge

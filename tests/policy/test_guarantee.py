@@ -24,7 +24,7 @@ def test_a_bad_limit_is_refused_and_its_ends_are_not(limit: str) -> None:
     for value in (low, high):
         assert getattr(Guarantee("average", **{limit: value}), limit) == value
     for value in (math.nextafter(low, -math.inf), math.nextafter(high, math.inf), math.nan, math.inf):
-        with pytest.raises(InputError, match=limit.replace("_", " ")):
+        with pytest.raises(InputError, match=f"`{limit}`"):
             Guarantee("average", **{limit: value})
 
 
@@ -39,7 +39,7 @@ def test_a_limit_is_one_number(limit: str) -> None:
 
 def test_never_against_is_refused_at_both_ends() -> None:
     for value in (0.5, 1.0, 0.3, math.nan):
-        with pytest.raises(InputError, match="never-against"):
+        with pytest.raises(InputError, match="`never_against`"):
             Guarantee(never_against=value)
     assert Guarantee(never_against=math.nextafter(0.5, 1.0)).never_against > 0.5
 
@@ -50,7 +50,7 @@ def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
     if name == "average":
         assert Guarantee(name, added_success=5e-324).spends
     else:
-        with pytest.raises(InputError, match=f"budget of the average guarantee, found it with {name}"):
+        with pytest.raises(InputError, match=f"setting of the average guarantee, found it with {name}"):
             Guarantee(name, added_success=5e-324)
 
 

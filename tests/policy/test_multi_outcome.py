@@ -231,9 +231,9 @@ def test_one_of_two_papers_is_the_pair() -> None:
         ({"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "posterior_cap": 0.3}, "the scores alone give 0.6"),
         (
             {"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "epsilon": -1.0},
-            r"epsilon must lie in \[0, 700\]",
+            r"`epsilon` must lie in \[0, 700\]",
         ),
-        ({"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "multiplier": 3.0}, "multiplier must lie"),
+        ({"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "multiplier": 3.0}, "`multiplier` must lie"),
         ({"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "labels": [0, 1]}, "labels must be integers"),
         ({"weight": [0.6, 0.4], "loss": [[0, 1], [1, 0]], "labels": [[0.5, 1]]}, "labels must be integers"),
     ],

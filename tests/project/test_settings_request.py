@@ -3,67 +3,95 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from blindcal.errors import InputError
+from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.settings import asked, guarantee_of, levels, meant, papers, read_folder
-
-OPTIONS: dict[str, Any] = {
-    "name": "steady",
-    "added_success": 0.0,
-    "epsilon": "2",
-    "multiplier": None,
-    "posterior_cap": None,
-    "never_against": None,
-    "yes_leak": False,
-}
-
-
-def requested(**options: Any) -> Guarantee:
-    return guarantee_of(**{**OPTIONS, **options})
+from blindcal.project.settings import (
+    asked,
+    guarantee_settings,
+    guarantee_text,
+    levels,
+    meant,
+    papers,
+    parse_guarantee,
+    read_folder,
+)
+from blindcal.project.template import with_settings
 
 
 @pytest.mark.parametrize(
-    ("options", "guarantee"),
+    ("text", "guarantee"),
     [
-        ({}, Guarantee()),
-        ({"epsilon": "0.5"}, Guarantee(epsilon=0.5)),
-        ({"epsilon": "none"}, Guarantee(epsilon=None)),
-        ({"name": "public", "epsilon": "none"}, Guarantee("public", epsilon=None)),
-        ({"name": "none", "epsilon": "none", "yes_leak": True}, Guarantee("none", epsilon=None)),
-        ({"name": "average", "added_success": 0.02}, Guarantee("average", 0.02, 2.0)),
+        ("steady", Guarantee()),
+        ("steady epsilon=0.5", Guarantee(epsilon=0.5)),
+        ("steady epsilon=none", Guarantee(epsilon=None)),
+        ("public", Guarantee("public", epsilon=None)),
+        ("public epsilon=none", Guarantee("public", epsilon=None)),
+        ("none", Guarantee("none", epsilon=None)),
+        (" full ", Guarantee("none", epsilon=None)),
+        ("average added-success=0.02", Guarantee("average", 0.02, 2.0)),
         (
-            {"multiplier": 1.5, "posterior_cap": 0.9, "never_against": 0.95},
+            "steady never-against=0.95  multiplier=1.5 posterior-cap=.9",
             Guarantee("steady", 0.0, 2.0, 1.5, 0.9, 0.95),
         ),
     ],
 )
-def test_options_add_up_to_a_guarantee(options: dict[str, Any], guarantee: Guarantee) -> None:
-    assert requested(**options) == guarantee
+def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarantee: Guarantee) -> None:
+    assert parse_guarantee(text) == guarantee
+    assert parse_guarantee(guarantee_text(guarantee)) == guarantee
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    "guarantee",
     [
-        ({"name": "none", "epsilon": "none"}, "`guarantee` none lets every decision .*: it needs `yes_leak`"),
-        ({"name": "public", "epsilon": "1"}, "`epsilon` has no effect with `guarantee` public"),
-        ({"epsilon": "0,5"}, "`epsilon` must be a number or none, found '0,5': give 0.5"),
-        ({"epsilon": "None"}, "`epsilon` must be a number or none, found 'None'"),
-        ({"epsilon": "inf"}, "`epsilon` must be a number or none, found 'inf'"),
-        ({"epsilon": "-1"}, r"`epsilon` must lie in \[0, 700\], found -1"),
-        ({"name": "private"}, "`guarantee` must be one of"),
-        ({"added_success": 0.1}, "`added_success` is a budget of the average guarantee"),
-        ({"multiplier": 2.5}, r"`multiplier` must lie in \[1, 2\]"),
-        ({"posterior_cap": 1.5}, r"`posterior_cap` must lie in \[0, 1\]"),
-        ({"never_against": 0.5}, "`never_against` must"),
+        Guarantee(name, added, epsilon, multiplier, cap, against)
+        for name, added, epsilon in [
+            *((one.name, one.added_success, one.epsilon) for one in MENU),
+            ("average", 0.1 + 0.2, 1e-7),
+        ]
+        for multiplier in (None, 1.25)
+        for cap in (None, 0.1)
+        for against in (None, 0.95)
+    ],
+    ids=guarantee_text,
+)
+def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guarantee, tmp_path: Path) -> None:
+    assert parse_guarantee(guarantee_text(guarantee)) == guarantee
+    text = with_settings(SETTINGS, guarantee_settings(guarantee))
+    (tmp_path / "conference.toml").write_text(text)
+    assert asked(read_folder(tmp_path), yes_leak=True).request.guarantee == guarantee
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("public epsilon=1", "`epsilon` has no effect with `guarantee` public"),
+        ("steady epsilon=0,5", "`epsilon` must be a number or none, found '0,5': give 0.5"),
+        ("steady epsilon=None", "`epsilon` must be a number or none, found 'None'"),
+        ("steady epsilon=inf", "`epsilon` must be a number or none, found 'inf'"),
+        ("steady epsilon=", "`epsilon` must be a number or none, found ''"),
+        ("steady epsilon=-1", r"`epsilon` must lie in \[0, 700\], found -1"),
+        ("steady multiplier=none", "`multiplier` must be a number, found 'none'"),
+        ("steady added-success=0.1", "`added_success` is a setting of the average guarantee"),
+        ("steady multiplier=2.5", r"`multiplier` must lie in \[1, 2\]"),
+        ("steady posterior-cap=1.5", r"`posterior_cap` must lie in \[0, 1\]"),
+        ("steady never-against=0.5", "`never_against` must"),
+        ("", "'': the guarantee must be one of public, steady, average, none, full, found ''"),
+        ("epsilon=2", "'epsilon=2': the guarantee must be one of"),
+        ("steady epsilon=1 epsilon=2", ".*each limit must be there once"),
+        (
+            "steadily eps=2 epsilon",
+            ".*must be one of .*, found 'steadily'; its limits must be among .*never-against=, "
+            "found 'eps=2', 'epsilon'",
+        ),
     ],
 )
-def test_a_refused_guarantee_names_its_setting(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=f"^{told}"):
-        requested(**options)
+def test_a_refused_guarantee_names_its_setting(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        parse_guarantee(text)
 
 
 @pytest.mark.parametrize(

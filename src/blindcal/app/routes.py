@@ -24,7 +24,7 @@ from blindcal.importers import MAX_EXPORT, Choices
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import jsonable, read_bytes
 from blindcal.project.create import Wishes
-from blindcal.project.template import Value
+from blindcal.project.settings import Value
 from blindcal.report.charts import WIDTH
 
 Form = Mapping[str, str]

@@ -24,7 +24,6 @@ from blindcal.app.steps import (
     Opened,
     compare_guarantees,
     decide_folder,
-    guarantee_settings,
     listing_strangers,
     open_folder,
     published,
@@ -48,8 +47,8 @@ from blindcal.importers import (
 from blindcal.io.atomic_files import read_bytes, write_bytes
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.create import Founded, Given, Wishes, found_folder, import_past, key_beside
-from blindcal.project.settings import FILE, Asked, asked, read_folder
-from blindcal.project.template import Value, with_settings
+from blindcal.project.settings import FILE, Asked, Value, asked, guarantee_settings, read_folder
+from blindcal.project.template import with_settings
 from blindcal.reviews import Reviews
 from blindcal.simulation.population import RATE, example, example_files
 

@@ -22,12 +22,10 @@ from blindcal.fitting.reuse_guard import beside
 from blindcal.io.atomic_files import read_json
 from blindcal.planning.calibration_check import Agreement, agreement
 from blindcal.planning.conference_plan import input_remarks, plan_remarks
-from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.create import Founded
 from blindcal.project.outsiders import strangers_listed
 from blindcal.project.settings import FILE, Asked, Folder, asked, read_folder
-from blindcal.project.template import Value
 from blindcal.report.explanation import certificate_of, has_figures, read_certificate
 from blindcal.report.guarantee_survey import Survey, survey, survey_release
 from blindcal.report.html_page import Report, page
@@ -224,21 +222,3 @@ def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, 
         page(public),
         page(Report(content, decided, found, confidential=True, titles=names, notes=notes)),
     )
-
-
-def guarantee_settings(chosen: Guarantee) -> dict[str, Value | None]:
-    """The `chosen` guarantee as a folder's settings say it; None where a line is to be left out.
-
-    >>> found = guarantee_settings(Guarantee("steady", epsilon=None))
-    >>> found["guarantee"], found["epsilon"], found["multiplier"]
-    ('steady', 'none', None)
-    """
-    unlimited = None if chosen.name == "public" else "none"
-    return {
-        "guarantee": chosen.name,
-        "epsilon": unlimited if chosen.epsilon is None else chosen.epsilon,
-        "added-success": chosen.added_success or None,
-        "multiplier": chosen.multiplier,
-        "posterior-cap": chosen.posterior_cap,
-        "never-against": chosen.never_against,
-    }

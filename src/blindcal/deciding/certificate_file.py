@@ -11,13 +11,14 @@ from typing import Any
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import FINE
+from blindcal.deciding.certificate_fields import without_comparisons
 from blindcal.deciding.ledger import PaperRecord, certificate_json
 from blindcal.io.atomic_files import jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
-from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.posterior.conference import Level
 
 CERTIFICATE_FORMAT = 1
@@ -26,13 +27,6 @@ CERTIFICATE_FORMAT = 1
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 SUMS = ("success_scores_only", "success", "added")
-_BY_THE_BAR = (
-    "expected_wrong_public",
-    "expected_wrong_fully_calibrated",
-    "against_evidence",
-    "gap",
-)
-_LIMITS = ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +113,11 @@ def certificate_text(
         **moved_to_scale(settings),
         "calibration_fit": fit,
         "guarantee": guarantee.name,
-        "limits": {name: settings[name] for name in _LIMITS},
+        "limits": guarantee.recorded,
         "decided_again": {
             "papers": sum(bool(paper.earlier) for paper in papers),
             "corrected": sum(paper.corrected for paper in papers),
-            "epsilon": upwards(max((c.epsilon for c in since), default=0.0), guarantee.epsilon),
-            "multiplier": upwards(max((c.multiplier for c in since), default=1.0), guarantee.multiplier),
+            **_largest_since(since, guarantee),
             "note": "papers: decided before, under this name or one with the same scores, and decided again "
             "from public data alone, which reveals nothing further. corrected: pools or calibration were "
             "corrected after the decision, which stands. The figures above are those of the first "
@@ -147,8 +140,7 @@ def certificate_text(
         }
         if listing.quota.accept != listing.bar_for:
             # By the bar another number would be accepted: what does so is no measure for this list.
-            content = {name: value for name, value in content.items() if name not in _BY_THE_BAR}
-            del content["selection"]["expected_wrong_private"]
+            content = without_comparisons(content)
     return certificate_json(content)
 
 
@@ -201,17 +193,31 @@ def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
     """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
-    limits = {"largest_posterior": guarantee.posterior_cap}
-    if guarantee.name == "average":
-        limits["added_success"] = guarantee.added_success
-    # All of these are chances or shares.
-    content = {
-        name: number if isinstance(number, int) else min(1.0, upwards(number, limits.get(name), _MACHINES))
-        for name, number in numbers.items()
+    kept = {limit.bounds: (limit, getattr(guarantee, name)) for name, limit in LIMITS.items() if limit.bounds}
+    content: dict[str, float | int] = {}
+    for name, number in numbers.items():
+        limit, value = kept.get(name, (None, None))
+        if limit is not None and limit.prior_free:
+            # It depends on the table alone: every machine finds the same.
+            content[name] = upwards(number, value)
+        elif isinstance(number, int):
+            content[name] = number
+        else:
+            # All of these are chances or shares.
+            content[name] = min(1.0, upwards(number, value, _MACHINES))
+    return content
+
+
+def _largest_since(claims: Sequence[Claim], guarantee: Guarantee) -> dict[str, float]:
+    """The largest figures of these claims that hold under any prior, so under corrected data too."""
+    return {
+        limit.bounds: upwards(
+            max((getattr(claim, limit.bounds) for claim in claims), default=limit.low),
+            getattr(guarantee, name),
+        )
+        for name, limit in LIMITS.items()
+        if limit.prior_free
     }
-    # These two depend on the table alone: every machine finds the same.
-    exact = {"epsilon": guarantee.epsilon, "multiplier": guarantee.multiplier}
-    return content | {name: upwards(numbers[name], limit) for name, limit in exact.items()}
 
 
 def upwards(number: float, limit: float | None = None, margin: Fraction = Fraction(0)) -> float:

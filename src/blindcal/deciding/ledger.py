@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, Packed, Tables, packed
+from blindcal.deciding.certificate_fields import public_fields
 from blindcal.deciding.coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_open
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
@@ -56,6 +57,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.tables import quoted
 from blindcal.planning.request import Number, Request, recorded_request
+from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import Level
 from blindcal.reviews import as_given
 
@@ -320,27 +322,8 @@ def unpack(data: bytes) -> Tables:
 
 CONFIDENTIAL = "confidential"
 _COLUMNS = ("paper", "decision", "track", "wait_list")
-_PUBLIC_FIELDS = (
-    "format",
-    "scores",
-    "conference",
-    "release",
-    "papers",
-    "reviews",
-    "accepted",
-    "better",
-    "requested",
-    "pools",
-    "guarantee",
-    "limits",
-    "commitment",
-    "key_fingerprint",
-    "release_counter",
-)
-_PARTS = {
-    "selection": ("accept", "wait_list", "waiting", "bar_for"),
-    "decided_again": ("papers", "corrected"),
-}
+# The limits that hold for readers who do not see the scores, too.
+_HELD = {name: limit for name, limit in LIMITS.items() if limit.without_scores}
 # Of the assumptions, those that speak of no figure.
 _KEPT = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
 HIDDEN = (
@@ -352,8 +335,11 @@ HIDDEN = (
     "decision reveals to such a person beyond the scores.",
     "To someone who does not see the scores, a decision says something about them, and through them about "
     "reviewers: their best guess and their odds may change by more than the guarantee and epsilon say. They "
-    "still name authors no more often than someone who sees the scores too, and a limit on how sure anyone "
-    "can be (posterior_cap) holds for them as well, if they have the stated pools and nothing more to go by.",
+    "still name authors no more often than someone who sees the scores too"
+    + "".join(
+        f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in _HELD.items()
+    )
+    + ", if they have the stated pools and nothing more to go by.",
     "Decided more than once: each decision on a paper keeps the limits, and several reveal more than one.",
 )
 
@@ -381,10 +367,7 @@ def public_certificate(text: str, scores: str) -> str:
     if scores != CONFIDENTIAL:
         return text
     content: Mapping[str, Any] = json.loads(text)
-    kept: dict[str, Any] = {name: content[name] for name in _PUBLIC_FIELDS if name in content}
-    for name, inside in _PARTS.items():
-        if name in content:
-            kept[name] = {part: content[name][part] for part in inside}
+    kept = public_fields(content)
     kept["assumptions"] = [*HIDDEN, *(one for one in content["assumptions"] if one.startswith(_KEPT))]
     return certificate_json(kept)
 

@@ -126,15 +126,6 @@ def shares(quota: Quota, tracks: Sequence[str]) -> Level:
     return found if quota.tracks else found[WHOLE]
 
 
-# The names of settings in coins and records never change, whatever they are called here.
-_WIRE = {
-    "name": "guarantee",
-    "added_success": "added_success",
-    "epsilon": "epsilon",
-    "multiplier": "multiplier",
-    "posterior_cap": "posterior_cap",
-    "never_against": "never_against",
-}
 SCORES = ("public", "confidential")
 """Who may see the scores of all papers: everyone, or the committee alone."""
 # Of shift and stretch: more would name a fit exactly.
@@ -183,11 +174,10 @@ class Request:
     def settings(self) -> dict[str, Any]:
         """As it enters the coins and the record, under names that never change. How many papers are accepted
         exactly is not in it: no coin depends on that."""
-        limits = {wire: getattr(self.guarantee, name) for name, wire in _WIRE.items()}
-        asked = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
+        acceptance = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
         # Releases made before it had no such setting.
         moved = {} if self.scale is None else {"scale": list(self.scale)}
-        return {**limits, **asked, **moved}
+        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved}
 
     def on_scale(self, scale: Scale | None) -> Request:
         """The same for a calibration that was moved like this."""
@@ -268,13 +258,11 @@ def recorded_request(
     scores: str = "public",
 ) -> Request:
     """The request that a record with these settings, this selection and such `scores` was made for."""
-    limits = {name: settings[wire] for name, wire in _WIRE.items()}
-    ends = settings["accept_rate"], settings["bar"], settings["better"]
-    scale, exactly = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
+    guarantee = Guarantee.from_record(settings["guarantee"], settings)
+    acceptance = settings["accept_rate"], settings["bar"], settings["better"]
+    scale, quota = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
     moved = None if scale is None else (scale[0], scale[1])
-    return Request(
-        Guarantee(**limits), conference, *ends, exactly["accept"], exactly["wait_list"], moved, scores
-    )
+    return Request(guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores)
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:

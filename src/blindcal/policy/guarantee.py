@@ -1,9 +1,16 @@
-"""Guarantee: what a policy promises, by name, with the further limits that may go with it."""
+"""What a policy promises: four named guarantees, and the further limits that may go with them.
+
+Each guarantee is one row of `GUARANTEES`, and each limit is one field of `Guarantee` with its `Limit`.
+conference.toml, the command line, records, the certificate and its schema, and every sentence about a promise
+read these rows. A new limit is a new row here, and its mathematics in `policy` and `certify`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -13,59 +20,253 @@ from blindcal.posterior.large_pools import Promise
 
 # e^epsilon must be a float; so large a limit means none.
 MOST_EPSILON = 700.0
-NAMES = ("public", "steady", "average", "none")
+
+
+@dataclass(frozen=True)
+class GuaranteeKind:
+    """A guarantee that has a name.
+
+    Attributes:
+        summary: What it means, in a few words.
+        promise: What it promises, as a sentence.
+        limited: Whether limits with a default go with it if a chair does not mention them.
+    """
+
+    summary: str
+    promise: str
+    limited: bool = True
+
+
+GUARANTEES: Mapping[str, GuaranteeKind] = {
+    "public": GuaranteeKind(
+        "decisions reveal nothing new",
+        "Decisions depend on public information alone, so to anyone who has that they reveal nothing new "
+        "about who wrote which review.",
+        limited=False,
+    ),
+    "steady": GuaranteeKind(
+        "no decision makes the best guess likelier",
+        "To someone with only public information, no decision makes the best guess of who wrote a review any "
+        "likelier than it is from the scores alone.",
+    ),
+    "average": GuaranteeKind(
+        "the best guess is no likelier on average",
+        "To someone with only public information, decisions do not make the best guess of who wrote a review "
+        "any likelier, on average over all reviews.",
+    ),
+    "none": GuaranteeKind(
+        "full calibration",
+        "There is no promise: decisions may reveal who wrote which review.",
+        limited=False,
+    ),
+}
+"""The guarantees by their names, in settings and in records."""
+NAMES = tuple(GUARANTEES)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A further limit of a guarantee.
+
+    Its name is that of the field of `Guarantee`; records and certificates have the same name for ever, and
+    settings have it with hyphens. Texts may quote values of the guarantee, like `{epsilon:factor}`.
+
+    Attributes:
+        default: Its value if nothing else is said.
+        low: Its lowest value.
+        high: Its highest value.
+        sentence: What it limits, for chairs and for readers of the certificate's schema.
+        promise: What it promises, as a sentence with its value.
+        example: A value that shows how it is written.
+        absent: The value that means that there is no such limit.
+        inside: Whether `low` and `high` are excluded.
+        whole: Whether it is a whole number.
+        only_with: The one guarantee that it belongs to, whose promise it then replaces; empty: any.
+        summary: Its value in a few words; empty: its name and the value.
+        bounds: The figure of a certificate that keeps it; empty if there is none.
+        prior_free: What it limits whatever an adversary believes, so that its figure depends on the table of
+            accept probabilities alone; empty if it depends on a prior.
+        without_scores: What it limits also for someone who does not see the scores; empty if it does not.
+        always_recorded: Whether records name it even if it is absent. Coins depend on records, so a later
+            limit must not appear in those that are made without it.
+    """
+
+    default: float | None
+    low: float
+    high: float
+    sentence: str
+    promise: str
+    example: float
+    absent: float | None = None
+    inside: bool = False
+    whole: bool = False
+    only_with: str = ""
+    summary: str = ""
+    bounds: str = ""
+    prior_free: str = ""
+    without_scores: str = ""
+    always_recorded: bool = False
+
+    @property
+    def removable(self) -> bool:
+        """Whether a chair must say so to have no such limit."""
+        return self.default != self.absent
+
+    def check(self, name: str, value: Any, guarantee: str) -> None:
+        """Refuse a value that it cannot have, or that another guarantee cannot have."""
+        if value is None and self.absent is None:
+            return
+        one_number(name, value)
+        if self.whole and not isinstance(value, int):
+            raise InputError(f"{name} must be a whole number, found {value!r}")
+        (strictly_within if self.inside else within)(name, value, self.low, self.high)
+        if self.only_with not in ("", guarantee) and value != self.absent:
+            raise InputError(
+                f"{name} is a setting of the {self.only_with} guarantee, found it with {guarantee}"
+            )
+
+
+def _limit(default: float | None, low: float, high: float, **row: Any) -> Any:
+    """A field of `Guarantee` with its row of the table of limits."""
+    return field(default=default, metadata={"limit": Limit(default, low, high, **row)})
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """What a policy may reveal, for a pair of papers or for every paper of a conference.
 
-    `epsilon`, `multiplier` and `posterior_cap` are further limits for every paper (None: no limit). The
-    `name` is one of these, `steady` by default:
+    The names are `public`: decide by public information alone, so that decisions reveal nothing more to
+    anyone who knows scores, pools and calibration, whatever else they know; `steady`: no decision makes the
+    best guess about a review's writer likelier; `average`: the best guess is no likelier on average over the
+    two outcomes, which is zero added success; `none`: full calibration, for comparison. The other fields are
+    further limits for every paper; None means no limit.
 
-    `public`: decide by public information alone; decisions reveal nothing more to anyone who
-    knows scores, pools and calibration, whatever else they know.
-    `steady`: no decision makes the best guess about a review's author likelier.
-    `average`: the best guess is no likelier on average over the two outcomes: zero added success.
-    `none`: full calibration, for comparison.
+    Attributes:
+        name: `public`, `steady`, `average` or `none`.
+        added_success: With `average` alone, how much likelier the best guess may become on average over all
+            reviews, from 0 to 1; spent where it buys most.
+        epsilon: The most by which the logarithm of an outcome's chance may differ between two secrets.
+        multiplier: The factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they
+            know.
+        posterior_cap: The most, from 0 to 1, that the chance of any guess may be after the decision.
+        never_against: A tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
+            and 1, is always decided that way; None: any may be decided against.
 
-    `added_success`: with `average` alone, how much likelier the best guess may become on average over all
-    reviews, from 0 to 1; spent where it buys most.
-    `epsilon`: the most by which the logarithm of an outcome's chance may differ between two secrets.
-    `multiplier`: the factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they know.
-    `posterior_cap`: the most, from 0 to 1, that the chance of any guess may be after the decision.
-    `never_against`: a tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
-    and 1, is always decided that way; None: any may be decided against.
+    Raises:
+        InputError: The name is unknown, or a limit is out of its range.
 
-    >>> Guarantee()
-    Guarantee(name='steady', added_success=0.0, epsilon=2.0, multiplier=None, posterior_cap=None,
-              never_against=None)
+    Example:
+        >>> Guarantee()
+        Guarantee(name='steady', added_success=0.0, epsilon=2.0, multiplier=None, posterior_cap=None,
+                  never_against=None)
     """
 
     name: str = "steady"
-    added_success: float = 0.0
-    epsilon: float | None = 2.0
-    multiplier: float | None = None
-    posterior_cap: float | None = None
-    never_against: float | None = None
+    added_success: float = _limit(
+        0.0,
+        low=0.0,
+        high=1.0,
+        absent=0.0,
+        only_with="average",
+        bounds="added_success",
+        example=0.01,
+        sentence="How much likelier a correct guess of who wrote a review may become, mean over reviews.",
+        promise="Over all reviews, decisions let at most {added_success:hundred more reviewer} in 100 "
+        "reviews be named than the scores alone do.",
+        summary="up to {added_success:hundred percentage point} more reviewers named",
+        always_recorded=True,
+    )
+    epsilon: float | None = _limit(
+        2.0,
+        low=0.0,
+        high=MOST_EPSILON,
+        bounds="epsilon",
+        prior_free="odds",
+        example=2.0,
+        sentence="No decision changes anyone's odds between two assignments of a paper by more than a factor "
+        "of e to this.",
+        promise="Whatever someone already suspects, no single decision changes their odds by more than a "
+        "factor of {epsilon:factor}.",
+        always_recorded=True,
+    )
+    multiplier: float | None = _limit(
+        None,
+        low=1.0,
+        high=2.0,
+        bounds="multiplier",
+        prior_free="a correct guess",
+        example=1.5,
+        sentence="No decision makes a correct guess likelier by more than this factor, on average over its "
+        "outcomes.",
+        promise="Whatever someone already suspects, a correct guess becomes at most {multiplier:g} times as "
+        "likely.",
+        always_recorded=True,
+    )
+    posterior_cap: float | None = _limit(
+        None,
+        low=0.0,
+        high=1.0,
+        bounds="largest_posterior",
+        without_scores="a limit on how sure anyone can be",
+        example=0.8,
+        sentence="No decision leaves anyone likelier than this to have written a review.",
+        promise="No decision leaves anyone more than {posterior_cap:percent} likely to have written a "
+        "review.",
+        always_recorded=True,
+    )
+    never_against: float | None = _limit(
+        None,
+        low=0.5,
+        high=1.0,
+        inside=True,
+        example=0.95,
+        sentence="No paper is decided against evidence at least this strong.",
+        promise="No paper is decided against evidence of {never_against:percent} or stronger.",
+        always_recorded=True,
+    )
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise InputError(f"guarantee must be one of {', '.join(NAMES)}, found {self.name!r}")
-        for limit in ("added_success", "epsilon", "multiplier", "posterior_cap", "never_against"):
-            if (value := getattr(self, limit)) is not None:
-                one_number(limit.replace("never_", "never-").replace("_", " "), value)
-        within("added success", self.added_success, 0.0, 1.0)
-        if self.added_success > 0 and self.name != "average":
-            raise InputError(f"added success is a budget of the average guarantee, found it with {self.name}")
-        if self.epsilon is not None:
-            within("epsilon", self.epsilon, 0.0, MOST_EPSILON)
-        if self.multiplier is not None:
-            within("multiplier", self.multiplier, 1.0, 2.0)
-        if self.posterior_cap is not None:
-            within("posterior cap", self.posterior_cap, 0.0, 1.0)
-        if self.never_against is not None:
-            strictly_within("never-against", self.never_against, 0.5, 1.0)
+            raise InputError(f"`guarantee` must be one of {', '.join(NAMES)}, found {self.name!r}")
+        for name, limit in LIMITS.items():
+            limit.check(f"`{name}`", getattr(self, name), self.name)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that there are, by their names.
+
+        Example:
+            >>> Guarantee(posterior_cap=0.8).limits
+            {'epsilon': 2.0, 'posterior_cap': 0.8}
+        """
+        values = {name: getattr(self, name) for name in LIMITS}
+        return {name: value for name, value in values.items() if value != LIMITS[name].absent}
+
+    @property
+    def recorded(self) -> dict[str, float | None]:
+        """The limits as coins and records have them.
+
+        Example:
+            >>> list(Guarantee().recorded.values())
+            [0.0, 2.0, None, None, None]
+        """
+        kept = self.limits
+        return {
+            name: getattr(self, name)
+            for name, limit in LIMITS.items()
+            if limit.always_recorded or name in kept
+        }
+
+    @classmethod
+    def from_record(cls, name: str, limits: Mapping[str, Any]) -> Guarantee:
+        """The guarantee of this `name` with the `limits` that a record or a certificate has.
+
+        Example:
+            >>> Guarantee.from_record("steady", {"multiplier": 1.5}).epsilon is None
+            True
+        """
+        values: dict[str, Any] = {key: limit.absent for key, limit in LIMITS.items()}
+        return cls(name, **values | {key: limits[key] for key in LIMITS if limits.get(key) is not None})
 
     @property
     def spends(self) -> bool:
@@ -84,10 +285,11 @@ class Guarantee:
         epsilon: `high <= e^eps low` and `1-low <= e^eps (1-high)`, a triangle between the two constants and
         randomized response; multiplier: `high - low <= multiplier - 1` cuts its tip off.
 
-        >>> Guarantee(epsilon=None).corners.tolist()
-        [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-        >>> Guarantee(epsilon=0.0).corners.tolist()
-        [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
+        Example:
+            >>> Guarantee(epsilon=None).corners.tolist()
+            [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+            >>> Guarantee(epsilon=0.0).corners.tolist()
+            [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
         """
         low = 0.0 if self.epsilon is None else 1.0 / (1.0 + exp(self.epsilon))
         corners = [[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]]
@@ -99,6 +301,10 @@ class Guarantee:
         return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
 
 
+LIMITS: Mapping[str, Limit] = {
+    row.name: row.metadata["limit"] for row in fields(Guarantee) if "limit" in row.metadata
+}
+"""The further limits by their names, in the order of records."""
 PUBLIC = Guarantee("public", epsilon=None)
 """The same decision whoever reviewed: nothing is revealed to anyone."""
 UNLIMITED = Guarantee("none", epsilon=None)

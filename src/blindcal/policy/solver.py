@@ -21,7 +21,7 @@ from blindcal.checks import Array, Integers, of_type, within
 from blindcal.errors import InputError
 from blindcal.policy.accept_lp import AcceptProgram, Solution, secret_classes, tuple_classes
 from blindcal.policy.aggregated_lp import AggregatedProgram, EntryProgram
-from blindcal.policy.guarantee import PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -36,7 +36,8 @@ _RARE_OUTCOME = 1e-8
 _UNIT = 2.0**-53
 # Instances of two secrets that are solved at once.
 _CHUNK = 20_000
-_LIMITS = ("success", "epsilon", "multiplier", "posterior_cap")
+# The limits on what decisions reveal of each paper.
+_VARIED = ("success", *(name for name, limit in LIMITS.items() if limit.bounds and not limit.only_with))
 _DEFAULT = Guarantee()
 
 
@@ -109,7 +110,7 @@ def limit_frontier(
 
     Args:
         belief: Leading axes are instances.
-        limit: Which one to vary: `success`, `epsilon`, `multiplier` or `posterior_cap`.
+        limit: Which one to vary: `success`, or a limit of `Guarantee` on what a decision reveals.
         values: Those that the limit takes in turn.
         guarantee: The limits that stay; by default there are none.
         success: A limit on the adversary's chance of a correct guess that stays while another one is varied.
@@ -118,8 +119,8 @@ def limit_frontier(
         >>> limit_frontier(Belief([0.6, 0.4], [0.9, 0.2]), "multiplier", [1.0, 1.5, 2.0]).round(6)
         array([0.38, 0.26, 0.14])
     """
-    if limit not in _LIMITS:
-        raise InputError(f"limit must be one of {', '.join(_LIMITS)}, found {limit!r}")
+    if limit not in _VARIED:
+        raise InputError(f"limit must be one of {', '.join(_VARIED)}, found {limit!r}")
     errors = []
     for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
         within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})

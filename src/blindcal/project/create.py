@@ -54,8 +54,8 @@ from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import known_readers
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
-from blindcal.project.settings import FILE, levels, papers
-from blindcal.project.template import Value, conference_text
+from blindcal.project.settings import FILE, Value, levels, papers
+from blindcal.project.template import conference_text
 from blindcal.reviews import known_end
 from blindcal.sharing.noisy_sums import shared_folder
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,45 +21,183 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
 from blindcal.io.tables import decode, refuse
 from blindcal.planning.request import Request, known_readers
-from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.posterior.inputs import Inputs, read_inputs
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
+Value = str | float | bool | Sequence[str]
+"""A value as conference.toml has it."""
 Setting = str | bool | tuple[str, ...]
+"""A value as it would be typed."""
 
-SETTINGS: Mapping[str, Kind] = {
-    "conference": "text",
-    "reviews": "file",
-    "committee": "file",
-    "pools": "pools",
-    "titles": "file",
-    "tracks": "file",
-    "past": "files",
-    "past-better": "texts",
-    "same": "file",
-    "reviewers": "file",
-    "grid": "grid",
-    "better": "text",
-    "scores": "text",
-    "distinct-papers": "flag",
-    "accept-rate": "number",
-    "accept": "papers",
-    "wait-list": "papers",
-    "bar": "number",
-    "guarantee": "text",
-    "added-success": "number",
-    "epsilon": "limit",
-    "multiplier": "number",
-    "posterior-cap": "number",
-    "never-against": "number",
-    "accepted": "text",
-    "rejected": "text",
-    "key": "file",
-    "out": "file",
-    "numbered": "flag",
+
+@dataclass(frozen=True)
+class Declaration:
+    """A setting of conference.toml.
+
+    Attributes:
+        name: What the file calls it.
+        kind: What values it takes.
+        example: A value for a new file in which it is not set.
+        sentence: What it means, as the file says it.
+        default: What holds if it is not set; None if nothing does.
+    """
+
+    name: str
+    kind: Kind
+    example: Value
+    sentence: str
+    default: str | None = None
+
+
+def _limit_setting(name: str, limit: Limit) -> Declaration:
+    """The setting of a guarantee's limit."""
+    removed = ' "none" removes it.' if limit.removable else ""
+    guarantee = f" With {limit.only_with} only." if limit.only_with else ""
+    kind: Kind = "limit" if limit.removable else "number"
+    return Declaration(setting_name(name), kind, limit.example, f"{limit.sentence}{removed}{guarantee}")
+
+
+def setting_name(name: str) -> str:
+    """The name in settings of a field.
+
+    >>> setting_name("added_success")
+    'added-success'
+    """
+    return name.replace("_", "-")
+
+
+SECTIONS: Mapping[str, Sequence[Declaration]] = {
+    "The conference": (
+        Declaration(
+            "conference",
+            "text",
+            "icx2027",
+            "Its name in the record and the certificate. Do not change it after deciding.",
+            "conference",
+        ),
+    ),
+    "Inputs": (
+        Declaration(
+            "reviews",
+            "file",
+            "inputs/reviews.csv",
+            "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, import "
+            "the new export under a new name, name it here, and run `decide` with --amend --reason.",
+        ),
+        Declaration(
+            "committee",
+            "file",
+            "inputs/committee.csv",
+            "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
+        ),
+        Declaration(
+            "pools",
+            "pools",
+            "everyone",
+            "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
+            '(everyone else is a candidate), or "everyone". Never list only those who did review.',
+        ),
+        Declaration(
+            "distinct-papers",
+            "flag",
+            True,
+            "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
+            "are different papers. Else `decide` takes them for one paper under several ids.",
+        ),
+        Declaration("titles", "file", "inputs/titles.csv", "Titles of papers, for `export`."),
+        Declaration("tracks", "file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
+    ),
+    "Calibration": (
+        Declaration(
+            "past",
+            "files",
+            ["inputs/past/2026.csv"],
+            "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
+        ),
+        Declaration(
+            "past-better",
+            "texts",
+            ["2021=low"],
+            "Past conferences whose better scores were at the other end.",
+        ),
+        Declaration("same", "file", "inputs/same.csv", "People whose id changed since: a table old,new."),
+        Declaration(
+            "reviewers",
+            "file",
+            "inputs/reviewers.csv",
+            "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on the "
+            "reviews that are decided.",
+        ),
+    ),
+    "The scale": (
+        Declaration(
+            "grid",
+            "grid",
+            "1..10",
+            "The scores that reviewers can give, also those that nobody gave: they are rounded to these. "
+            '"none" if any number can be given.',
+        ),
+        Declaration(
+            "better",
+            "text",
+            "high",
+            "Which scores are better: high or low. No data can show it: check this line.",
+            "high",
+        ),
+    ),
+    "What to accept: one of these": (
+        Declaration("accept-rate", "number", 0.25, "Share of papers to accept, about."),
+        Declaration("accept", "papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
+        Declaration("bar", "number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
+        Declaration("wait-list", "papers", 10, "With accept: how many more papers wait, in their order."),
+    ),
+    "What decisions may reveal (docs/guarantees.md)": (
+        Declaration(
+            "guarantee",
+            "text",
+            Guarantee().name,
+            f"{', '.join(name for name in GUARANTEES if name != 'none')}: `blindcal plan` shows what each "
+            "would cost.",
+            Guarantee().name,
+        ),
+        *(_limit_setting(name, limit) for name, limit in LIMITS.items()),
+    ),
+    "Where results go": (
+        Declaration(
+            "key",
+            "file",
+            "../icx2027.key",
+            "SECRET forever; beside this folder, with its sealed record.",
+        ),
+        Declaration(
+            "scores",
+            "text",
+            "confidential",
+            '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
+            "in the public folder depends on them but the decisions. Frozen with the first release.",
+        ),
+        Declaration("out", "file", "public", "The public folder: may be sent on if the line above is right."),
+        Declaration(
+            "numbered",
+            "flag",
+            True,
+            "Each release in a folder of its own there: release-1, release-2 after an amendment.",
+        ),
+        Declaration(
+            "accepted",
+            "text",
+            "Accept (Oral)",
+            "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
+            "CMT; HotCRP refuses a word that it does not know.",
+        ),
+        Declaration("rejected", "text", "Reject", "And a rejected one."),
+    ),
 }
-"""What the file may set: the names of options, and what each of them takes."""
+"""What the file may set, in its order."""
+SETTINGS: Mapping[str, Declaration] = {row.name: row for rows in SECTIONS.values() for row in rows}
+"""What the file may set, by name."""
 NOTES = ("withdrawn", "overridden")
 """What the file keeps note of, paper by paper."""
 
@@ -125,7 +263,7 @@ def read_folder(path: str | os.PathLike[str]) -> Folder:
     if problems:
         raise refuse(problems)
     settings = {
-        name: _setting(kind, content[name], folder) for name, kind in SETTINGS.items() if name in content
+        name: _setting(row.kind, content[name], folder) for name, row in SETTINGS.items() if name in content
     }
     withdrawn, overridden = (dict(content.get(name, {})) for name in NOTES)
     return Folder(folder, settings, withdrawn, overridden)
@@ -149,7 +287,7 @@ def _problems(file: str, name: str, value: object) -> list[Problem]:
         close = get_close_matches(name.replace("_", "-"), SETTINGS, n=1)
         rule = f"must be a setting that is known{f': is it {close[0]}?' if close else ''}"
         return [Problem(file, None, name, rule)]
-    kind = SETTINGS[name]
+    kind = SETTINGS[name].kind
     return [] if _fits(kind, value) else [Problem(file, None, name, _RULES[kind])]
 
 
@@ -210,10 +348,6 @@ def _place(folder: Path, name: str) -> str:
 
 
 _LARGEST_GRID = 1001
-# The limit that is set where none is given, and the guarantees that it does not touch.
-_EPSILON = "2"
-_UNLIMITED = ("none", "public")
-_LIMITS = ("guarantee", "added success", "epsilon", "multiplier", "posterior cap", "never-against")
 
 
 @dataclass(frozen=True)
@@ -259,29 +393,25 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
     """
     settings = folder.settings
 
-    def number(name: str) -> float | None:
-        text = settings.get(name)
-        return None if text is None else float(str(text))
-
     def text(name: str) -> str | None:
-        value = settings.get(name)
+        value = settings.get(name, SETTINGS[name].default)
         return None if value is None else str(value)
 
-    guarantee = guarantee_of(
-        text("guarantee") or "steady",
-        number("added-success") or 0.0,
-        text("epsilon"),
-        number("multiplier"),
-        number("posterior-cap"),
-        number("never-against"),
-        yes_leak,
+    def number(name: str) -> float | None:
+        value = text(name)
+        return None if value is None else float(value)
+
+    guarantee = _guarantee(
+        str(text("guarantee")), {name: str(settings[name]) for name in _LIMITS.keys() & settings}
     )
+    if guarantee.name == "none" and not yes_leak:
+        raise InputError(_LEAK)
     request = Request(
         guarantee,
-        text("conference") or "conference",
+        str(text("conference")),
         number("accept-rate"),
         number("bar"),
-        text("better") or "high",
+        str(text("better")),
         papers("`accept`", text("accept")),
         papers("`wait_list`", text("wait-list")) or 0,
     ).checked()
@@ -308,6 +438,96 @@ def _set(folder: Folder, name: str) -> Setting:
     return folder.settings[name]
 
 
+_LIMITS = {setting_name(name): name for name in LIMITS}
+# What people call the guarantee none.
+_FULL = "full"
+_LEAK = "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+
+
+def parse_guarantee(text: str) -> Guarantee:
+    """The guarantee that a `text` names, with its limits as settings: `steady epsilon=2`.
+
+    The name comes first. Limits that the text leaves out have their defaults; `full` is another word for the
+    guarantee `none`, full calibration.
+
+    >>> parse_guarantee("average added-success=0.05 epsilon=none").limits
+    {'added_success': 0.05}
+    """
+    name, *words = text.split() or [""]
+    pairs = [word.partition("=") for word in words]
+    limits = {limit: value for limit, _, value in pairs}
+    unknown = [
+        word
+        for word, (limit, equals, _) in zip(words, pairs, strict=True)
+        if limit not in _LIMITS or not equals
+    ]
+    problems = []
+    if name not in (*GUARANTEES, _FULL):
+        problems.append(f"the guarantee must be one of {', '.join((*GUARANTEES, _FULL))}, found {name!r}")
+    if unknown:
+        listed = ", ".join(f"{limit}=" for limit in _LIMITS)
+        problems.append(f"its limits must be among {listed}, found {', '.join(map(repr, unknown))}")
+    if len(limits) < len(pairs):
+        problems.append("each limit must be there once")
+    if problems:
+        raise InputError(f"{text!r}: {'; '.join(problems)}. Write it like 'steady epsilon=2'")
+    return _guarantee("none" if name == _FULL else name, limits)
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """A `guarantee` as the text that `parse_guarantee` reads.
+
+    >>> guarantee_text(Guarantee("average", added_success=0.05)), guarantee_text(Guarantee(epsilon=None))
+    ('average added-success=0.05 epsilon=2', 'steady epsilon=none')
+    """
+    name, *limits = guarantee_settings(guarantee).items()
+    words = (
+        f"{limit}={value if isinstance(value, str) else number_text(value)}"
+        for limit, value in limits
+        if value is not None
+    )
+    return " ".join([str(name[1]), *words])
+
+
+def guarantee_settings(guarantee: Guarantee) -> dict[str, str | float | None]:
+    """A `guarantee` as settings; None for a line that is left out.
+
+    >>> settings = guarantee_settings(Guarantee("steady", epsilon=None))
+    >>> settings["guarantee"], settings["epsilon"], settings["multiplier"]
+    ('steady', 'none', None)
+    """
+    limited = GUARANTEES[guarantee.name].limited
+    removed = {name: "none" if limit.removable and limited else None for name, limit in LIMITS.items()}
+    values = {**removed, **guarantee.limits}
+    return {"guarantee": guarantee.name, **{setting_name(name): value for name, value in values.items()}}
+
+
+def _guarantee(name: str, limits: Mapping[str, str]) -> Guarantee:
+    """The guarantee of this name with limits by the names of settings, as they would be typed."""
+    if name not in GUARANTEES:
+        return Guarantee(name)
+    values = {}
+    for setting, field in _LIMITS.items():
+        limit, text = LIMITS[field], limits.get(setting)
+        applies = GUARANTEES[name].limited or not limit.removable
+        if not applies and text not in (None, "none"):
+            raise InputError(f"`{field}` has no effect with `guarantee` {name}: leave it out")
+        if text is None:
+            values[field] = limit.default if applies else limit.absent
+        elif text == "none" and limit.removable:
+            values[field] = limit.absent
+        else:
+            values[field] = _limit_value(field, limit, text)
+    return Guarantee.from_record(name, values)
+
+
+def _limit_value(name: str, limit: Limit, text: str) -> float:
+    if cell_problem(text, Column(name, "number")) is not None:
+        kinds = "a number or none" if limit.removable else "a number"
+        raise InputError(f"`{name}` must be {kinds}, found {text!r}{meant(text)}")
+    return int(text) if limit.whole and text.isdecimal() else float(text)
+
+
 def guarantee_of(
     name: str,
     added_success: float,
@@ -317,45 +537,13 @@ def guarantee_of(
     never_against: float | None,
     yes_leak: bool,
 ) -> Guarantee:
-    """The guarantee that these settings request.
-
-    `name`: `steady`, `public`, `average` or `none`.
-    `epsilon`: as text, a number or `none`; None sets 2 where the guarantee takes a limit.
-    `added_success`, `multiplier`, `posterior_cap`, `never_against`: the fields of `Guarantee`.
-    `yes_leak`: the consent that `none` needs.
-
-    >>> guarantee_of("steady", 0.0, None, None, None, None, False).epsilon
-    2.0
-    """
+    """The guarantee of options that `parse_guarantee` replaces."""
     if name == "none" and not yes_leak:
-        raise InputError(
-            "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
-        )
-    if name in _UNLIMITED and epsilon not in (None, "none"):
-        raise InputError(f"`epsilon` has no effect with `guarantee` {name}: leave it out")
-    limit = None if epsilon == "none" or name in _UNLIMITED else _number("`epsilon`", epsilon or _EPSILON)
-    try:
-        return Guarantee(name, added_success, limit, multiplier, posterior_cap, never_against)
-    except InputError as error:
-        raise InputError(_quoted(str(error))) from None
-
-
-def _quoted(message: str) -> str:
-    """A message about a limit, with its name as that of a setting.
-
-    >>> _quoted("added success must lie in [0, 1]")
-    '`added_success` must lie in [0, 1]'
-    """
-    name = next((name for name in _LIMITS if message.startswith(f"{name} ")), None)
-    if name is None:
-        return message
-    return f"`{re.sub('[ -]', '_', name)}`{message.removeprefix(name)}"
-
-
-def _number(option: str, text: str) -> float:
-    if cell_problem(text, Column(option, "number")) is not None:
-        raise InputError(f"{option} must be a number or none, found {text!r}{meant(text)}")
-    return float(text)
+        raise InputError(_LEAK)
+    numbers = (added_success or None, multiplier, posterior_cap, never_against)
+    names = ("added-success", "multiplier", "posterior-cap", "never-against")
+    limits = {limit: repr(number) for limit, number in zip(names, numbers, strict=True) if number is not None}
+    return _guarantee(name, limits if epsilon is None else {**limits, "epsilon": epsilon})
 
 
 def papers(option: str, text: str | None) -> int | dict[str, int] | None:

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 from blindcal.cells import number_text
+from blindcal.project.settings import SECTIONS, Declaration, Value
 
 _WIDTH = 100
-Value = str | float | bool | Sequence[str]
-
-
-class Line(NamedTuple):
-    """One setting: its `name`, its `meaning` as the file says it, and an `example` where it is not set."""
-
-    name: str
-    meaning: str
-    example: Value
 
 
 _OPENING = """\
@@ -49,138 +40,6 @@ Keep {out}/ forever. Deleted files can survive in snapshots and on flash memory:
 encrypted disk, so that destroying that disk's password deletes it.
 """
 
-_SECTIONS: Sequence[tuple[str, Sequence[Line]]] = (
-    (
-        "The conference",
-        (
-            Line(
-                "conference",
-                "Its name in the record and the certificate. Do not change it after deciding.",
-                "icx2027",
-            ),
-        ),
-    ),
-    (
-        "Inputs",
-        (
-            Line(
-                "reviews",
-                "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, import "
-                "the new export under a new name, name it here, and run `decide` with --amend --reason.",
-                "inputs/reviews.csv",
-            ),
-            Line(
-                "committee",
-                "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
-                "inputs/committee.csv",
-            ),
-            Line(
-                "pools",
-                "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
-                '(everyone else is a candidate), or "everyone". Never list only those who did review.',
-                "everyone",
-            ),
-            Line(
-                "distinct-papers",
-                "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
-                "are different papers. Else `decide` takes them for one paper under several ids.",
-                True,
-            ),
-            Line("titles", "Titles of papers, for `export`.", "inputs/titles.csv"),
-            Line("tracks", "Tracks of papers, as the export had them.", "inputs/tracks.csv"),
-        ),
-    ),
-    (
-        "Calibration",
-        (
-            Line(
-                "past",
-                "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
-                ["inputs/past/2026.csv"],
-            ),
-            Line("past-better", "Past conferences whose better scores were at the other end.", ["2021=low"]),
-            Line("same", "People whose id changed since: a table old,new.", "inputs/same.csv"),
-            Line(
-                "reviewers",
-                "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on "
-                "the reviews that are decided.",
-                "inputs/reviewers.csv",
-            ),
-        ),
-    ),
-    (
-        "The scale",
-        (
-            Line(
-                "grid",
-                "The scores that reviewers can give, also those that nobody gave: they are rounded to these. "
-                '"none" if any number can be given.',
-                "1..10",
-            ),
-            Line(
-                "better",
-                "Which scores are better: high or low. No data can show it: check this line.",
-                "high",
-            ),
-        ),
-    ),
-    (
-        "What to accept: one of these",
-        (
-            Line("accept-rate", "Share of papers to accept, about.", 0.25),
-            Line("accept", 'Or how many papers, exactly; by track: "main=40,short=10".', 50),
-            Line("bar", "Or the bar itself, as a quality (N(0,1) over papers).", 0.5),
-            Line("wait-list", "With accept: how many more papers wait, in their order.", 10),
-        ),
-    ),
-    (
-        "What decisions may reveal (docs/guarantees.md)",
-        (
-            Line(
-                "guarantee",
-                "steady, public or average. `blindcal plan` shows what each would cost.",
-                "steady",
-            ),
-            Line(
-                "epsilon",
-                'No decision changes anyone\'s odds by more than e^epsilon; "none" removes it.',
-                2.0,
-            ),
-            Line(
-                "added-success", "Extra chance of naming an author that you allow; with average only.", 0.01
-            ),
-            Line("multiplier", "Largest factor by which a correct guess may become more likely.", 1.5),
-            Line("posterior-cap", "No decision may leave one author of a review likelier than this.", 0.8),
-            Line("never-against", "Never decide against evidence at least this strong.", 0.95),
-        ),
-    ),
-    (
-        "Where results go",
-        (
-            Line("key", "SECRET forever; beside this folder, with its sealed record.", "../icx2027.key"),
-            Line(
-                "scores",
-                '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
-                "in the public folder depends on them but the decisions. Frozen with the first release.",
-                "confidential",
-            ),
-            Line("out", "The public folder: may be sent on if the line above is right.", "public"),
-            Line(
-                "numbered",
-                "Each release in a folder of its own there: release-1, release-2 after an amendment.",
-                True,
-            ),
-            Line(
-                "accepted",
-                "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
-                "CMT; HotCRP refuses a word that it does not know.",
-                "Accept (Oral)",
-            ),
-            Line("rejected", "And a rejected one.", "Reject"),
-        ),
-    ),
-)
-
 _NOTES = """
 # ---- Withdrawn papers ----
 # Left out by every command, whatever the tables say. If they are decided already, run `decide` with
@@ -209,7 +68,9 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
-    sections = (f"\n# ---- {title} ----\n" + "\n".join(_lines(lines, settings)) for title, lines in _SECTIONS)
+    sections = (
+        f"\n# ---- {title} ----\n" + "\n".join(_lines(rows, settings)) for title, rows in SECTIONS.items()
+    )
     gone = [f"{_value(paper)} = {_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
     return "\n".join([paragraphs, *sections, notes, ""])
@@ -241,15 +102,12 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     return "\n".join(lines)
 
 
-def _lines(lines: Sequence[Line], settings: Mapping[str, Value]) -> list[str]:
-    text = []
-    for line in lines:
-        value = settings.get(line.name, line.example)
-        text += [
-            _comment(line.meaning),
-            f"{'' if line.name in settings else '# '}{line.name} = {_value(value)}",
-        ]
-    return text
+def _lines(rows: Sequence[Declaration], settings: Mapping[str, Value]) -> Iterator[str]:
+    """A comment and a line for each setting; one that is not set stands there as an example."""
+    for row in rows:
+        yield _comment(row.sentence)
+        mark = "" if row.name in settings else "# "
+        yield f"{mark}{row.name} = {_value(settings.get(row.name, row.example))}"
 
 
 def _comment(text: str) -> str:

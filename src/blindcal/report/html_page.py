@@ -18,7 +18,7 @@ from blindcal.exporters.decisions import WAITING, Decided
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.request import Quota
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
-from blindcal.report.explanation import explained, guarantee_of, has_figures, points
+from blindcal.report.explanation import explained, guarantee_of, has_figures
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.wording import (
     UNSEEN,
@@ -29,6 +29,7 @@ from blindcal.report.wording import (
     expected,
     factor,
     percent,
+    points,
     promises,
     quota_line,
     shown,

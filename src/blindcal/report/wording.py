@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from math import exp, floor, inf, isinf
+from operator import getitem
+from string import Formatter
+from typing import Any
 
-from blindcal.cells import count
+from blindcal.cells import count, number_text
+from blindcal.deciding.certificate_fields import ROUNDING
 from blindcal.planning.request import Quota
-from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
-_WORDS = {
-    "public": "public: decisions reveal nothing new",
-    "steady": "steady: no decision makes the best guess likelier",
-    "average": "average: the best guess is no likelier on average",
-    "none": "none: full calibration",
-}
-_PROMISES = {
-    "public": "Decisions depend on public information alone, so to anyone who has that they reveal nothing "
-    "new about who wrote which review.",
-    "steady": "To someone with only public information, no decision makes the best guess of who wrote a "
-    "review any likelier than it is from the scores alone.",
-    "average": "To someone with only public information, decisions do not make the best guess of who wrote a "
-    "review any likelier, on average over all reviews.",
-    "none": "There is no promise: decisions may reveal who wrote which review.",
-}
 UNSEEN = (
     "To someone who does not see the scores, each decision says something about them, and through them about "
     "reviewers; such a person still names reviewers no more often than someone who sees the scores too."
@@ -100,6 +90,55 @@ def after_odds(before: float, epsilon: float) -> float:
     return before / (before + (1.0 - before) * exp(-epsilon))
 
 
+def points(share: float) -> str:
+    """A difference of two shares, `share` being at least 0, in percentage points.
+
+    >>> points(0.0), points(0.0123), points(1e-12)
+    ('0 points', '1.23 points', 'less than 0.01 points')
+    """
+    if share == 0.0:
+        return "0 points"
+    return f"{100 * share:.2f} points" if share >= 5e-5 else "less than 0.01 points"
+
+
+def written(value: Any, form: str) -> str:
+    """A `value` in the `form` in which people write it; a form that is not one of these is Python's.
+
+    >>> written(0.25, "percent"), written(0.01, "hundred point"), written(3, "count paper")
+    ('25.0 %', '1 point', '3 papers')
+    """
+    name, _, thing = form.partition(" ")
+    match name:
+        case "count":
+            return count(value, thing)
+        case "hundred":
+            return f"{100 * value:g} {thing}{'s' * (100 * value != 1)}"
+        case "after":
+            return f"{100 * after_odds(float(thing) / 100, value):.0f}"
+        case "range":
+            return " to ".join(dict.fromkeys(map(number_text, value)))
+    return _FORMS[name](value) if name in _FORMS else format(value, form)
+
+
+class _Sentence(Formatter):
+    """A sentence with places like `{pools.people:,}`: the path of a value, and its form."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        return reduce(getitem, field_name.split("."), kwargs), field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return written(value, format_spec)
+
+
+def fill(sentence: str, values: Mapping[str, Any]) -> str:
+    """A `sentence` with `values` in the places that name them.
+
+    >>> fill("{pools.people:,} people, odds times {epsilon:factor}", {"pools": {"people": 3}, "epsilon": 2})
+    '3 people, odds times 7.4'
+    """
+    return _Sentence().vformat(sentence, (), values)
+
+
 def shown(guarantee: Guarantee) -> str:
     """A guarantee in words.
 
@@ -108,16 +147,13 @@ def shown(guarantee: Guarantee) -> str:
     >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
     'public, never against 0.95'
     """
-    points = 100 * guarantee.added_success
-    more = [f"up to {points:g} percentage point{'s' * (points != 1)} more reviewers named"] if points else []
-    limits = {
-        "epsilon": guarantee.epsilon,
-        "multiplier": guarantee.multiplier,
-        "posterior cap": guarantee.posterior_cap,
-        "never against": guarantee.never_against,
-    }
-    more += [f"{name} {value:g}" for name, value in limits.items() if value is not None]
-    return ", ".join([guarantee.name, *more]) if more else _WORDS[guarantee.name]
+    summaries = [
+        fill(LIMITS[name].summary or f"{name.replace('_', ' ')} {{{name}:g}}", guarantee.limits)
+        for name in guarantee.limits
+    ]
+    if not summaries:
+        return f"{guarantee.name}: {GUARANTEES[guarantee.name].summary}"
+    return ", ".join([guarantee.name, *summaries])
 
 
 def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
@@ -126,35 +162,14 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
     Whatever someone already suspects, no single decision changes their odds by more than a factor of 7.4.
     """
-    points = 100 * guarantee.added_success
-    found = [
-        _PROMISES[guarantee.name]
-        if not points
-        else f"Over all reviews, decisions let at most {points:g} more reviewer{'s' * (points != 1)} in 100 "
-        "reviews be named than the scores alone do."
-    ]
-    if guarantee.epsilon is not None:
-        found.append(
-            "Whatever someone already suspects, no single decision changes their odds by more than a factor "
-            f"of {factor(guarantee.epsilon)}."
-        )
-    if guarantee.multiplier is not None:
-        found.append(
-            f"Whatever someone already suspects, a correct guess becomes at most {guarantee.multiplier:g} "
-            "times as likely."
-        )
-    if guarantee.posterior_cap is not None:
-        found.append(
-            f"No decision leaves anyone more than {percent(guarantee.posterior_cap)} likely to have written "
-            "a review."
-        )
-    if guarantee.never_against is not None:
-        found.append(
-            f"No paper is decided against evidence of {percent(guarantee.never_against)} or stronger."
-        )
+    own = [name for name in guarantee.limits if LIMITS[name].only_with]
+    further = [name for name in guarantee.limits if not LIMITS[name].only_with]
+    promised = [LIMITS[name].promise for name in own] or [GUARANTEES[guarantee.name].promise]
+    promised += [LIMITS[name].promise for name in further]
+    sentences = [fill(sentence, guarantee.limits) for sentence in promised]
     if not hidden or guarantee.name == "none":
-        return found
-    return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in found]
+        return sentences
+    return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in sentences]
 
 
 def against(guarantee: Guarantee, *, listed: bool = False) -> str:
@@ -175,8 +190,7 @@ def against(guarantee: Guarantee, *, listed: bool = False) -> str:
         "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
         "habits and who might have reviewed what, and who has nothing else to go by."
     ]
-    named = [("odds", guarantee.epsilon), ("a correct guess", guarantee.multiplier)]
-    if limits := [name for name, limit in named if limit is not None]:
+    if limits := [LIMITS[name].prior_free for name in guarantee.limits if LIMITS[name].prior_free]:
         held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
         found.append(
             f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more"
@@ -208,3 +222,24 @@ def bar_words(bar: float | Mapping[str, float]) -> str:
     if not isinstance(bar, Mapping):
         return f"{bar:.3g}"
     return ", ".join(f"{height:.3g} in {track}" for track, height in bar.items())
+
+
+def _by_track(number: float | Mapping[str, float]) -> str:
+    if isinstance(number, Mapping):
+        return ", ".join(f"{number_text(one)} in {track}" for track, one in number.items())
+    return number_text(number)
+
+
+_FORMS: Mapping[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "points": points,
+    "negligible": lambda share: "0" if share < ROUNDING else percent(share),
+    "expected": expected,
+    "factor": factor,
+    "number": number_text,
+    "rounded": lambda number: number_text(round(number, 4)),
+    "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
+    "quality": bar_words,
+    "by_track": _by_track,
+    "list": lambda numbers: "any" if numbers is None else ", ".join(map(number_text, numbers)),
+}

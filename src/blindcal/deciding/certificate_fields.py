@@ -1,0 +1,875 @@
+"""The fields of certificate.json: each one is declared here, and nowhere else.
+
+A row of `FIELDS` says what values a field takes, what it means, whether it is withheld if scores are
+confidential, and with which sentence it is explained to people. These rows make the public certificate, the
+JSON schema in docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A
+new field is a new row here, and its number in `certificate_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blindcal.cells import count, number_text
+from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
+from blindcal.planning.request import SCORES
+from blindcal.policy.guarantee import LIMITS, NAMES, Limit
+
+Content = Mapping[str, Any]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ValueKind:
+    """What values a field takes.
+
+    Attributes:
+        schema: The values, in JSON schema.
+        rule: The same in words.
+        form: How people write such a value; `fill` in `report.wording` has the forms.
+    """
+
+    schema: Schema
+    rule: str
+    form: str = ""
+
+
+def _whole(least: int) -> Schema:
+    return {"type": "integer", "minimum": least}
+
+
+def _or_by_track(one: Schema, each: Schema) -> Schema:
+    return {"anyOf": [one, {"type": "object", "additionalProperties": each}]}
+
+
+def _choice(*values: str) -> ValueKind:
+    return ValueKind({"enum": list(values)}, f"must be one of {', '.join(values)}")
+
+
+_NUMBER = {"type": "number"}
+NUMBER = ValueKind(_NUMBER, "must be a number", "number")
+DECIMAL = ValueKind(_NUMBER, "must be a number", ".2f")
+SHARE = ValueKind({**_NUMBER, "minimum": 0, "maximum": 1}, "must be a number from 0 to 1", "percent")
+FACTOR = ValueKind({**_NUMBER, "minimum": 1}, "must be a number of at least 1", "rounded")
+# JSON has no infinity.
+BOUND = ValueKind(
+    {"anyOf": [{**_NUMBER, "minimum": 0}, {"const": "inf"}]},
+    'must be a number of at least 0, or "inf"',
+    "bound",
+)
+COUNT = ValueKind(_whole(0), "must be a whole number of at least 0", ",")
+POSITIVE = ValueKind(_whole(1), "must be a whole number of at least 1", ",")
+LEVEL = ValueKind(_or_by_track(_NUMBER, _NUMBER), "must be a number, or one for each track", "quality")
+PAPERS = ValueKind(
+    _or_by_track(_whole(0), _whole(0)), "must be a whole number, or one for each track", "by_track"
+)
+ACCEPTED = ValueKind(
+    _or_by_track(_whole(1), _whole(0)),
+    "must be a whole number of at least 1, or one for each track",
+    "by_track",
+)
+TEXT = ValueKind({"type": "string"}, "must be text")
+TEXTS = ValueKind({"type": "array", "items": {"type": "string"}}, "must be a list of texts")
+SCORE_LIST = ValueKind({"type": "array", "items": _NUMBER}, "must be a list of numbers", "list")
+RANGE = ValueKind(
+    {"type": "array", "items": _whole(0), "minItems": 2, "maxItems": 2},
+    "must be a list of two whole numbers",
+    "range",
+)
+
+# What the parts of an explanation are about, in the order in which people ask.
+DECIDED = "What was decided"
+PROMISED = "What was promised"
+REVEALED = "What the decisions reveal"
+ERRORS = "How good the decisions are"
+FIT = "Does the calibration fit the scores"
+IDENTITY = "What identifies this certificate"
+PARTS = (DECIDED, PROMISED, REVEALED, ERRORS, FIT, IDENTITY)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the certificate.
+
+    Attributes:
+        name: What the file calls it.
+        kind: What values it takes; None for an object, which has `fields`.
+        description: What it is, for the schema, as a sentence.
+        sentence: What its value means, for people. Values stand in it by their path and form, like
+            `{pools.people:,}`; a function of the whole certificate chooses between sentences, and returns
+            nothing if there is nothing to say. None: the description. Empty: pages show it elsewhere.
+        part: Which part of the explanation it belongs to.
+        form: How people write its value, if not as others of its kind.
+        withheld: Whether it depends on scores, so that it is not published if these are confidential.
+        by_the_bar: Whether it compares with decisions by the bar, so that a list of another number of papers
+            than the bar was set for does not have it.
+        optional: Whether it can be missing for another reason.
+        nullable: Whether it can be null.
+        fields: The fields of an object.
+    """
+
+    name: str
+    kind: ValueKind | None
+    description: str
+    sentence: str | Callable[[Content], str] | None = None
+    part: str = DECIDED
+    form: str = ""
+    withheld: bool = False
+    by_the_bar: bool = False
+    optional: bool = False
+    nullable: bool = False
+    fields: tuple[Field, ...] = ()
+
+
+_NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
+
+
+def _figure(name: str, kind: ValueKind, description: str, sentence: Any = None, **row: Any) -> Field:
+    """A figure that depends on scores."""
+    return Field(name, kind, description, sentence, withheld=True, **row)
+
+
+def _release(content: Content) -> str:
+    if content["release"] == 1:
+        return "These are the first decisions that were published."
+    return f"These decisions replace those of {count(content['release'] - 1, 'earlier release')}."
+
+
+def _scores(content: Content) -> str:
+    if content["scores"] == "public":
+        return "Everyone may see the scores of all papers."
+    return "Not everyone may see the scores: figures that depend on them are not published. {unseen}"
+
+
+def _better(content: Content) -> str:
+    return f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
+
+
+def _bar_for(content: Content) -> str:
+    if content["selection"]["bar_for"] == content["selection"]["accept"]:
+        return "The bar was set for this number of papers."
+    return (
+        "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
+        "one on the wrong side of that bar; what would be decided by the bar itself is not compared."
+    )
+
+
+def _possible_scores(content: Content) -> str:
+    possible = content["scale"]["possible_scores"]
+    if possible is None:
+        return "Any number can be given as a score: none was taken as rounded."
+    return f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
+
+
+def _with_others(content: Content) -> str:
+    if content["pools"]["with_others"]:
+        return "For {pools.with_others:count paper}, someone who is not listed by name may have reviewed too."
+    return "Everyone who may have reviewed is listed by name."
+
+
+def _again(sentence: str) -> Callable[[Content], str]:
+    """A sentence about papers that were decided again or corrected, if there are any."""
+
+    def chosen(content: Content) -> str:
+        again = content["decided_again"]
+        return sentence if again["papers"] or again["corrected"] else ""
+
+    return chosen
+
+
+def _again_papers(content: Content) -> str:
+    again = content["decided_again"]
+    if not again["papers"] and not again["corrected"]:
+        return "No paper was decided twice."
+    note = " {decided_again.note}" if "note" in again else ""
+    return f"{{decided_again.papers:count paper}} decided again, from public data alone.{note}"
+
+
+def _again_odds(content: Content) -> str:
+    again = content["decided_again"]
+    if not again["papers"] and not again["corrected"]:
+        return ""
+    if again["epsilon"] == 0.0:
+        return "The decisions on these shift nobody's odds."
+    return (
+        "Under corrected data, the coin of one of these shifts odds by a factor of up to "
+        "{decided_again.epsilon:factor}."
+    )
+
+
+def _added(content: Content) -> str:
+    if content["added_success"] == 0.0:
+        return "The decisions add nothing to that chance."
+    return "The decisions add {added_success:points} (of 100) to that chance."
+
+
+def _rise(content: Content) -> str:
+    if content["largest_rise"] == 0.0:
+        return (
+            "To them, no decision on any paper makes the likeliest candidate for any of its reviews likelier."
+        )
+    return (
+        "To them, the decision that reveals most makes the likeliest candidate for some review likelier by "
+        "{largest_rise:points}."
+    )
+
+
+def _odds(content: Content) -> str:
+    if content["epsilon"] == 0.0:
+        return "No decision changes the odds of anyone who sees the scores, whatever else they know."
+    if content["epsilon"] == float("inf"):
+        return "There is no limit on how far a decision can shift the odds of someone who knows more."
+    listed = " Places on a list depend on all papers: this is for someone who takes papers one at a time."
+    return (
+        "Whatever someone suspects, no single decision changes their odds by more than a factor of "
+        "{epsilon:factor}: a suspicion of 10 in 100 becomes {epsilon:after 10} in 100 at most, one of 50 "
+        f"becomes {{epsilon:after 50}}.{listed if 'selection' in content else ''}"
+    )
+
+
+def _multiplier(content: Content) -> str:
+    grows = (
+        "does not grow" if content["multiplier"] == 1 else "becomes at most {multiplier:.3g} times as large"
+    )
+    return (
+        f"Whatever someone suspected before, their chance of a correct guess {grows}, on average over the "
+        "decisions that a paper can get."
+    )
+
+
+# A share of wrong decisions below this is rounding.
+ROUNDING = 1e-6
+
+
+def _gap(content: Content) -> str:
+    if content["gap"] < ROUNDING:
+        return "No other decisions that keep the promise have fewer expected errors, but for rounding."
+    return (
+        "Large pools are approximated: the best possible decisions that keep the promise have up to "
+        "{in_papers.gap:expected} fewer wrong ones."
+    )
+
+
+def _verdict(content: Content) -> str:
+    return {
+        FITS: "The calibration predicts scores like those that were given.",
+        DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the "
+        "expected errors, and the chances of naming reviewers.",
+        HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
+        "certificate mean little.",
+    }[content["calibration_fit"]["verdict"]]
+
+
+def _shift(content: Content) -> str:
+    shift = content["calibration_fit"]["shift"]
+    side = "above" if shift >= 0 else "below"
+    return f"The mean score is {abs(shift):.2f} standard deviations {side} what was predicted."
+
+
+def _limit_field(name: str, limit: Limit) -> Field:
+    """The field of a guarantee's limit, without a sentence: `promises` has it."""
+    low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
+    number = {"type": "integer" if limit.whole else "number", low: limit.low, high: limit.high}
+    kind = ValueKind(number, f"must be a number from {number_text(limit.low)} to {number_text(limit.high)}")
+    return Field(
+        name,
+        kind,
+        limit.sentence,
+        "",
+        part=PROMISED,
+        nullable=limit.absent is None,
+        optional=not limit.always_recorded,
+    )
+
+
+FIELDS: Sequence[Field] = (
+    Field("conference", TEXT, "The name of the conference, in its own records."),
+    Field("release", POSITIVE, "Which of the conference's releases this is.", _release),
+    Field("papers", POSITIVE, "How many papers were decided.", "{papers:count paper} decided in all."),
+    Field("reviews", POSITIVE, "How many reviews they had.", "They have {reviews:count review} in all."),
+    Field(
+        "accepted",
+        COUNT,
+        "How many papers are accepted.",
+        "{accepted:count paper} accepted, {of_papers.accepted:percent} of all.",
+    ),
+    Field(
+        "requested",
+        None,
+        "What the chair requested: one of a share, a bar and a number. What was not given is null.",
+        fields=(
+            Field(
+                "accept_rate",
+                SHARE,
+                "The share of papers to accept; it set the bar.",
+                "The chair requested that about {requested.accept_rate:percent} be accepted. This set the "
+                "bar; each paper is decided by itself, so the number accepted varies a little around it.",
+                nullable=True,
+            ),
+            Field(
+                "bar",
+                NUMBER,
+                "The chair set the bar; no number was requested.",
+                form="quality",
+                nullable=True,
+            ),
+            Field(
+                "accept",
+                ACCEPTED,
+                "The chair requested exactly this number of accepted papers.",
+                nullable=True,
+            ),
+            Field(
+                "wait_list",
+                PAPERS,
+                "This number of papers may follow them, in the order of the wait list.",
+                nullable=True,
+            ),
+        ),
+    ),
+    Field(
+        "selection",
+        None,
+        "Only if exactly so many papers are accepted.",
+        optional=True,
+        fields=(
+            Field(
+                "accept",
+                ACCEPTED,
+                "Exactly this number of papers is accepted: the best by their private decisions, which stay "
+                "sealed.",
+            ),
+            Field("wait_list", PAPERS, "The wait list has this number of places."),
+            Field(
+                "waiting",
+                COUNT,
+                "How many papers are on it.",
+                "{selection.waiting:count paper} on the wait list.",
+            ),
+            _figure(
+                "expected_wrong_private",
+                SHARE,
+                f"expected_wrong if the private decisions were published.{_NOT_OF_ANOTHER_LIST}",
+                "The expected share of wrong decisions if the private decisions had been published as they "
+                "are. The list that was published has {expected_wrong:percent}.",
+                by_the_bar=True,
+            ),
+            Field(
+                "bar_for",
+                ACCEPTED,
+                "How many papers, or how many of each track, the bar was set for: those of the first list.",
+                _bar_for,
+            ),
+        ),
+    ),
+    Field(
+        "scores",
+        _choice(*SCORES),
+        "Who may see the scores of all papers: everyone, or not. If not, the figures are in the sealed "
+        "record.",
+        _scores,
+    ),
+    _figure(
+        "bar",
+        LEVEL,
+        "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
+        "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
+    ),
+    Field("better", _choice("high", "low"), "Which scores are better, as the chair said.", _better),
+    Field(
+        "scale",
+        None,
+        "The scores, as they were given.",
+        withheld=True,
+        fields=(
+            Field(
+                "lowest_score",
+                NUMBER,
+                "The lowest score that was given.",
+                "The lowest score that a reviewer gave is {scale.lowest_score:number}.",
+            ),
+            Field(
+                "highest_score",
+                NUMBER,
+                "The highest score that was given.",
+                "The highest score that a reviewer gave is {scale.highest_score:number}.",
+            ),
+            Field(
+                "possible_scores",
+                SCORE_LIST,
+                "The scores that can be given; null if scores are not taken as rounded.",
+                _possible_scores,
+                nullable=True,
+            ),
+        ),
+    ),
+    Field(
+        "pools",
+        None,
+        "Who may have reviewed.",
+        fields=(
+            Field(
+                "people",
+                COUNT,
+                "How many people are candidates for some paper.",
+                "{pools.people:,} people may have reviewed at least one paper.",
+            ),
+            Field(
+                "smallest",
+                COUNT,
+                "Candidates of the paper with the fewest; somebody who is not listed counts as one.",
+                "The paper with the fewest candidates has {pools.smallest:count candidate}.",
+            ),
+            Field(
+                "largest",
+                COUNT,
+                "Candidates of the paper with the most.",
+                "The paper with the most candidates has {pools.largest:count candidate}.",
+            ),
+            Field(
+                "median",
+                COUNT,
+                "Half of the papers have up to so many candidates.",
+                "Half of the papers have at most {pools.median:count candidate}.",
+            ),
+            Field(
+                "with_others",
+                COUNT,
+                "For how many papers somebody who is not listed by name may have reviewed.",
+                _with_others,
+            ),
+            Field(
+                "reviews_per_paper",
+                RANGE,
+                "The fewest and the most reviews of a paper.",
+                "Each paper has {pools.reviews_per_paper:range} reviews.",
+            ),
+        ),
+    ),
+    Field(
+        "decided_again",
+        None,
+        "Papers that were decided more than once, or whose pools or calibration were corrected afterwards.",
+        fields=(
+            Field("papers", COUNT, "How many were decided again, from public data alone.", _again_papers),
+            Field(
+                "corrected",
+                COUNT,
+                "How many decisions stand although pools or calibration were corrected since.",
+                _again(
+                    "Of {decided_again.corrected:count paper} the decision stands, although pools or "
+                    "calibration were corrected since."
+                ),
+            ),
+            _figure(
+                "epsilon",
+                BOUND,
+                "The largest epsilon of their one coin, which is promised under corrected data too.",
+                _again_odds,
+            ),
+            _figure(
+                "multiplier",
+                FACTOR,
+                "The largest multiplier of their one coin.",
+                _again(
+                    "And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."
+                ),
+            ),
+            _figure("note", TEXT, "What that means.", ""),
+        ),
+    ),
+    Field("guarantee", _choice(*NAMES), "The promise by name.", "", part=PROMISED),
+    Field(
+        "limits",
+        None,
+        "The limits that go with it; null: no limit.",
+        part=PROMISED,
+        fields=tuple(_limit_field(name, limit) for name, limit in LIMITS.items()),
+    ),
+    _figure(
+        "success_scores_only",
+        SHARE,
+        "The chance of naming who wrote a review in one guess, mean over reviews, before any decision is "
+        "seen.",
+        "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
+        "nothing more, correctly names who wrote a review in {success_scores_only:percent} of tries, "
+        "before any decision is known.",
+        part=REVEALED,
+    ),
+    _figure(
+        "success",
+        SHARE,
+        "The same once all decisions are seen.",
+        "Once they know all decisions, in {success:percent} of tries.",
+        part=REVEALED,
+    ),
+    _figure("added_success", SHARE, "What the decisions add to it.", _added, part=REVEALED, form="points"),
+    _figure(
+        "success_fully_calibrated",
+        SHARE,
+        "The chance if papers were decided with no protection.",
+        "Had papers been decided with no regard for privacy, it would be {success_fully_calibrated:percent} "
+        "of tries.",
+        part=REVEALED,
+    ),
+    _figure(
+        "added_share_of_full",
+        SHARE,
+        "added_success as a share of what full calibration would add.",
+        "The decisions reveal {added_share_of_full:percent} of what decisions without protection would add.",
+        part=REVEALED,
+    ),
+    _figure(
+        "largest_rise",
+        SHARE,
+        "The most that an outcome of a paper raises the posterior of the likeliest candidate for one of "
+        "its reviews, over the scores alone.",
+        _rise,
+        part=REVEALED,
+        form="points",
+    ),
+    _figure(
+        "largest_posterior_scores_only",
+        SHARE,
+        "The largest posterior of a candidate for a review before any decision.",
+        "From the scores alone, they can be {largest_posterior_scores_only:percent} sure of who wrote some "
+        "review.",
+        part=REVEALED,
+    ),
+    _figure(
+        "largest_posterior",
+        SHARE,
+        "The largest posterior of a candidate for a review after any outcome.",
+        "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any "
+        "review ({largest_posterior_scores_only:percent} from the scores alone).",
+        part=REVEALED,
+    ),
+    _figure(
+        "epsilon",
+        BOUND,
+        "No decision changes anyone's odds between two assignments of a paper by more than e to this. "
+        '"inf": no limit holds. Without decisions it would be 0.',
+        _odds,
+        part=REVEALED,
+    ),
+    _figure(
+        "multiplier",
+        FACTOR,
+        "No decision makes anyone's correct guess likelier by more than this factor, on average over its "
+        "outcomes. Without decisions it would be 1.",
+        _multiplier,
+        part=REVEALED,
+    ),
+    _figure(
+        "expected_wrong_raw",
+        SHARE,
+        "Mean chance that a paper is decided wrongly if papers are decided by their mean scores.",
+        "Decided by their mean scores, {in_papers.expected_wrong_raw:expected} papers are expected to be "
+        "decided wrongly.",
+        part=ERRORS,
+    ),
+    _figure(
+        "expected_wrong",
+        SHARE,
+        "Mean chance that a paper is decided wrongly.",
+        "As they were decided, {in_papers.expected_wrong:expected} papers are expected to be wrong.",
+        part=ERRORS,
+    ),
+    _figure(
+        "expected_wrong_public",
+        SHARE,
+        f"The same if they were decided by public information alone.{_NOT_OF_ANOTHER_LIST}",
+        "Decided by public information alone, {in_papers.expected_wrong_public:expected} would be.",
+        part=ERRORS,
+        by_the_bar=True,
+    ),
+    _figure(
+        "expected_wrong_fully_calibrated",
+        SHARE,
+        f"The same with full calibration, which would reveal reviewers.{_NOT_OF_ANOTHER_LIST}",
+        "Decided with full calibration, which would reveal reviewers, "
+        "{in_papers.expected_wrong_fully_calibrated:expected} would be: reviews are noisy, and some errors "
+        "cannot be avoided.",
+        part=ERRORS,
+        by_the_bar=True,
+    ),
+    _figure(
+        "against_evidence",
+        SHARE,
+        "Mean chance that a paper is decided against what its true reviewers' calibrated scores speak for; "
+        f"over the public belief.{_NOT_OF_ANOTHER_LIST}",
+        "Privacy has a price: {in_papers.against_evidence:expected} papers are expected to be decided "
+        "against what their own reviewers' corrected scores indicate. Which ones is known only to those who "
+        "hold the sealed record.",
+        part=ERRORS,
+        by_the_bar=True,
+    ),
+    _figure(
+        "gap",
+        SHARE,
+        f"By how much expected_wrong may exceed the least that the guarantee allows.{_NOT_OF_ANOTHER_LIST}",
+        _gap,
+        part=ERRORS,
+        form="negligible",
+        by_the_bar=True,
+    ),
+    _figure(
+        "decided_by_public_information",
+        COUNT,
+        "How many papers are decided the same way whoever reviewed them.",
+        "{decided_by_public_information:count paper} decided the same way whoever reviewed them.",
+        part=ERRORS,
+    ),
+    Field(
+        "calibration_fit",
+        None,
+        "How well pools and calibration predict all scores together, from public data.",
+        part=FIT,
+        withheld=True,
+        fields=(
+            Field("verdict", _choice(FITS, DOUBTFUL, HOPELESS), "The verdict.", _verdict),
+            Field(
+                "predicted_mean",
+                DECIMAL,
+                "Mean score as predicted.",
+                "The scores were predicted to have mean {calibration_fit.predicted_mean:.2f}.",
+            ),
+            Field(
+                "observed_mean",
+                DECIMAL,
+                "Mean score.",
+                "The scores that were given have mean {calibration_fit.observed_mean:.2f}.",
+            ),
+            Field(
+                "predicted_sd",
+                DECIMAL,
+                "Standard deviation of scores as predicted.",
+                "The scores were predicted to have standard deviation {calibration_fit.predicted_sd:.2f}.",
+            ),
+            Field(
+                "observed_sd",
+                DECIMAL,
+                "Standard deviation of scores.",
+                "The scores that were given have standard deviation {calibration_fit.observed_sd:.2f}.",
+            ),
+            Field("shift", NUMBER, "Difference of the means in standard deviations.", _shift, form="+z.2f"),
+            Field(
+                "stretch",
+                DECIMAL,
+                "Ratio of the standard deviations.",
+                "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
+            ),
+            Field(
+                "shape",
+                NUMBER,
+                "Largest difference of the distribution functions.",
+                "The share of scores up to any value is within {calibration_fit.shape:percent} of the "
+                "prediction.",
+                form="percent",
+            ),
+            Field(
+                "following",
+                DECIMAL,
+                "How much higher the scores of papers with generous candidates are: 1 is as much as "
+                "predicted, 0 is not at all.",
+                nullable=True,
+            ),
+            Field(
+                "mirrored",
+                DECIMAL,
+                "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks "
+                "against it.",
+                nullable=True,
+            ),
+            Field(
+                "impossible",
+                COUNT,
+                "Scores that no candidate of their paper gives.",
+                "{calibration_fit.impossible:count score} so far out that no candidate for the paper would "
+                "give it.",
+            ),
+            Field(
+                "odd",
+                COUNT,
+                "Candidates who would not give scores like these.",
+                "{calibration_fit.odd:count candidate} would hardly give scores like these.",
+            ),
+        ),
+    ),
+    Field(
+        "calibration_scale",
+        None,
+        "Only if the calibration was moved to this year's scores.",
+        part=FIT,
+        withheld=True,
+        optional=True,
+        fields=(
+            Field(
+                "shift",
+                NUMBER,
+                "The calibration was moved by this much, toward the better end, to fit this year's scores.",
+            ),
+            Field(
+                "stretch", NUMBER, "The calibration was stretched by this factor to fit this year's scores."
+            ),
+        ),
+    ),
+    Field(
+        "format",
+        POSITIVE,
+        "The format of the certificate: which fields it has, and what they mean.",
+        part=IDENTITY,
+    ),
+    Field(
+        "commitment",
+        TEXT,
+        "Fixes the key and the whole input without revealing them. If it was published before the draw, "
+        "nobody can have chosen the coins afterward.",
+        part=IDENTITY,
+    ),
+    Field("key_fingerprint", TEXT, "Says which key was used, and nothing else about it.", part=IDENTITY),
+    Field(
+        "release_counter",
+        POSITIVE,
+        "How many releases were made with the key, this one included, over all its conferences.",
+        "This is release {release_counter} made with that key, over all its conferences.",
+        part=IDENTITY,
+    ),
+    Field(
+        "assumptions",
+        TEXTS,
+        "On which assumptions all of this holds, and what is not covered.",
+        "",
+        part=IDENTITY,
+    ),
+)
+"""The fields of a certificate, in the order in which they are explained."""
+
+
+def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
+    """The fields of a certificate that do not depend on scores. What no row declares is withheld.
+
+    >>> public_fields({"papers": 2, "success": 0.5, "decided_again": {"papers": 0, "epsilon": 1.0}})
+    {'papers': 2, 'decided_again': {'papers': 0}}
+    """
+    return {
+        row.name: public_fields(content[row.name], row.fields) if row.fields else content[row.name]
+        for row in fields
+        if row.name in content and not row.withheld
+    }
+
+
+def without_comparisons(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
+    """The same certificate without fields that compare with decisions by the bar.
+
+    >>> without_comparisons({"papers": 2, "gap": 0.0})
+    {'papers': 2}
+    """
+    rows = {row.name: row for row in fields}
+    return {
+        name: without_comparisons(value, rows[name].fields) if rows[name].fields else value
+        for name, value in content.items()
+        if not rows[name].by_the_bar
+    }
+
+
+def certificate_schema() -> dict[str, Any]:
+    """The JSON schema of certificate.json, with confidential scores or without.
+
+    >>> certificate_schema()["properties"]["better"]
+    {'enum': ['high', 'low'], 'description': 'Which scores are better, as the chair said.'}
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "certificate.json of blindcal",
+        "description": "What the decisions of a conference promise and cost. Every number is exact for the "
+        "decisions as they were drawn, or an expectation over the public belief; none depends on the true "
+        "reviewers but through the decisions. There is no date: the same key and input give the same bytes "
+        "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
+        **_object_schema(FIELDS),
+        "if": {"properties": {"scores": {"const": "public"}}},
+        "then": {"required": [row.name for row in FIELDS if row.withheld and not _may_be_missing(row)]},
+    }
+
+
+def _may_be_missing(row: Field) -> bool:
+    return row.optional or row.by_the_bar
+
+
+def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
+    figures = [row.name for row in fields if row.withheld and not _may_be_missing(row)]
+    together = {**_together(figures), **_together([row.name for row in fields if row.by_the_bar])}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [row.name for row in fields if not row.withheld and not _may_be_missing(row)],
+        **({"dependentRequired": together} if together else {}),
+        "properties": {row.name: {**_schema(row), "description": row.description} for row in fields},
+    }
+
+
+def _together(names: Sequence[str]) -> dict[str, list[str]]:
+    """All of these fields are there, or none: the first one needs the others, and each of them needs it."""
+    return {name: [*names[1:]] if name == names[0] else [names[0]] for name in names if len(names) > 1}
+
+
+def _schema(row: Field) -> Schema:
+    if row.kind is None:
+        return _object_schema(row.fields)
+    return {"anyOf": [row.kind.schema, {"type": "null"}]} if row.nullable else row.kind.schema
+
+
+def field_problems(
+    content: Content, figures: bool, fields: Sequence[Field] = FIELDS, within: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Each field of a certificate that is missing or not what it must be, and the rule.
+
+    `figures` says whether the certificate must have those that depend on scores.
+
+    >>> next(field_problems({"conference": 2027}, False))
+    ('conference', 'must be text')
+    """
+    for row in fields:
+        name, value = f"{within}{row.name}", content.get(row.name)
+        if value is None:
+            if not (row.nullable or _may_be_missing(row) or (row.withheld and not figures)):
+                yield name, _rule(row)
+        elif row.fields and isinstance(value, Mapping):
+            yield from field_problems(value, figures, row.fields, f"{name}.")
+        elif row.kind is None or not _fits(row.kind.schema, value):
+            yield name, _rule(row)
+
+
+def _rule(row: Field) -> str:
+    return "must be an object" if row.kind is None else row.kind.rule
+
+
+def _fits(schema: Schema, value: object) -> bool:
+    """Whether a value is as a schema of these kinds says. (The library for schemas is no dependency.)"""
+    match schema:
+        case {"anyOf": options}:
+            return any(_fits(option, value) for option in options)
+        case {"enum": values}:
+            return isinstance(value, str) and value in values
+        case {"const": constant}:
+            return bool(value == constant)
+        case {"type": "string"}:
+            return isinstance(value, str)
+        case {"type": "array", "items": items}:
+            least, most = schema.get("minItems", 0), schema.get("maxItems", float("inf"))
+            return (
+                isinstance(value, list)
+                and least <= len(value) <= most
+                and all(_fits(items, item) for item in value)
+            )
+        case {"type": "object", "additionalProperties": each}:
+            return isinstance(value, Mapping) and all(_fits(each, item) for item in value.values())
+    number = int if schema["type"] == "integer" else (int, float)
+    return (
+        isinstance(value, number)
+        and not isinstance(value, bool)
+        and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        and schema.get("exclusiveMinimum", value - 1) < value < schema.get("exclusiveMaximum", value + 1)
+    )
