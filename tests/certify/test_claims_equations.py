@@ -1,4 +1,4 @@
-"""The equations that pin the likeliest authors hold to the last digit, or no table is returned."""
+"""The equations that pin the likeliest reviewers hold to the last digit, or no table is returned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def on_grid(table: np.ndarray) -> np.ndarray:
 
 
 def masses(belief: Belief, policy: ExactPolicy | None) -> list[dict[int, Fraction]]:
-    """For each slot every author's part of P(accept), or of everything, from a list of all secrets."""
+    """For each slot every reviewer's part of P(accept), or of everything, from a list of all secrets."""
     entry = range(belief.weight.size) if belief.entry is None else belief.entry.tolist()
     chance = [Fraction(1) if policy is None else policy.probability(e) for e in entry]
     found = []
@@ -37,8 +37,10 @@ def masses(belief: Belief, policy: ExactPolicy | None) -> list[dict[int, Fractio
 
 
 def pinned(belief: Belief, policy: ExactPolicy, *, steady: bool) -> int:
-    """How many authors there are as likely as the likeliest, all of whose equations hold exactly: with steady
-    P(accept | author) = P(accept), on average the chances of the likeliest are as they were to each other."""
+    """The number of reviewers tied for the likeliest, all of whose equations hold exactly.
+
+    Under steady P(accept | reviewer) = P(accept); under average tied reviewers stay tied.
+    """
     number = 0
     for prior, accepted in zip(masses(belief, None), masses(belief, policy), strict=True):
         total, whole = sum(accepted.values()), sum(prior.values())
@@ -83,7 +85,7 @@ def test_equations_hold_exactly_on_random_tables() -> None:
             assert np.abs(policy.accept - table).max() < 0.1
             assert len(policy.exact) <= belief.labels.size
     assert used > trial, "most tables must still use the secret"
-    assert ties > trial // 4, "likeliest authors that tie must be among them"
+    assert ties > trial // 4, "likeliest reviewers that tie must be among them"
 
 
 def test_secrets_that_share_an_entry_move_together() -> None:
@@ -135,7 +137,7 @@ def test_a_table_without_room_is_given_up() -> None:
 
 
 def test_steady_needs_an_exact_rational_and_gets_it() -> None:
-    """The likeliest author's share may not move by either outcome: no multiple of 2^-53 does that here."""
+    """The likeliest reviewer's share may not move by either outcome: no multiple of 2^-53 does that here."""
     rng = np.random.default_rng(2)
     guarantee, table = Guarantee("steady", epsilon=None), np.zeros(1)
     while np.ptp(table) < 0.1:
@@ -160,7 +162,7 @@ def test_entries_with_next_to_no_weight_are_not_asked_to_mend_the_rest() -> None
         agree(stated, keeps(guarantee, belief, policy))
 
 
-def test_nearly_tied_authors_cost_next_to_nothing() -> None:
+def test_nearly_tied_reviewers_cost_next_to_nothing() -> None:
     """Reviewers that differ in the last digit: the constant alone would have to take over the table."""
     rng = np.random.default_rng(11)
     guarantee = Guarantee("steady", epsilon=None)

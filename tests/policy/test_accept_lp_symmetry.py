@@ -1,4 +1,4 @@
-"""Orbits of plain beliefs: nothing is grouped, and nobody has no row."""
+"""Classes of plain beliefs: every secret is its own, and nobody has no row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lumped programs: the promise is kept, the bound is a bound, and the gap is as small as it is said to be."""
+"""Aggregated programs: the guarantee is kept, the bound is a bound, and the gap is as small as stated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _pairs(seed: int, papers: int, most: int):
             yield case, guarantee
 
 
-def test_lumped_tables_keep_every_promise_and_their_bound_is_below_the_optimum():
+def test_aggregated_tables_keep_every_guarantee_and_their_bound_is_below_the_optimum():
     for case, guarantee in _pairs(31, count(60, 300), 1320):
         exact = program(case, guarantee).solve()
         solved = program(case, guarantee, most_columns=0).solve()
@@ -38,7 +38,7 @@ def test_lumped_tables_keep_every_promise_and_their_bound_is_below_the_optimum()
         assert solved.error - solved.bound <= 1e-6 + 1e-9
 
 
-def test_prices_and_budgets_on_success_are_lumped_too():
+def test_prices_and_budgets_on_success_are_aggregated_too():
     guarantee = Guarantee("average", added_success=0.01, epsilon=None)
     rng = np.random.default_rng(32)
     for _ in range(count(4, 30)):
@@ -64,7 +64,7 @@ def _impossible(case, guarantee: Guarantee) -> bool:
     return False
 
 
-def test_never_against_holds_in_every_lump():
+def test_never_against_holds_in_every_column():
     rng = np.random.default_rng(33)
     guarantee = Guarantee("average", epsilon=None, never_against=0.9)
     for _ in range(count(10, 60)):
@@ -90,22 +90,22 @@ def test_prices_of_a_sample_of_tuples_are_those_of_the_program():
         np.testing.assert_allclose(_row_prices(case, dual, case.tuples), wanted, atol=1e-12)
 
 
-def test_lumping_keeps_every_authors_mass_in_every_slot():
+def test_aggregating_keeps_every_candidates_mass_in_every_slot():
     case = random_case(np.random.default_rng(34), 10, 3)
     fine = tuple_classes(case, case.belief)
-    lumps = initial_columns(fine, forced_decisions(fine.favor, None))
-    coarse = aggregate_columns(fine, lumps)
+    columns = initial_columns(fine, forced_decisions(fine.favor, None))
+    coarse = aggregate_columns(fine, columns)
     assert coarse.weight.size < fine.weight.size
     np.testing.assert_allclose(coarse.share @ coarse.weight, fine.mass, atol=1e-14)
     assert coarse.weight @ coarse.favor == pytest.approx(fine.weight @ fine.favor, abs=1e-14)
     for table in np.random.default_rng(35).random((5, coarse.weight.size)):
-        by_lump = coarse.share @ (coarse.weight * table)
-        by_orbit = fine.share @ (fine.weight * table[lumps])
-        np.testing.assert_allclose(by_lump, by_orbit, atol=1e-14)
+        by_column = coarse.share @ (coarse.weight * table)
+        by_class = fine.share @ (fine.weight * table[columns])
+        np.testing.assert_allclose(by_column, by_class, atol=1e-14)
 
 
-def test_dropping_the_rows_of_light_authors_would_break_the_promise():
-    """Why columns are lumped and rows are not: with light authors as one, one of them gains."""
+def test_dropping_the_rows_of_light_candidates_would_break_the_promise():
+    """Why columns are aggregated and rows are not: with light candidates as one, one of them gains."""
     rng, broken = np.random.default_rng(36), 0
     for _ in range(6):
         case = random_case(rng, 9, 2)
@@ -118,7 +118,7 @@ def test_dropping_the_rows_of_light_authors_would_break_the_promise():
 
 
 def _with_heavy_rows_only(case) -> np.ndarray:
-    """The optimum that only the two heaviest authors of each slot limit."""
+    """The optimum that only the two heaviest candidates of each slot limit."""
     belief, rows = case.belief, []
     for slot in case.tuples.T:
         mass = np.bincount(slot, belief.weight)

@@ -1,4 +1,4 @@
-"""Pools whose tuples are not listed: sums over them are right, and every author is protected all the same."""
+"""Pools whose tuples are not listed: sums over them are right, and every candidate is protected."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def crowd_plan(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
     return plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
 
 
-def test_every_author_is_protected_against_an_adversary_that_lists_all_tuples():
+def test_every_candidate_is_protected_against_an_adversary_that_lists_all_tuples():
     """What full calibration would do is estimated from the sample: six standard errors either way, a false
     alarm of 2e-9 each."""
     limited = [g for g in GUARANTEES if g.never_against is None]
@@ -302,7 +302,7 @@ def test_many_reviews_with_a_large_pool_are_refused():
 
 def test_decisions_follow_the_entry_of_the_true_tuple():
     """Frequencies over 2,000 keys match the probability of each paper's true tuple, on average over the steps
-    that its authors take; false alarm 1e-6 in all."""
+    that its candidates take; false alarm 1e-6 in all."""
     table, parameters, pools = crowd_conference(4, 12, seed=51)
     reviews = Reviews.from_table(table)
     conference = crowded_conference(prepare(reviews, parameters, pools, bar=0.2))

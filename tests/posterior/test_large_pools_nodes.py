@@ -21,14 +21,14 @@ from sizes import count
 
 def one_tuple(nodes: QuadratureNodes, who: tuple[int, ...]) -> tuple[float, float]:
     """The mass of one tuple, all of it and the part above the bar."""
-    product = np.prod([nodes.likelihood[slot, author] for slot, author in enumerate(who)], axis=0)
+    product = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in enumerate(who)], axis=0)
     return float(product @ nodes.mass), float(product @ (nodes.mass * nodes.above))
 
 
 def density(case: PaperCase, log_factor: float, who: tuple[int, ...], quality: float) -> float:
     """What is integrated over the quality for one tuple."""
     each = case.reviewers.log_likelihood(np.array(case.scores)[:, None], quality)
-    log = sum(each[slot, author] for slot, author in enumerate(who))
+    log = sum(each[slot, candidate] for slot, candidate in enumerate(who))
     return float(np.exp(log + log_factor - 0.5 * quality**2))
 
 

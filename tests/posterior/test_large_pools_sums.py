@@ -14,14 +14,14 @@ def test_sums_over_all_tuples_agree_with_enumeration():
         one, pool = case.aggregated, len(case.candidates)
         size, kind = one.weight.size, case.look_alikes[1]
         assert one.belief.weight.sum() == pytest.approx(1.0)
-        # The chance of each tuple to take each entry: an author may stand between two steps.
+        # The chance of each tuple to take each entry: a candidate may stand between two steps.
         taken = np.stack([case.layout.expected(table, rows) for table in np.eye(size)])
         mass = taken * belief.weight
         np.testing.assert_allclose(mass.sum(axis=1), one.weight, atol=1e-9)
         np.testing.assert_allclose(mass @ belief.favor, one.weight * one.favor, atol=1e-9)
         assert one.belief.alike.tolist() == np.bincount(kind).tolist()
-        for slot, author in enumerate(rows.T):
-            place = np.arange(size)[:, None] * pool + kind[author]
+        for slot, candidate in enumerate(rows.T):
+            place = np.arange(size)[:, None] * pool + kind[candidate]
             exact = np.bincount(place.ravel(), mass.ravel(), size * pool)
             parts = one.belief.entry * pool + one.belief.labels[slot]
             np.testing.assert_allclose(np.bincount(parts, one.belief.weight, size * pool), exact, atol=1e-9)

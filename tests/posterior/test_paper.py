@@ -64,12 +64,12 @@ def test_beliefs_are_kept_and_cannot_be_written_over() -> None:
 
 def test_more_tuples_than_are_listed_are_summed_up_and_say_so() -> None:
     case = case_of((0.5, 1.0), "abcdef")
-    crowd = replace(case, most_listed=10)
-    assert (case.listed, crowd.listed, case.sample) == (True, False, None)
-    assert crowd.sample is not None
-    assert crowd.belief.entry is not None
+    aggregated = replace(case, most_listed=10)
+    assert (case.listed, aggregated.listed, case.sample) == (True, False, None)
+    assert aggregated.sample is not None
+    assert aggregated.belief.entry is not None
     right = float(case.belief.weight @ case.belief.favor)
-    assert float(crowd.belief.weight @ crowd.belief.favor) == pytest.approx(right, abs=1e-9)
+    assert float(aggregated.belief.weight @ aggregated.belief.favor) == pytest.approx(right, abs=1e-9)
 
 
 def test_tuples_that_public_data_cannot_tell_apart_weigh_the_same_to_the_last_bit() -> None:
