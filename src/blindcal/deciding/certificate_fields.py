@@ -847,7 +847,8 @@ def _rule(row: Field) -> str:
 
 
 def _fits(schema: Schema, value: object) -> bool:
-    """Whether a value is as a schema of these kinds says. (The library for schemas is no dependency.)"""
+    """Whether a value is as a schema of these kinds says."""
+    # jsonschema is no dependency: reading a certificate must work with the core alone.
     match schema:
         case {"anyOf": options}:
             return any(_fits(option, value) for option in options)

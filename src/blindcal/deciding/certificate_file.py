@@ -1,4 +1,8 @@
-"""What is said about a release: the public table of decisions, the public certificate, claims in a record."""
+"""The text of decisions.csv and certificate.json, and the claims and figures of papers in a record.
+
+`decisions_text` and `certificate_text` are functions of the sealed record alone, so that verification makes
+both files again and compares bytes. The fields of the certificate are declared in `certificate_fields`.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,16 @@ SUMS = ("success_scores_only", "success", "added")
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The final list of a release: for each paper its decision, its place on the wait list (empty: none),
-    whether mean scores would accept it if they accepted as many, and its figures. `bar_for` is the number of
-    papers, or that of each track, that the bar was set for."""
+    """The final list of a release that accepts an exact number of papers.
+
+    Attributes:
+        quota: How many papers are accepted, and how many wait.
+        bar_for: The number of papers, or that of each track, that the bar was set for.
+        decisions: The decision on each paper.
+        waiting: The place of each paper on the wait list; empty for papers that are not on it.
+        raw: Whether mean scores would accept each paper if they accepted as many.
+        figures: The expectations of each paper under the list.
+    """
 
     quota: Quota
     bar_for: Number
@@ -48,13 +59,12 @@ class Listing:
 
 
 def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None) -> str:
-    """The public table: decision, raw decision, and the advice that leads from the second to the first; with
-    the final list's decisions where there is one, and then the track and the place on the wait list.
+    """The public table: decision, decision by mean scores, and the advice that leads from one to the other.
 
-    A tie of mean scores is no decision: there the advice is the decision itself. A paper on the wait list
-    is not accepted.
-
-    A new column is written here; `exporters.decided` reads the columns.
+    If there is a final list, its decisions stand there, with tracks and places on the wait list. A tie of
+    mean scores is no decision: the advice is then the decision itself. A paper on the wait list is not
+    accepted.
+    A new column is written here; `exporters.decisions` reads the columns.
     """
     words = {1.0: ACCEPT, 0.0: REJECT}
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
@@ -91,8 +101,10 @@ def certificate_text(
     key_fingerprint: str,
     release_counter: int,
 ) -> str:
-    """The certificate: a function of scores, decisions and tables, and three numbers of the key. It is public
-    unless `scores` are confidential: then `public_certificate` says what is."""
+    """The certificate: a function of scores, decisions and tables, and three numbers of the key.
+
+    It is public unless `scores` are confidential; then `public_certificate` says what is public.
+    """
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
@@ -152,8 +164,7 @@ def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str
 
 
 def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
-    """The lowest and the highest score that was given, and those that can be given where they are rounded;
-    as they were given, also where low scores are better."""
+    """The lowest and the highest score, and the possible ones if scores are rounded, as they were given."""
     sign = -1.0 if better == "low" else 1.0
     # Adding 0 makes a zero of no sign.
     given = {sign * score + 0.0 for paper in papers for score in paper.public["scores"]}
@@ -166,8 +177,10 @@ def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
 
 
 def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
-    """How many people may have reviewed: over all papers, and for the papers with the fewest and the most
-    candidates; where somebody who is not listed may have, that counts as one candidate."""
+    """How many people may have reviewed some paper, and how many candidates papers have.
+
+    Somebody who is not listed by name counts as one candidate.
+    """
     pools = [[row[0] for row in paper.public["pool"]] for paper in papers]
     sizes = sorted(map(len, pools))
     reviews = [len(paper.public["scores"]) for paper in papers]
@@ -182,7 +195,7 @@ def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
 
 
 def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How the calibration was moved to this year's scores, where it was: toward the better end.
+    """How the calibration was moved to this year's scores, toward the better end; empty if it was not.
 
     >>> moved_to_scale({"scale": [0.25, 1.1]}), moved_to_scale({})
     ({'calibration_scale': {'shift': 0.25, 'stretch': 1.1}}, {})
@@ -221,8 +234,9 @@ def _largest_since(claims: Sequence[Claim], guarantee: Guarantee) -> dict[str, f
 
 
 def upwards(number: float, limit: float | None = None, margin: Fraction = Fraction(0)) -> float:
-    """A number rounded up to nine decimals, with a margin for what another machine finds; never past a limit
-    that it keeps. What is 0, or a rounding away from it, is 0.
+    """A number rounded up to nine decimals, but never past a limit that it keeps.
+
+    The margin allows for what another machine finds. A number within rounding of 0 is 0.
 
     >>> upwards(0.1 + 0.2), upwards(0.25, margin=Fraction(1, 10**10)), upwards(1.9999999999999873, 2.0)
     (0.300000001, 0.250000001, 2.0)

@@ -1,10 +1,8 @@
-"""What the chair requested: the guarantee, how many papers, which end of the scale is better; and the
-conference that it is about, with the bar that follows.
+"""What a chair requests: a guarantee, how many papers to accept, and which end of the scale is better.
 
-An exact number of papers: a `Quota`, and the share of the papers that it is, by which a bar is chosen.
-
-How many are accepted is no part of a coin. It may be changed after the toss: every number accepted, every
-split by track and every wait list is a function of the same private decisions.
+A `Quota` is an exact number of papers, of the conference or of each track. No coin depends on it. It may be
+changed after the draw: every number accepted, every split by track and every wait list is a function of the
+same private decisions.
 """
 
 from __future__ import annotations
@@ -27,18 +25,23 @@ from blindcal.reviews import known_end
 Number = int | Mapping[str, int]
 """One number of papers, or one for each track."""
 WHOLE = ""
-"""What stands for the track where a conference is not divided."""
+"""What stands for the track if a conference is not divided."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How many papers are accepted, and how many are on the wait list: of the conference, or of each track.
+    """How many papers are accepted, and how many wait: of the conference, or of each track.
 
-    `accept` is a number of at least 1, or one for each track by its name, of which some may be 0; `wait_list`
-    likewise, of at least 0. By default nobody waits.
+    Attributes:
+        accept: A number of at least 1, or one for each track by its name, of which some may be 0.
+        wait_list: The same for papers on the wait list, at least 0.
 
-    >>> Quota(50, 10).of(WHOLE), Quota({"main": 40, "short": 10}, {"main": 5}).of("short")
-    ((50, 10), (10, 0))
+    Raises:
+        InputError: A number is too small, or the two are about different tracks.
+
+    Example:
+        >>> Quota(50, 10).of(WHOLE), Quota({"main": 40, "short": 10}, {"main": 5}).of("short")
+        ((50, 10), (10, 0))
     """
 
     accept: Number
@@ -62,7 +65,7 @@ class Quota:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The tracks that have numbers of their own; none where the conference is not divided."""
+        """The tracks that have numbers of their own; none if the conference is not divided."""
         return tuple(self.accept) if isinstance(self.accept, Mapping) else ()
 
     @property
@@ -94,10 +97,10 @@ def _of(number: Number, track: str) -> int:
 def _check_numbers(name: str, value: Number, least: int) -> None:
     """Refuse what is no number of papers; of a single track all or none may be accepted."""
     numbers, least = (value, 0) if isinstance(value, Mapping) else ({WHOLE: value}, least)
-    for track, one in numbers.items():
-        if type(one) is not int or one < least:
+    for track, number in numbers.items():
+        if type(number) is not int or number < least:
             where = f" for track {track!r}" if isinstance(value, Mapping) else ""
-            raise InputError(f"`{name}` must be whole numbers of at least {least}, found {one!r}{where}")
+            raise InputError(f"`{name}` must be whole numbers of at least {least}, found {number!r}{where}")
 
 
 def _check_names(accept: Mapping[str, int]) -> None:
@@ -110,7 +113,8 @@ def _check_names(accept: Mapping[str, int]) -> None:
 
 
 def shares(quota: Quota, tracks: Sequence[str]) -> Level:
-    """The share of the papers that a quota accepts, of the conference or of each track that has papers;
+    """The share of the papers that a quota accepts, of the conference or of each track that has papers.
+
     `tracks` has one entry for each paper. In some track there must be something to decide.
 
     >>> shares(Quota(1), [WHOLE] * 4), shares(Quota({"a": 1, "b": 1}), ["a", "b", "b", "a"])
@@ -118,12 +122,12 @@ def shares(quota: Quota, tracks: Sequence[str]) -> Level:
     """
     quota.check(tracks)
     papers = Counter(tracks)
-    found = {group: quota.of(group)[0] / papers[group] for group in quota.groups if papers[group]}
-    if all(share in (0.0, 1.0) for share in found.values()):
+    accepted = {group: quota.of(group)[0] / papers[group] for group in quota.groups if papers[group]}
+    if all(share in (0.0, 1.0) for share in accepted.values()):
         what = "every paper of a track or none, in each track" if quota.tracks else "every paper"
         number = "" if quota.tracks else f" {papers[WHOLE]}"
         raise InputError(f"`accept`{number} is {what}: then there is nothing to decide")
-    return found if quota.tracks else found[WHOLE]
+    return accepted if quota.tracks else accepted[WHOLE]
 
 
 SCORES = ("public", "confidential")
@@ -134,25 +138,29 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Request:
-    """What the chair requested, with one of `accept_rate`, `bar` and `accept`. It is frozen with the first
-    release: later ones may only change data, and `select` the numbers `accept` and `wait_list`.
+    """What a chair requests, with one of `accept_rate`, `bar` and `accept`.
 
-    `guarantee`: what the decision on every paper must keep.
-    `conference`: its name in the ledger; releases of one name belong together.
-    `accept_rate`: a share of the papers, between 0 and 1; the bar is where full calibration accepts that
-    many.
-    `bar`: the quality from which accepting is right, where qualities have mean 0 and standard deviation 1.
-    `better`: which end of the scale of scores is the better one, "high" or "low".
-    `accept`: exactly this many papers are accepted: one number, or one for each track.
-    `wait_list`: how many more may follow them, in the same form.
-    `scale`: shift and stretch of the calibration; not requested but taken from it when it is used.
-    `scores`: whether readers of the public files may see the scores of all papers, "public" (by default: say
-    so if they may not) or "confidential".
+    It is frozen with the first release: later releases may only change data, and `select` may only change
+    `accept` and `wait_list`.
 
-    >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
-    True
-    >>> Request(Guarantee("average"), accept={"main": 40, "short": 10}, wait_list={"main": 5}).quota.tracks
-    ('main', 'short')
+    Attributes:
+        guarantee: What the decision on every paper must keep.
+        conference: Its name in the ledger; releases of one name belong together.
+        accept_rate: A share of the papers, between 0 and 1; the bar is where full calibration accepts that
+            many.
+        bar: The quality from which accepting is right; qualities have mean 0 and standard deviation 1.
+        better: Which end of the scale of scores is the better one, "high" or "low".
+        accept: Exactly this many papers are accepted: one number, or one for each track.
+        wait_list: How many more may follow them, in the same form.
+        scale: Shift and stretch of the calibration; not requested but taken from it when it is used.
+        scores: "public" if readers of the public files may see the scores of all papers, else
+            "confidential".
+
+    Example:
+        >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
+        True
+        >>> Request(Guarantee("average"), accept={"main": 40, "short": 10}).quota.tracks
+        ('main', 'short')
     """
 
     guarantee: Guarantee
@@ -167,25 +175,27 @@ class Request:
 
     @property
     def quota(self) -> Quota | None:
-        """How many papers exactly; None where as many are accepted as the private decisions accept."""
+        """How many papers exactly; None if the private decisions are published as they are."""
         return None if self.accept is None else Quota(self.accept, self.wait_list)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As it enters the coins and the record, under names that never change. How many papers are accepted
-        exactly is not in it: no coin depends on that."""
+        """The request as it enters the coins and the record, under names that never change.
+
+        It is without the exact number of papers: no coin depends on that.
+        """
         acceptance = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
         # Releases made before it had no such setting.
         moved = {} if self.scale is None else {"scale": list(self.scale)}
         return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved}
 
     def on_scale(self, scale: Scale | None) -> Request:
-        """The same for a calibration that was moved like this."""
+        """The same request for a calibration that was moved like this."""
         moved = None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
         return replace(self, scale=moved)
 
     def checked(self) -> Request:
-        """The same, or an `InputError` where it does not say what to do."""
+        """The same request, or an `InputError` if it does not say what to do."""
         if not isinstance(self.guarantee, Guarantee):
             raise InputError(f"`guarantee` must be like Guarantee('steady'), found {self.guarantee!r}")
         if not isinstance(self.conference, str):
@@ -196,10 +206,10 @@ class Request:
         for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
             if number is not None:
                 one_number(name, number)
-        given = [one for one in (self.accept_rate, self.bar, self.accept) if one is not None]
-        if not given:
+        choices = [choice for choice in (self.accept_rate, self.bar, self.accept) if choice is not None]
+        if not choices:
             raise InputError("give one of `accept_rate`, `accept` and `bar`")
-        if len(given) > 1:
+        if len(choices) > 1:
             raise InputError("give only one of `accept_rate`, `accept` and `bar`")
         if self.accept is None and self.wait_list:
             raise InputError("`wait_list` goes with `accept`: without it papers are decided one by one")
@@ -219,8 +229,14 @@ class Request:
         workers: Workers = 1,
         progress: Progress = silent,
     ) -> tuple[Conference, Truth]:
-        """The public side of these inputs with the bar that was requested, or that an earlier release has
-        `frozen`; and the true reviewers."""
+        """The public side of these inputs, and the true reviewers.
+
+        Args:
+            inputs: Reviews, calibration and pools.
+            frozen: The bar of an earlier release, which replaces the one that was requested.
+            workers: How many processes share the work; results are the same.
+            progress: Called as work goes on.
+        """
         quota = self.quota
         rate: Level | None = self.accept_rate
         bar: Level | None = self.bar
@@ -266,7 +282,7 @@ def recorded_request(
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:
-    """The track of each paper, where the quota has several."""
+    """The track of each paper, if the quota has several."""
     if quota.tracks and inputs.reviews.track is None:
         raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")
     tracks = tracks_of(inputs.reviews)

@@ -1,8 +1,8 @@
-"""conference.toml -> `Folder`: the settings of a conference, each as it would stand on a command line.
+"""The settings of a conference: what conference.toml may say, and what its lines add up to.
 
-Settings as text -> what the library takes: a guarantee, numbers of papers, a grid, a whole request.
-
-A conference's folder and the command line say them in the same words.
+Each setting is declared once, in `SECTIONS`; limits of a guarantee come from their own table, `LIMITS`.
+`read_folder` reads the file, `template` writes a new one, and `asked` makes of it what the library takes: a
+guarantee, numbers of papers, a grid, a whole request. The command line says these in the same words.
 """
 
 from __future__ import annotations
@@ -222,11 +222,12 @@ _DECISION = re.compile(r"(accept|reject)(?:$|: *\S)")
 class Folder:
     """A conference's folder.
 
-    `path`: where it is.
-    `settings`: the values of its `conference.toml` by the names of options, as they would be typed; files as
-    the caller can open them.
-    `withdrawn`: the reason, for each paper that was withdrawn.
-    `overridden`: the decision and its reason, for each paper that was decided by hand.
+    Attributes:
+        path: Where it is.
+        settings: The values of its `conference.toml` by name, as they would be typed; files as the caller can
+            open them.
+        withdrawn: The reason, for each paper that was withdrawn.
+        overridden: The decision and its reason, for each paper that was decided by hand.
     """
 
     path: Path
@@ -242,20 +243,31 @@ class Folder:
 
 
 def read_folder(path: str | os.PathLike[str]) -> Folder:
-    """The folder of a conference at `path`, or an `InputError` with every problem of its conference.toml.
+    """Reads the settings of a conference's folder.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as place:
-    ...     _ = Path(place, FILE).write_text('accept-rate = 0.25\\n[withdrawn]\\n"17" = "by its authors"\\n')
-    ...     folder = read_folder(place)
-    >>> folder.settings, folder.withdrawn
-    ({'accept-rate': '0.25'}, {'17': 'by its authors'})
+    Args:
+        path: The folder that has the conference.toml.
+
+    Returns:
+        The settings, each as it would be typed.
+
+    Raises:
+        InputError: There is no such file, or it has problems, which are all listed.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as path:
+        ...     text = 'accept-rate = 0.25\\n[withdrawn]\\n"17" = "by its authors"\\n'
+        ...     _ = Path(path, FILE).write_text(text)
+        ...     folder = read_folder(path)
+        >>> folder.settings, folder.withdrawn
+        ({'accept-rate': '0.25'}, {'17': 'by its authors'})
     """
     folder = Path(path)
     file = folder / FILE
     if not os.path.lexists(file):
         raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {FILE} in it")
-    content = _parsed(decode(read_bytes(file), str(file)), str(file))
+    content = _parse_toml(decode(read_bytes(file), str(file)), str(file))
     problems = [
         *(problem for name, value in content.items() for problem in _problems(str(file), name, value)),
         *(problem for name in NOTES for problem in _note_problems(str(file), name, content.get(name, {}))),
@@ -269,15 +281,15 @@ def read_folder(path: str | os.PathLike[str]) -> Folder:
     return Folder(folder, settings, withdrawn, overridden)
 
 
-def _parsed(text: str, file: str) -> dict[str, Any]:
+def _parse_toml(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # Numbers of thousands of digits and lists within lists are errors of other kinds.
         match = _LINE.fullmatch(str(error)) if isinstance(error, tomllib.TOMLDecodeError) else None
-        said, row = (match[1], int(match[2])) if match else ("something else", None)
+        message, row = (match[1], int(match[2])) if match else ("something else", None)
         rule = "must be TOML: lines like name = value, text in quotes"
-        raise refuse([Problem(file, row, None, rule, said[:1].lower() + said[1:])]) from None
+        raise refuse([Problem(file, row, None, rule, message[:1].lower() + message[1:])]) from None
 
 
 def _problems(file: str, name: str, value: object) -> list[Problem]:
@@ -317,8 +329,8 @@ def _note_problems(file: str, name: str, value: object) -> list[Problem]:
     rule = 'must be "accept: why" or "reject: why"' if name == "overridden" else "must be a reason in quotes"
     good = _DECISION.match if name == "overridden" else str.strip
     problems = []
-    for place, (paper, text) in enumerate(value.items(), start=1):
-        column = f"{name}, entry {place}"
+    for index, (paper, text) in enumerate(value.items(), start=1):
+        column = f"{name}, entry {index}"
         if (broken := id_problem(paper)) is not None:
             problems.append(Problem(file, None, column, f"its paper {broken[0]}", broken[1]))
         if not isinstance(text, str) or not good(text):
@@ -335,12 +347,12 @@ def _setting(kind: Kind, value: object, folder: Path) -> Setting:
     if isinstance(value, list):
         if kind == "grid":
             return ",".join(number_text(float(item)) for item in value)
-        return tuple(_place(folder, item) if kind == "files" else item for item in value)
+        return tuple(_path_in(folder, item) if kind == "files" else item for item in value)
     text = str(value)
-    return _place(folder, text) if kind == "file" or (kind == "pools" and text != "everyone") else text
+    return _path_in(folder, text) if kind == "file" or (kind == "pools" and text != "everyone") else text
 
 
-def _place(folder: Path, name: str) -> str:
+def _path_in(folder: Path, name: str) -> str:
     """Where a file that is named relative to the folder lies, in as few words as can be."""
     # A folder that is a link has its neighbors elsewhere.
     base = os.path.realpath(folder) if folder.is_symlink() else os.fspath(folder)
@@ -354,14 +366,15 @@ _LARGEST_GRID = 1001
 class Asked:
     """What a folder's settings add up to.
 
-    `request`: the guarantee, how many papers, and which end of the scale is better.
-    `grid`: the scores that reviewers can give, none of them if any number can be one; None: as they show.
-    `files`: where reviews, calibration and pools are, in this order; the last may be `everyone`.
-    `withdrawn`: the papers that are left out.
-    `key`: the file of the key.
-    `out`: the public folder.
-    `numbered`: whether each release has a folder of its own there.
-    `distinct_papers`: whether papers that look like one under several ids are said to be different.
+    Attributes:
+        request: The guarantee, how many papers, and which end of the scale is better.
+        grid: The scores that reviewers can give, none of them if any number can be one; None: as they show.
+        files: Where reviews, calibration and pools are, in this order; the last may be `everyone`.
+        withdrawn: The papers that are left out.
+        key: The file of the key.
+        out: The public folder.
+        numbered: Whether each release has a folder of its own there.
+        distinct_papers: Whether papers that look like one under several ids are said to be different.
     """
 
     request: Request
@@ -379,17 +392,25 @@ class Asked:
 
 
 def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
-    """What the commands would do with this folder, or an `InputError` where its settings do not say it.
+    """What a folder's settings request of the commands.
 
-    `folder` is what `read_folder` returns. `yes_leak` is the consent of a chair whose guarantee is `none`,
-    which is refused without it.
+    Args:
+        folder: What `read_folder` returns.
+        yes_leak: The consent of a chair whose guarantee is `none`, which is refused without it.
 
-    >>> names = ("reviews", "reviewers", "pools", "key", "out")
-    >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
-    >>> settings["scores"] = "public"
-    >>> found = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
-    >>> found.request.guarantee.epsilon, found.request.accept_rate, found.grid, found.withdrawn
-    (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
+    Returns:
+        The request and the files that it is about.
+
+    Raises:
+        InputError: The settings do not say what to do.
+
+    Example:
+        >>> names = ("reviews", "reviewers", "pools", "key", "out")
+        >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
+        >>> settings["scores"] = "public"
+        >>> plain = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
+        >>> plain.request.guarantee.epsilon, plain.request.accept_rate, plain.grid, plain.withdrawn
+        (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
     """
     settings = folder.settings
 
@@ -416,7 +437,7 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
         papers("`wait_list`", text("wait-list")) or 0,
     ).checked()
     reviews, reviewers, pools, key, out = (
-        str(_set(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
+        str(_required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
     withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
     request = replace(request, scores=readers_of(folder))
@@ -432,7 +453,7 @@ def readers_of(folder: Folder) -> str:
         raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
-def _set(folder: Folder, name: str) -> Setting:
+def _required(folder: Folder, name: str) -> Setting:
     if not folder.settings.get(name):
         raise InputError(f"{folder.path / FILE}: must set {name}")
     return folder.settings[name]
@@ -574,8 +595,9 @@ def _papers(option: str, number: str, text: str) -> int:
 
 
 def levels(text: str | None) -> list[float] | None:
-    """The scores that the `text` of `grid` names, a range of whole numbers or a list, none of them for `none`
-    (any number can be given); None for no text.
+    """The scores that the `text` of `grid` names: a range of whole numbers, or a list.
+
+    There are none of them for `none`, as any number can then be given; None for no text.
 
     >>> levels("1..4"), levels("1,3,5.5"), levels("none")
     ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
@@ -601,15 +623,16 @@ def _listed_levels(text: str) -> list[float]:
     parts = text.replace(" ", "").split(",")
     if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
         raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
-    found = [float(part) for part in parts]
-    if len({*found}) < 2:
+    scores = [float(part) for part in parts]
+    if len({*scores}) < 2:
         raise InputError(f"`grid` must have at least two different scores, found {text!r}")
-    return found
+    return scores
 
 
 def meant(text: str, *, percent: bool = False) -> str:
-    """The number that was probably meant by a `text`, with a colon before it: by a decimal comma or a percent
-    sign, or, where the option is a `percent`, by a number up to 100. Empty where there is nothing to guess.
+    """The number that a `text` probably means, after a colon; empty if there is nothing to guess.
+
+    A decimal comma or a percent sign tells, or a number up to 100 if the setting is a `percent`.
 
     >>> meant("0,25"), meant("25%"), meant("25", percent=True)
     (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')

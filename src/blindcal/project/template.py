@@ -1,4 +1,4 @@
-"""Settings -> the text of conference.toml, every line with what it means."""
+"""The text of a new conference.toml: every setting with what it means, as `settings` declares it."""
 
 from __future__ import annotations
 
@@ -57,14 +57,19 @@ _WITHDRAWN = '# "17" = "by its authors, May 3"'
 
 
 def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None) -> str:
-    """The text of a new conference.toml. What is not set stands there as an example behind a `#`.
+    """The text of a new conference.toml; what is not set stands there as an example behind a `#`.
 
-    `settings` are values by the names of options; `conference`, `key` and `out` must be among them.
-    `withdrawn` has the reason for each paper that was withdrawn; by default none was.
+    Args:
+        settings: Values by the names of settings; `conference`, `key` and `out` must be among them.
+        withdrawn: The reason for each paper that was withdrawn; by default none was.
 
-    >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
-    >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
-    ['conference = "icx2027"', '# accept-rate = 0.25']
+    Returns:
+        The text, which `read_folder` reads back.
+
+    Example:
+        >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
+        >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
+        ['conference = "icx2027"', '# accept-rate = 0.25']
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
@@ -77,9 +82,10 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
 
 
 def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
-    """The `text` of a conference.toml with other `settings`: these lines are set anew, and those whose value
-    is None go behind a `#`; all else stays as it is. A line that is not there yet is added before the tables
-    of papers.
+    """The `text` of a conference.toml with other `settings`; all else stays as it is.
+
+    Lines whose value is None go behind a `#`. A line that is not there yet is added before the tables of
+    papers.
 
     >>> text = with_settings("better = 'high'\\nepsilon = 2\\n", {"epsilon": None, "bar": 0.5})
     >>> text.split("\\n")
@@ -90,12 +96,12 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     for name, value in settings.items():
         pattern = re.compile(rf"(?:# )?{re.escape(name)}\s*=")
         set_at = [at for at, line in enumerate(lines[:end]) if re.match(rf"{re.escape(name)}\s*=", line)]
-        places = set_at or [at for at, line in enumerate(lines[:end]) if pattern.match(line)]
+        lines_at = set_at or [at for at, line in enumerate(lines[:end]) if pattern.match(line)]
         if value is None:
             for at in set_at:
                 lines[at] = f"# {lines[at]}"
-        elif places:
-            lines[places[0]] = f"{name} = {_value(value)}"
+        elif lines_at:
+            lines[lines_at[0]] = f"{name} = {_value(value)}"
         else:
             lines.insert(end, f"{name} = {_value(value)}")
             end += 1

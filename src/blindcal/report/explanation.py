@@ -1,6 +1,6 @@
-"""A certificate -> plain language: a sentence for every number in it.
+"""Certificates for people: certificate.json is read and checked, and every field is explained in a sentence.
 
-certificate.json -> a certificate whose every field has the kind of value that pages speak of.
+Which fields there are, what values they take and what they mean is declared in `deciding.certificate_fields`.
 """
 
 from __future__ import annotations
@@ -23,23 +23,32 @@ NAME = "certificate.json"
 
 
 def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The certificate of a release; an `InputError` lists all that is wrong with it.
+    """Reads the certificate of a release.
 
-    `path` is the file, or the folder of the release, which has it as `certificate.json`. An epsilon without
-    limit is written "inf", and is infinity here.
+    An epsilon without limit is written "inf" in the file, and is infinity here.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
-    >>> folder = TemporaryDirectory()
-    >>> place = Path(folder.name)
-    >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
-    >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
-    >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
-    >>> _ = make_key(place / "key")
-    >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-    >>> read_certificate(place / "out")["papers"], read_certificate(place / "out")["added_success"]
-    (2, 0.0)
-    >>> folder.cleanup()
+    Args:
+        path: The file, or the folder of the release, which has it as `certificate.json`.
+
+    Returns:
+        The fields by their names.
+
+    Raises:
+        InputError: It is no certificate; all fields that are missing or wrong are listed.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> folder = TemporaryDirectory()
+        >>> place = Path(folder.name)
+        >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
+        >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
+        >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+        >>> _ = make_key(place / "key")
+        >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
+        >>> read_certificate(place / "out")["papers"], read_certificate(place / "out")["added_success"]
+        (2, 0.0)
+        >>> folder.cleanup()
     """
     file = Path(path) / NAME if Path(path).is_dir() else Path(path)
     return certificate_of(read_bytes(file), str(file))
@@ -63,7 +72,7 @@ def certificate_of(data: bytes, file: str) -> dict[str, Any]:
 
 
 def has_figures(certificate: Mapping[str, Any]) -> bool:
-    """Whether a `certificate` has figures that depend on the scores: not where these are confidential.
+    """Whether a `certificate` has figures that depend on the scores: not if these are confidential.
 
     >>> has_figures({"scores": "confidential", "guarantee": "steady"})
     False
@@ -93,8 +102,13 @@ def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Line:
-    """A field of a certificate: its `name`, such as `calibration_fit.shift`, its `value` as people write it,
-    and a `sentence` that says what that means."""
+    """A field of a certificate in plain language.
+
+    Attributes:
+        name: Its path, such as `calibration_fit.shift`.
+        value: Its value as people write it.
+        sentence: What that means.
+    """
 
     name: str
     value: str
@@ -103,32 +117,42 @@ class Line:
 
 @dataclass(frozen=True)
 class Explained:
-    """A part of the certificate: its `title` says what it is about, its `lines` have one field each."""
+    """A part of the explanation.
+
+    Attributes:
+        title: What it is about.
+        lines: One for each field.
+    """
 
     title: str
     lines: tuple[Line, ...]
 
 
 def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
-    """Every field of a certificate in plain language, in the order in which people ask.
+    """Explains every field of a certificate, in the order in which people ask.
 
-    `certificate` is what `read_certificate` returns.
+    Args:
+        certificate: What `read_certificate` returns.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
-    >>> from blindcal.report import read_certificate
-    >>> folder = TemporaryDirectory()
-    >>> place = Path(folder.name)
-    >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
-    >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
-    >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
-    >>> _ = make_key(place / "key")
-    >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-    >>> line = explained(read_certificate(place / "out"))[2].lines[2]
-    >>> line.name, line.value, line.sentence
-    ('added_success', '0 points', 'The decisions add nothing to that chance.')
-    >>> folder.cleanup()
+    Returns:
+        The parts of the explanation. Parts about figures are missing if scores are confidential.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from blindcal.report import read_certificate
+        >>> folder = TemporaryDirectory()
+        >>> place = Path(folder.name)
+        >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
+        >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
+        >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+        >>> _ = make_key(place / "key")
+        >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
+        >>> line = explained(read_certificate(place / "out"))[2].lines[2]
+        >>> line.name, line.value, line.sentence
+        ('added_success', '0 points', 'The decisions add nothing to that chance.')
+        >>> folder.cleanup()
     """
     values = {
         **certificate,
@@ -179,7 +203,8 @@ def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """
+    """Joins names by commas and `or`.
+
     >>> _listed(["a"]), _listed(["a", "b", "c"])
     ('a', 'a, b or c')
     """

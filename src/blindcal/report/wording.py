@@ -1,4 +1,8 @@
-"""Numbers and guarantees as a person says them: one wording for the command line and for every page."""
+"""Numbers and guarantees as people say them: one wording for the command line and for every page.
+
+`fill` puts values into the sentences that `policy.guarantee` and `deciding.certificate_fields` declare, in
+the forms of `written`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ _MOST = 1e6
 
 
 def percent(share: float, error: float = 0.0) -> str:
-    """A share in percent, with its standard error where it has one; a loss too small to be shown is none.
+    """A share in percent, with its standard error if it has one; a loss too small to be shown is none.
 
     >>> percent(0.3066), percent(0.125, 0.0034), percent(-0.0001)
     ('30.7 %', '12.5 +- 0.34 %', '0.0 %')
@@ -68,7 +72,7 @@ def about(number: float) -> str:
 
 
 def factor(epsilon: float) -> str:
-    """By how many times odds may change where they change by up to e^`epsilon`.
+    """By how many times odds may change if they change by up to e^`epsilon`.
 
     >>> factor(2.0), factor(0.0), factor(float("inf"))
     ('7.4', '1', 'any number of')
