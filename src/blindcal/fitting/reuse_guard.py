@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, gammainc, ndtr
@@ -22,7 +23,7 @@ from blindcal.cells import count, loose, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.history import Past, Scale
-from blindcal.io.atomic_files import digest, read_bytes, read_json
+from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
 from blindcal.io.tables import refuse
 from blindcal.reviews import Reviews
 
@@ -113,10 +114,9 @@ def _is_row(content: object) -> bool:
     return False
 
 
-def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
+def read_scale(reviewers: str | os.PathLike[str] | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by what lies beside it; None where it was not."""
-    path = beside(reviewers)
-    if not os.path.exists(path):
+    if not is_path(reviewers) or not os.path.exists(path := beside(reviewers)):
         return None
     content = read_json(path)
     match content:
@@ -158,7 +158,7 @@ def unchanged(reviewers: str | os.PathLike[str]) -> bool:
 
 
 def refuse_own(
-    reviewers: str | os.PathLike[str], parameters: Mapping[str, Sequence[float]], reviews: Reviews
+    reviewers: str | os.PathLike[str] | Any, parameters: Mapping[str, Sequence[float]], reviews: Reviews
 ) -> None:
     """An `InputError` if the calibration was fitted on these very reviews, as far as that can be seen.
 
@@ -166,8 +166,8 @@ def refuse_own(
     (paper, scores) or (paper, reviewer, score) than chance gives once in a million. One made by hand is known
     by offsets that are the reviewers' own means.
     """
-    name = os.fspath(reviewers)
-    if os.path.exists(beside(name)):
+    name = source_name(reviewers, "reviewers")
+    if is_path(reviewers) and os.path.exists(beside(name)):
         now = footprint_of(reviews)
         for past in read_footprints(beside(name)):
             if found := overlap(past, now):

@@ -129,9 +129,19 @@ def read_table(
         ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
         array([3. , 4.5])
     """
-    if isinstance(source, str | os.PathLike):
+    if is_path(source):
         return parse_table(read_bytes(source), os.fspath(source), columns, extra=extra)
     return table_from_frame(source, columns, name, extra=extra)
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is a file, not a data frame."""
+    return isinstance(source, str | os.PathLike)
+
+
+def source_name(source: object, argument: str) -> str:
+    """What messages call a source: a file by its path, a data frame by the argument that it was."""
+    return str(source) if is_path(source) else f"`{argument}`"
 
 
 def read_json(path: str | os.PathLike[str]) -> object:

@@ -160,7 +160,7 @@ def table_from_frame(
 
     Args:
         frame: Anything with named columns: a pandas, Polars or Arrow table, a mapping of columns, or a
-            structured array; or an object that offers the data frame interchange protocol.
+            structured array.
         columns: Which ones to take, and what their cells must hold.
         name: What messages call the frame.
         extra: Whether other columns are left out; by default they are refused.
@@ -176,7 +176,6 @@ def table_from_frame(
         >>> table_from_frame({"who": ["ada", 7], "score": [3, 4.5]}, columns).columns
         {'who': ('ada', '7'), 'score': array([3. , 4.5])}
     """
-    frame = _readable_frame(frame)
     headers = _column_names(frame)
     log = Problems(name)
     index, problems = match_columns([str(header) for header in headers], name, columns, extra=extra, row=None)
@@ -193,13 +192,6 @@ def table_from_frame(
         log.extend(field.take_values(column, name))
     log.finish()
     return Table(name, range(lengths[0]), {field.column.name: field.values() for field in fields})
-
-
-def _readable_frame(frame: Any) -> Any:
-    """The frame itself, or pandas' copy of one that offers nothing but the interchange protocol."""
-    if _column_names(frame) or not hasattr(frame, "__dataframe__"):
-        return frame
-    return _pandas().api.interchange.from_dataframe(frame)
 
 
 def _column_names(frame: Any) -> list[Any]:
@@ -278,7 +270,7 @@ def _cell_of(value: object, column: Column, number: bool) -> str | None:
         return value if number else escape(value)
     value = value.item() if isinstance(value, np.generic) else value
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return repr(value) if whole or (number and isinstance(value, float)) else None
+    return repr(value) if whole or (column.kind != "id" and isinstance(value, float)) else None
 
 
 def _excerpt(cell: str) -> str:
@@ -595,7 +587,11 @@ def encoded(text: str) -> bytes:
 
 def frame(columns: Mapping[str, object]) -> Any:
     """A pandas data frame of these columns, each a list or an array of one dimension."""
-    return _pandas().DataFrame(dict(columns))
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise InputError("a data frame needs pandas: pip install pandas") from None
+    return pandas.DataFrame(dict(columns))
 
 
 def long_frame(values: Mapping[str, object], *axes: str) -> Any:
@@ -617,10 +613,3 @@ def long_frame(values: Mapping[str, object], *axes: str) -> Any:
     columns: dict[str, object] = dict(zip(names, index, strict=True))
     columns |= {name: array.ravel() for name, array in zip(values, arrays, strict=True)}
     return frame(columns)
-
-
-def _pandas() -> Any:
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise InputError("a data frame needs pandas: pip install pandas") from None
