@@ -266,11 +266,11 @@ def recognize_grid(score: Array) -> Array | None:
 def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     """The reviews of a table; what one row cannot tell is checked here."""
     log, columns, first = Problems(table.file), dict[str, Any](table.columns), table.rows.start
-    conferences, conference = _encode(columns.get("conference"))
+    conferences, conference = encode_ids(columns.get("conference"))
     names = _qualified(columns["paper"], conferences, conference)
-    papers, paper = _encode(names, in_natural_order)
-    reviewers, reviewer = _encode(columns["reviewer"])
-    tracks, track = _encode(columns.get("track"))
+    papers, paper = encode_ids(names, in_natural_order)
+    reviewers, reviewer = encode_ids(columns["reviewer"])
+    tracks, track = encode_ids(columns.get("track"))
     score = columns["score"]
     levels = None if grid is None else np.unique(numbers("grid", grid))
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
@@ -300,7 +300,7 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     )
 
 
-def _encode(
+def encode_ids(
     ids: Sequence[str] | None, order: Callable[[Iterable[str]], list[str]] = sorted
 ) -> tuple[tuple[str, ...], Integers]:
     """Distinct ids in sorted order, and the place of each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from blindcal.cells import count
 from blindcal.importers.export import (
     Choices,
     Dropped,
@@ -14,7 +15,6 @@ from blindcal.importers.export import (
     called_score,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
 )
@@ -199,7 +199,7 @@ def _asks(table: Headed, given: str | None) -> bool:
 
 
 def _without_score(table: Headed) -> Dropped:
-    rows = counted(len(table.rows), "row")
+    rows = count(len(table.rows), "row")
     return Dropped(f"the sheet {table.sheet.name} with {rows}", "it does not ask for the score")
 
 

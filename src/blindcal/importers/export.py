@@ -240,12 +240,3 @@ def what_became(text: str) -> str | None:
     """
     words = re.sub(r"[\W_]+", "", text.casefold())
     return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)
-
-
-def counted(number: int, what: str) -> str:
-    """A `number` and `what` it counts.
-
-    >>> counted(1, "paper"), counted(1200, "paper")
-    ('1 paper', '1,200 papers')
-    """
-    return f"{number:,} {what}{'s' * (number != 1)}"

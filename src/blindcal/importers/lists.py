@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import id_problem, same_id, unescape
+from blindcal.cells import count, id_problem, same_id, unescape
 from blindcal.errors import Problem
 from blindcal.importers.easychair import committee_table
-from blindcal.importers.export import counted, refusal
+from blindcal.importers.export import refusal
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
@@ -167,7 +167,7 @@ def _left(others: int) -> str:
     >>> _left(0), _left(2)
     ('', ': 2 rows that are no conflict left out')
     """
-    left = f": {counted(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
+    left = f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
     return left if others else ""
 
 

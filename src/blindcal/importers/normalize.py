@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, id_problem, same_id
+from blindcal.cells import Broken, count, id_problem, same_id
 from blindcal.errors import Problem
-from blindcal.importers.export import Choices, Dropped, Found, Row, counted
+from blindcal.importers.export import Choices, Dropped, Found, Row
 from blindcal.importers.people import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
     ScoreScale,
@@ -292,7 +292,7 @@ def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
     double = sum(len(given - {""}) > 1 for given in titles.values())
     mixed = double > 1 and _MIXED * double >= len(titles)
     if mixed:
-        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        what = f"{count(double, 'paper')} with two titles: two years in one file?"
         log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
     return mixed
 
@@ -371,7 +371,7 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     papers = defaultdict[str, list[str]](list)
     for paper, what in withdrawn.items():
         papers[what].append(paper)
-    return [f"{counted(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
+    return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
 def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
@@ -382,7 +382,7 @@ def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
         return []
     places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
     more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{counted(len(blank), 'review')} without a score left out ({places}{more})"]
+    return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"]
 
 
 def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
@@ -393,14 +393,14 @@ def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
 
 def _disagreements(rows: Sequence[Row], titles: Mapping[str, str]) -> list[str]:
     papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
-    return [f"{counted(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
+    return [f"{count(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
 
 
 def _spellings(committee: Mapping[str, str]) -> list[str]:
     alike = spelled_alike(committee)
     what = "differs from another only in capitals or spaces: they are"
     return (
-        [f"{counted(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
+        [f"{count(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
         if alike
         else []
     )
@@ -411,4 +411,4 @@ def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
     if not people:
         return []
     missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
-    return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []
+    return [f"{count(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

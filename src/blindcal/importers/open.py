@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from sys import getsizeof
 
-from blindcal.errors import InputError, Problem
+from blindcal.errors import InputError
+from blindcal.importers.export import refusal
 from blindcal.importers.sheet import Memory, Opened, Sheet, json_size
 from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheets
 from blindcal.io.atomic_files import parse_json
-from blindcal.io.tables import Problems, records, refuse
+from blindcal.io.tables import SEPARATORS, Problems, records
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
@@ -33,7 +34,6 @@ _MARKS = (
 _SAMPLE = 2**16
 _TOP_LINES = 50
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
@@ -51,15 +51,17 @@ def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
     )
     if not codec:
-        raise _bad(data, file, None, "must be UTF-8, UTF-16 or Windows-1252 text", name)
+        raise refusal(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
     try:
         text = data.decode(codec)
     except UnicodeDecodeError as error:
         offset = error.start + (len(data) - len(error.object))
-        raise _bad(data, file, offset, f"must be {name} text throughout", f"byte {offset}") from None
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, f"must be {name} text throughout", f"byte {offset}", row) from None
     if "\0" in text:
         offset = data.find(b"\0")
-        raise _bad(data, file, offset, "must have no NUL characters", f"one at byte {offset}")
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, "must have no NUL characters", f"one at byte {offset}", row)
     return text, name
 
 
@@ -86,11 +88,6 @@ def _mostly_utf8(data: bytes) -> bool:
     text = data.decode("utf-8", errors="replace")
     damaged = text.count("�") - data.count("�".encode())
     return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
-
-
-def _bad(data: bytes, file: str, offset: int | None, rule: str, found: str) -> InputError:
-    row = None if offset is None else data.count(b"\n", 0, offset) + 1
-    return refuse([Problem(file, row, None, rule, found)])
 
 
 def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
@@ -152,26 +149,26 @@ def open_export(data: bytes, file: str) -> Opened:
     ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
     """
     if len(data) > MAX_EXPORT:
-        raise _refused(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
+        raise refusal(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
     memory = Memory(file)
     memory.take(len(data))
     if data.startswith(b"\x1f\x8b"):
         data = unpacked(data, file)
         memory.take(len(data))
-        inner = _opened(data, file, memory)
+        inner = _open_unpacked(data, file, memory)
         return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
-    return _opened(data, file, memory)
+    return _open_unpacked(data, file, memory)
 
 
-def _opened(data: bytes, file: str, memory: Memory) -> Opened:
-    for mark, found, rule in _FOREIGN:
+def _open_unpacked(data: bytes, file: str, memory: Memory) -> Opened:
+    for mark, kind, rule in _FOREIGN:
         if data.startswith(mark):
-            raise _refused(file, rule, found)
+            raise refusal(file, rule, kind)
     if data.startswith(b"\x1f\x8b"):
-        raise _refused(file, "must be packed once", "gzip within gzip")
+        raise refusal(file, "must be packed once", "gzip within gzip")
     if data.startswith(b"PK\x03\x04"):
-        return _zipped(data, file, memory)
-    return _text(data, file, PurePosixPath(file).stem, memory)
+        return _open_zip(data, file, memory)
+    return _open_text(data, file, PurePosixPath(file).stem, memory)
 
 
 def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
@@ -185,30 +182,30 @@ def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
     """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            found = packed.read(limit + 1)
+            content = packed.read(limit + 1)
     except EOFError:
-        raise _refused(file, "must be a whole gzip file", "its end missing") from None
+        raise refusal(file, "must be a whole gzip file", "its end missing") from None
     except (zlib.error, OSError):
-        raise _refused(file, "must be a whole gzip file", "damage") from None
-    if len(found) > limit:
-        raise _refused(file, f"must unpack to at most {limit:,} bytes", "more")
-    return found
+        raise refusal(file, "must be a whole gzip file", "damage") from None
+    if len(content) > limit:
+        raise refusal(file, f"must unpack to at most {limit:,} bytes", "more")
+    return content
 
 
-def _zipped(data: bytes, file: str, memory: Memory) -> Opened:
+def _open_zip(data: bytes, file: str, memory: Memory) -> Opened:
     if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
-        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
+        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = archive.namelist()
     except _BROKEN_ZIP:
-        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
+        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
     if len(set(names)) < len(names):
-        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
+        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
     read = _reader(archive, file)
     if "xl/workbook.xml" in names:
         return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
-    return _folder(names, read, file, memory)
+    return _open_zipped_files(names, read, file, memory)
 
 
 def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
@@ -223,12 +220,12 @@ def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]
         except KeyError:
             return None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise _refused(file, "must be packed plainly", "a password or an unusual packing")
+            raise refusal(file, "must be packed plainly", "a password or an unusual packing")
         size = tags = 0
         for chunk in _chunks(archive, info, file):
             size, tags = size + len(chunk), tags + chunk.count(b"<")
             if size > left:
-                raise _refused(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+                raise refusal(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
         left -= size
         return Part(size, tags, _chunks(archive, info, file))
 
@@ -243,25 +240,27 @@ def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Itera
     except _BROKEN_ZIP as error:
         if isinstance(error, InputError):
             raise
-        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
+        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
 
 
-def _folder(names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory) -> Opened:
+def _open_zipped_files(
+    names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory
+) -> Opened:
     """The tables of a zip of text files, or the only JSON text in it."""
-    found = []
+    files = []
     for name in filter(_is_table, names):
         if (part := read(name)) is not None:
             memory.take(part.size)
             data = b"".join(part.chunks)
-            found.append(_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
-    if not found:
-        raise _refused(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
-    said = tuple(dict.fromkeys(("zip", *(line for part in found for line in part.said))))
-    if any(part.is_json for part in found):
-        if len(found) > 1:
-            raise _refused(file, "must hold one JSON file or only tables", f"{len(found)} files")
-        return Opened(file, value=found[0].value, is_json=True, said=said)
-    return Opened(file, tuple(sheet for part in found for sheet in part.sheets), said=said)
+            files.append(_open_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
+    if not files:
+        raise refusal(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
+    said = tuple(dict.fromkeys(("zip", *(line for part in files for line in part.said))))
+    if any(part.is_json for part in files):
+        if len(files) > 1:
+            raise refusal(file, "must hold one JSON file or only tables", f"{len(files)} files")
+        return Opened(file, value=files[0].value, is_json=True, said=said)
+    return Opened(file, tuple(sheet for part in files for sheet in part.sheets), said=said)
 
 
 def _is_table(name: str) -> bool:
@@ -270,21 +269,21 @@ def _is_table(name: str) -> bool:
     return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
 
 
-def _text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
+def _open_text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
     start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        raise _refused(file, "must be an export and not a web page", "HTML (a page to sign in?)")
+        raise refusal(file, "must be an export and not a web page", "HTML (a page to sign in?)")
     if start.startswith(b"<"):
         return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
     text, encoding = decoded(data, file, memory)
     if start.startswith((b"{", b"[")):
         memory.check(json_size(text), file=file)
-        return Opened(file, value=_json(text, file), is_json=True, said=(f"JSON, {encoding}",))
+        return Opened(file, value=_parse_json_or_lines(text, file), is_json=True, said=(f"JSON, {encoding}",))
     sheet, separator = delimited(text, file, name, memory)
-    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}, {encoding}",))
+    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}s, {encoding}",))
 
 
-def _json(text: str, file: str) -> object:
+def _parse_json_or_lines(text: str, file: str) -> object:
     """The value of a JSON text, or the list of those on its lines where each line is one."""
     first, line_end, rest = text.strip().partition("\n")
     if line_end and rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
@@ -297,9 +296,4 @@ def _json_line(line: str, number: int, file: str) -> object:
     try:
         return parse_json(line, file)
     except InputError as error:
-        found = error.problems[0].found
-        raise refuse([Problem(file, number, None, "must be one JSON value per line", found)]) from None
-
-
-def _refused(file: str, rule: str, found: str) -> InputError:
-    return refuse([Problem(file, None, None, rule, found)])
+        raise refusal(file, "must be one JSON value per line", error.problems[0].found, number) from None

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
@@ -16,7 +17,6 @@ from blindcal.importers.export import (
     Row,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
     what_became,
@@ -324,7 +324,7 @@ def _dropped(
             if "number" in keys
             else []
         ),
-        *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+        *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         *([Dropped(notes_left, "no reviews")] if notes_left else []),
-        *([Dropped(counted(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
+        *([Dropped(count(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
     )

@@ -70,7 +70,7 @@ class Memory:
 
 def too_much(file: str, row: int | None = None) -> InputError:
     """The error for a `file` that costs too much memory, from this `row` on if it is known."""
-    return refuse([Problem(file, row, None, _RULE.format(limit=MAX_MEMORY // 2**20), "more")])
+    return refusal(file, _RULE.format(limit=MAX_MEMORY // 2**20), "more", row)
 
 
 def grid_size(rows: int, columns: int) -> int:
@@ -197,8 +197,8 @@ class Headed:
         """The cells of a column; empty ones where there is no such column."""
         if name is None or name not in self:
             return [""] * len(self.rows)
-        place = self.folded.index(name.casefold())
-        return [cells[place] if place < len(cells) else "" for _, cells in self.rows]
+        index = self.folded.index(name.casefold())
+        return [cells[index] if index < len(cells) else "" for _, cells in self.rows]
 
     def repeated(self, used: Collection[str | None]) -> list[Problem]:
         """A problem for each used name that stands in the header twice."""
@@ -263,10 +263,10 @@ def objects(value: object) -> list[Item]:
     ([{'score': 2}, {'score': 3}], [])
     """
     items = value if isinstance(value, list) else []
-    found = [item for item in items if isinstance(item, dict)]
-    if found and len(found) < len(items):
+    dicts = [item for item in items if isinstance(item, dict)]
+    if dicts and len(dicts) < len(items):
         raise MixedListError
-    return found
+    return dicts
 
 
 def pages(value: object) -> list[Item]:
@@ -302,13 +302,13 @@ def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
     >>> list(whole([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
     [{'id': 1}, {'id': 2}]
     """
-    said, items = 0, []
+    stated, items = 0, []
     for page in found:
         items += objects(page.get(key))
         count = page.get("count")
-        said = max(said, count if isinstance(count, int) else 0)
-    if said > len(items):
-        rule = f"must hold all {said:,} entries: fetch every page and save them as one list"
+        stated = max(stated, count if isinstance(count, int) else 0)
+    if stated > len(items):
+        rule = f"must hold all {stated:,} entries: fetch every page and save them as one list"
         raise refusal(file, rule, f"{len(items):,}")
     yield from items
 
