@@ -62,8 +62,10 @@ _ROW = re.compile(r"row [0-9]+'s\b.*")
 
 @dataclass(frozen=True)
 class Fault:
-    """One problem of a `file`: its `row` and `column`, empty where it has none, and the `rule` that is
-    broken. A value is shown only where it cannot be somebody's name."""
+    """One problem of a `file`: its `row` and `column`, empty if it has none, and the `rule` that it breaks.
+
+    A value is shown only if it cannot be somebody's name.
+    """
 
     file: str
     row: str
@@ -73,8 +75,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Notice:
-    """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown. It is
-    `mild` if nothing went wrong, as where someone canceled."""
+    """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown.
+
+    It is `mild` if nothing went wrong, for example if someone canceled.
+    """
 
     text: str
     faults: tuple[Fault, ...] = ()
@@ -84,8 +88,11 @@ class Notice:
 
 @dataclass(frozen=True)
 class Found:
-    """An uploaded file as the page lists it: its `role` with the `label` of that, its `name` and `size`, the
-    `lines` that say what was recognized, and what is wrong with it (`notice`), if anything is."""
+    """An uploaded file as the page lists it.
+
+    It has a `role` with its `label`, a `name` and `size`, the `lines` that say what was recognized, and the
+    `notice` of what is wrong with it, if anything is.
+    """
 
     role: str
     label: str
@@ -117,8 +124,9 @@ def notice(error: BaseException | None, private: Path) -> Notice | None:
 
 
 def fault(problem: Problem, private: Path) -> Fault:
-    """A `problem` without the value that was found, unless that names a row or is none of a row's cells;
-    files below `private` go by their names alone.
+    """A `problem` without its value, unless that names a row or is none of a row's cells.
+
+    Files below `private` go by their names alone.
 
     >>> fault(Problem("/x/reviews.csv", 7, "reviewer", "must not be empty", "ada"), Path("/x"))
     Fault(file='reviews.csv', row='7', column='reviewer', rule='must not be empty')
@@ -136,8 +144,9 @@ def fault(problem: Problem, private: Path) -> Fault:
 
 
 def plain(text: str, private: Path) -> str:
-    """The `text` of a message with files and arguments as the page calls them: files below `private` by their
-    names alone.
+    """The `text` of a message, with files and arguments as the page calls them.
+
+    Files below `private` go by their names alone.
 
     >>> plain("/x/uploads/past/2026.csv: say which with `score_field`", Path("/x"))
     '2026.csv: say which with “Score field”'
@@ -275,8 +284,10 @@ def assessed_view(found: Assessment) -> dict[str, Any]:
 
 
 def compared_view(found: Compared, private: Path) -> dict[str, Any]:
-    """The menu that was `found` as a table: of each line its bar, and whether it can be chosen here; files
-    below `private` go by their names alone."""
+    """The menu as a table: for each line its bar, and whether it can be chosen here.
+
+    Files below `private` go by their names alone.
+    """
     menu = found.survey.menu
     bars: tuple[Bar, ...] = menu_bars(found.survey) or ()
     choices = () if menu is None else menu.choices

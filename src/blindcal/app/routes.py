@@ -45,8 +45,10 @@ _DOWNLOADS = {
 
 
 def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
-    """The application behind the guard: its pages are about one `desk`, and every address begins with the
-    `token`. A file that comes in has at most `limit` bytes."""
+    """The application behind the guard; its pages are about one session.
+
+    Every address begins with the `token`. An uploaded file has at most `limit` bytes.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(_rooms(desk, token, limit), prefix=f"/{token}")
 

@@ -30,8 +30,10 @@ _PAUSE = 0.01
 
 
 class _Connection(H11Protocol):
-    """A connection that is dropped if nothing admitted came in time: whoever has no token holds nothing open,
-    however slowly they send, or do not read what they are answered."""
+    """A connection that is dropped if nothing admitted came in time.
+
+    Whoever has no token holds nothing open, however slowly they send, or if they do not read the answer.
+    """
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -48,8 +50,10 @@ class _Connection(H11Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Listening:
-    """A `socket` that listens, and the `server` that will answer there. The `token` is secret: it is all that
-    one needs to see what the server has."""
+    """A `socket` that listens, and the `server` that will answer there.
+
+    The `token` is secret: nothing else is needed to see what the server has.
+    """
 
     socket: socket.socket
     server: uvicorn.Server
@@ -74,8 +78,10 @@ class Listening:
 
 
 def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
-    """Listen on a `port` of 127.0.0.1, any that is free where it is 0; pages are about the `desk`, and a file
-    that comes in has at most `limit` bytes."""
+    """Listen on a `port` of 127.0.0.1, or on any free one if it is 0.
+
+    Pages are about the `desk`; an uploaded file has at most `limit` bytes.
+    """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -109,8 +115,7 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
 
 @contextmanager
 def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
-    """Listen, with `desk`, `port` and `limit` as for `listen`, and answer in a thread, until the block
-    ends."""
+    """Listen as `listen` does, and answer in a thread until the block ends."""
     found = listen(desk, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)
     thread.start()
@@ -125,13 +130,10 @@ def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[L
 
 
 def write_redirect(address: str, place: Path) -> Path:
-    """A page in the folder `place`, for this user alone, that leads to the `address`: a browser started with
-    the address itself would show it, token included, to everyone who lists this machine's processes.
+    """A page in the folder `place`, for this user alone, that leads to the `address`.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as place:
-    ...     "url=http://127.0.0.1:80/t/" in write_redirect("http://127.0.0.1:80/t/", Path(place)).read_text()
-    True
+    A browser started with the address itself would show it, token included, to everyone who lists this
+    machine's processes.
     """
     path = place / "open-blindcal.html"
     text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'

@@ -1,9 +1,8 @@
-"""The desk of the room *Conference*: the folder that is open, the files on their way into one, and the work
-on it. CONFIDENTIAL: it reads who reviewed what, and lets none of it out.
+"""The session behind the page *Conference*: the open folder, the uploaded files, and the work on them.
 
-Every step is a function that the command line uses too: `new`, `assess`, `plan`, `decide`, `report`.
-
-Files that come in: their names and sizes, and a private place for them until a folder is made of them.
+CONFIDENTIAL: it reads who reviewed what, and lets none of it out. Every step is a function that the command
+line uses too: `new`, `assess`, `plan`, `decide`, `report`. Uploaded files stay in a private place until a
+folder is made of them.
 """
 
 from __future__ import annotations
@@ -129,8 +128,11 @@ class Staging:
 
 
 class Incoming:
-    """A file that is being filled under a hidden name of its own, and then becomes `target`; left early,
-    nothing of it stays. If it is to be `alone`, all other files beside it go when it is there."""
+    """A file that is being uploaded under a hidden name of its own, and then becomes `target`.
+
+    If the upload ends early, nothing of it stays. If it is to be `alone`, all other files beside it go once
+    it is complete.
+    """
 
     def __init__(self, target: Path, *, alone: bool) -> None:
         self.target, self._alone, self.size = target, alone, 0

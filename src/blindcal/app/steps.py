@@ -38,8 +38,11 @@ PUBLISHED = ("decisions.csv", "certificate.json")
 
 @dataclass(frozen=True)
 class Compared:
-    """What each guarantee would cost (`survey`), whether the calibration fits the scores (`fit`), and what
-    the chair should know (`remarks`)."""
+    """The guarantees compared for a folder.
+
+    `survey` has what each would cost, `fit` whether the calibration fits the scores, and `remarks` what the
+    chair should know.
+    """
 
     survey: Survey
     fit: Agreement
@@ -48,9 +51,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Release:
-    """The latest decisions of a folder: the `path` of the release, its `certificate` and the papers as
-    `decided`, with all figures, for the chair; `public`, the certificate as it was published; and what the
-    chair should know if it was just made (`remarks`)."""
+    """The latest decisions of a folder, for the chair.
+
+    `path` is the folder of the release, `certificate` has all figures, `decided` the papers, and `public` the
+    certificate as it was published; `remarks` has what the chair should know if it was just made.
+    """
 
     path: Path
     certificate: Mapping[str, Any]
@@ -157,8 +162,7 @@ def published(folder: Folder) -> Release | None:
 
 
 def listing_strangers(wanted: Asked, folder: Folder, work: Work) -> Work:
-    """The same `work` on what is `wanted` of a `folder`; reviewers whom no pool turns out to hold are listed
-    in a file beside the reviews."""
+    """The same `work`; if it finds reviewers in no pool, they are listed in a file beside the reviews."""
 
     def listed(progress: Progress) -> Any:
         with strangers_listed(Path(wanted.files[0]), wanted.out, folder):

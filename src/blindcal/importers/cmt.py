@@ -152,8 +152,11 @@ def _questions(table: Headed) -> dict[str, list[str]]:
 
 
 def _fields(columns: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """The questions that can be the score: those with a column of values, and those without one that are
-    called so, in numbers or in words. Only if that is none of them, anything that looks like a score."""
+    """The questions that can be the score.
+
+    These are the ones with a column of values, and those without one that are called so, in numbers or in
+    words. Only if there are none, anything that looks like a score.
+    """
     valued = [name for name in columns if _NUMERIC.fullmatch(name) or re.fullmatch(r".* - Value\)", name)]
     # A question and its values have one number; their texts may differ by a space.
     twins = {_key(name) for name in valued}

@@ -334,13 +334,9 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
 
 
 def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What the site calls its decisions, from each paper's decision and status. Without a status the word
-    must say it itself; of several words for one decision none is taken.
+    """The site's words for its decisions, from each paper's decision and status.
 
-    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
-    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
-    >>> _decision_words([("A", "accept")])
-    {'accept': 'A'}
+    Without a status the word must say it itself; of several words for one decision none is taken.
     """
     words: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:

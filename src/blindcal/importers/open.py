@@ -1,8 +1,8 @@
-"""Bytes -> sheets or JSON, by content alone: gzip, zip, `.xlsx`, SpreadsheetML, JSON, delimited text.
+"""Opening an export: bytes to sheets or JSON, by content alone.
 
-Nothing is unpacked beyond a limit, whatever a file says of itself, or kept beyond the memory of an input.
-
-Bytes -> text -> cells: encodings and separators are recognized, and what was recognized is said.
+Gzip, zip, `.xlsx`, SpreadsheetML, JSON and delimited text are recognized, and so are encodings and
+separators; what was recognized is reported. Nothing is unpacked beyond a limit, whatever a file says of
+itself, or kept beyond the memory that an input may take.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheet
 from blindcal.io.atomic_files import parse_json
 from blindcal.io.tables import SEPARATORS, Problems, records
 
+MAX_EXPORT = 256 * 2**20
+_MAX_PARTS = 2_000
+_ZIP_ENTRY = b"PK\x01\x02"
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
+_FOREIGN = (
+    (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
+    (b"%PDF", "a PDF file", "must be an export with one row per review"),
+)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
     (codecs.BOM_UTF32_LE, "", "UTF-32"),
@@ -34,109 +42,6 @@ _MARKS = (
 _SAMPLE = 2**16
 _TOP_LINES = 50
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
-
-
-def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
-    """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
-
-    `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
-
-    >>> decoded("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
-    ('Zoë', 'Windows-1252')
-    >>> decoded("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
-    ('Zoë', 'UTF-16')
-    """
-    memory.take(len(data) * _width(data), file=file)
-    codec, name = next(
-        ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
-    )
-    if not codec:
-        raise refusal(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
-    try:
-        text = data.decode(codec)
-    except UnicodeDecodeError as error:
-        offset = error.start + (len(data) - len(error.object))
-        row = data.count(b"\n", 0, offset) + 1
-        raise refusal(file, f"must be {name} text throughout", f"byte {offset}", row) from None
-    if "\0" in text:
-        offset = data.find(b"\0")
-        row = data.count(b"\n", 0, offset) + 1
-        raise refusal(file, "must have no NUL characters", f"one at byte {offset}", row)
-    return text, name
-
-
-def _width(data: bytes) -> int:
-    """How many bytes Python takes for each character of such a text, at most."""
-    if re.search(rb"[\xf0-\xff]", data):
-        return 4
-    return 2 if re.search(rb"[\x80-\xff]", data) else 1
-
-
-def _unmarked(data: bytes) -> tuple[str, str]:
-    top = data[:_SAMPLE]
-    if len(top) >= 4 and top[1::2].count(0) > 0.4 * len(top[1::2]) and not top[::2].count(0):
-        return "utf-16-le", "UTF-16"
-    if len(top) >= 4 and top[::2].count(0) > 0.4 * len(top[::2]) and not top[1::2].count(0):
-        return "utf-16-be", "UTF-16"
-    return ("utf-8", "UTF-8") if _mostly_utf8(data) else ("cp1252", "Windows-1252")
-
-
-def _mostly_utf8(data: bytes) -> bool:
-    """Whether the text is UTF-8, if only up to some damage: then it must be refused and not misread."""
-    if data.isascii():
-        return True
-    text = data.decode("utf-8", errors="replace")
-    damaged = text.count("�") - data.count("�".encode())
-    return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
-
-
-def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
-    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages,
-    and rows are counted in `memory`.
-
-    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
-    >>> sheet.rows, separator
-    ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
-    """
-    separator = _separator(text)
-    log = Problems(file)
-    # The end is cut off a copy, and all the rest may be one cell.
-    memory.take(getsizeof(text), file=file)
-    memory.check(getsizeof(text), file=file)
-    rows = []
-    for number, cells in enumerate(records(text, log, separator=separator), start=1):
-        memory.take_row(cells, number, file)
-        rows.append((number, cells))
-    log.finish()
-    return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
-
-
-def _separator(text: str) -> str:
-    """The separator that stands equally often in the most of the first lines, outside quotes; a comma if it
-    stands in less than half of them, as in a list of names.
-
-    >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
-    (',', '\\t')
-    """
-    top = [line for line in _QUOTED.sub("", text[:_SAMPLE]).splitlines()[:_TOP_LINES] if line]
-
-    def agreement(separator: str) -> tuple[int, int]:
-        counts = Counter(number for line in top if (number := line.count(separator)))
-        return max(((lines, number) for number, lines in counts.items()), default=(0, 0))
-
-    # Where two agree equally well it is the comma that stands in texts.
-    best = max(reversed(SEPARATORS), key=agreement)
-    return best if 2 * agreement(best)[0] >= len(top) else ","
-
-
-MAX_EXPORT = 256 * 2**20
-_MAX_PARTS = 2_000
-_ZIP_ENTRY = b"PK\x01\x02"
-_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
-_FOREIGN = (
-    (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
-    (b"%PDF", "a PDF file", "must be an export with one row per review"),
-)
 
 
 def open_export(data: bytes, file: str) -> Opened:
@@ -209,8 +114,10 @@ def _open_zip(data: bytes, file: str, memory: Memory) -> Opened:
 
 
 def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
-    """A function that reads a part of the archive, within one limit for all parts together: once to measure
-    it, and once more for whoever takes it."""
+    """A function that reads a part of the archive, within one limit for all parts together.
+
+    Each part is read once to measure it, and once more for whoever takes it.
+    """
     left = MAX_EXPORT
 
     def read(name: str) -> Part | None:
@@ -297,3 +204,98 @@ def _json_line(line: str, number: int, file: str) -> object:
         return parse_json(line, file)
     except InputError as error:
         raise refusal(file, "must be one JSON value per line", error.problems[0].found, number) from None
+
+
+def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
+    """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
+
+    `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
+
+    >>> decoded("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'Windows-1252')
+    >>> decoded("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
+    ('Zoë', 'UTF-16')
+    """
+    memory.take(len(data) * _width(data), file=file)
+    codec, name = next(
+        ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
+    )
+    if not codec:
+        raise refusal(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError as error:
+        offset = error.start + (len(data) - len(error.object))
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, f"must be {name} text throughout", f"byte {offset}", row) from None
+    if "\0" in text:
+        offset = data.find(b"\0")
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, "must have no NUL characters", f"one at byte {offset}", row)
+    return text, name
+
+
+def _width(data: bytes) -> int:
+    """How many bytes Python takes for each character of such a text, at most."""
+    if re.search(rb"[\xf0-\xff]", data):
+        return 4
+    return 2 if re.search(rb"[\x80-\xff]", data) else 1
+
+
+def _unmarked(data: bytes) -> tuple[str, str]:
+    top = data[:_SAMPLE]
+    if len(top) >= 4 and top[1::2].count(0) > 0.4 * len(top[1::2]) and not top[::2].count(0):
+        return "utf-16-le", "UTF-16"
+    if len(top) >= 4 and top[::2].count(0) > 0.4 * len(top[::2]) and not top[1::2].count(0):
+        return "utf-16-be", "UTF-16"
+    return ("utf-8", "UTF-8") if _mostly_utf8(data) else ("cp1252", "Windows-1252")
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether the text is UTF-8, if only up to some damage: then it must be refused and not misread."""
+    if data.isascii():
+        return True
+    text = data.decode("utf-8", errors="replace")
+    damaged = text.count("�") - data.count("�".encode())
+    return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
+
+
+def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells.
+
+    `file` is for messages, and rows are counted in `memory`.
+
+    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
+    >>> sheet.rows, separator
+    ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
+    """
+    separator = _separator(text)
+    log = Problems(file)
+    # The end is cut off a copy, and all the rest may be one cell.
+    memory.take(getsizeof(text), file=file)
+    memory.check(getsizeof(text), file=file)
+    rows = []
+    for number, cells in enumerate(records(text, log, separator=separator), start=1):
+        memory.take_row(cells, number, file)
+        rows.append((number, cells))
+    log.finish()
+    return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
+
+
+def _separator(text: str) -> str:
+    """The separator that stands equally often in most of the first lines, outside quotes.
+
+    It is a comma if the best one stands in less than half of them, as in a list of names.
+
+    >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
+    (',', '\\t')
+    """
+    top = [line for line in _QUOTED.sub("", text[:_SAMPLE]).splitlines()[:_TOP_LINES] if line]
+
+    def agreement(separator: str) -> tuple[int, int]:
+        counts = Counter(number for line in top if (number := line.count(separator)))
+        return max(((lines, number) for number, lines in counts.items()), default=(0, 0))
+
+    # Where two agree equally well it is the comma that stands in texts.
+    best = max(reversed(SEPARATORS), key=agreement)
+    return best if 2 * agreement(best)[0] >= len(top) else ","

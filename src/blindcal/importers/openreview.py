@@ -269,8 +269,11 @@ def _forum(note: Item) -> str:
 
 
 def _papers(notes: _Notes) -> dict[str, str]:
-    """The id of each paper by forum: its number, which decisions go by; without those of all that have
-    reviews, the forum itself. A submission without reviews may have no number of its own, and then no id."""
+    """The id of each paper by forum: its number, which decisions go by.
+
+    If not all papers with reviews have a number, it is the forum itself. A submission without reviews may
+    have no number of its own, and then no id.
+    """
     numbers: dict[str, str] = {}
     for note in notes.submissions:
         author = _AUTHORS.search(_signature(note))

@@ -76,13 +76,16 @@ def spelled_alike(ids: Iterable[str]) -> int:
 
 
 def read_map(data: bytes, file: str) -> dict[str, str]:
-    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`), or
-    pretalx's list of teams, which has the email behind each code.
+    """The people behind the ids of an export.
 
-    `data` holds the bytes of the table, a CSV, or of the list; `file` is its name in messages.
+    Args:
+        data: The bytes of a CSV table `signature,profile_id` (or `reviewer,person`), or of pretalx's list of
+            teams, which has the email behind each code.
+        file: Its name in messages.
 
-    >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
-    {'Reviewer_x1': 'Ada'}
+    Example:
+        >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
+        {'Reviewer_x1': 'Ada'}
     """
     if codes := team_codes(data, file):
         return codes

@@ -74,8 +74,9 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
 
 
 def read_number(cell: str, commas: bool) -> tuple[float, str] | Broken:
-    """The number of a `cell` and its label; else the rule that the cell breaks, and what to show of it. With
-    `commas`, decimals are written with a comma.
+    """The number of a `cell` and its label; otherwise the rule that it breaks, and what to show of it.
+
+    With `commas`, decimals are written with a comma.
 
     >>> read_number("8: Top 50% of papers", False), read_number("3 good", False), read_number("2,5", True)
     ((8.0, 'Top 50% of papers'), (3.0, 'good'), (2.5, ''))
@@ -102,8 +103,7 @@ def _number(text: str) -> re.Match[str] | None:
 
 
 def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
-    """The place of a letter, word or number, the `cell`, in an `order` from best to worst: the best of four
-    is 4.
+    """The rank of a letter, word or number in an `order` from best to worst: the best of four is 4.
 
     >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")
     ((4.0, 'A'), (1.0, 'D'), ('must be one of A, B, C, D', None))
@@ -123,8 +123,9 @@ def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
 
 
 def scale_of(levels: Mapping[float, str], named: bool) -> ScoreScale:
-    """The scale of the scores that were found, lowest first: `levels` has the label of each, and they are
-    `named` if the labels are what reviewers gave.
+    """The scale of the scores in an export, lowest first.
+
+    `levels` has the label of each, and they are `named` if the labels are what reviewers gave.
 
     >>> print(scale_of({2.0: "A", 1.0: "B"}, named=True))
     B = 1, A = 2

@@ -102,8 +102,14 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the paper: `name` is its number, or `cases` or `limit`; `title` says what it shows, and the
-    `caption` explains its corners. `panels` are its pairs of axes, as data."""
+    """A figure of the paper, as data.
+
+    Attributes:
+        name: Its number, or `cases` or `limit`.
+        title: What it shows.
+        caption: What its corners mean.
+        panels: Its pairs of axes.
+    """
 
     name: str
     title: str
@@ -293,11 +299,9 @@ def figure_6() -> Figure:
 
 
 def eight_cases() -> Figure:
-    """The eight noisy cases side by side: which product is larger, which paper A1 favors, whose evidence is
-    weaker. The paper works out the second.
+    """The eight noisy cases side by side, of which the paper works out the second.
 
-    >>> [panel.title.split(",")[0] for panel in eight_cases().panels[3:5]]
-    ['u < v', 'u > v']
+    They differ in which product is larger, which paper A1 favors, and whose evidence is weaker.
     """
     panels = []
     sides = ("Phi_1 < 1/2 < Phi_2", "Phi_2 < 1/2 < Phi_1")
@@ -320,12 +324,7 @@ def eight_cases() -> Figure:
 
 
 def noise_limit() -> Figure:
-    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and what becomes of its
-    ends.
-
-    >>> [curve.label for curve in noise_limit().panels[0].curves][-1]
-    'sigma = 0 (Theorem 4.2)'
-    """
+    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends."""
     curves = []
     for sigma in _LIMIT:
         belief = _example(sigma)
@@ -435,8 +434,10 @@ def _regions(share: float) -> tuple[Region, ...]:
 
 
 def _level(belief: Belief, error: float) -> Curve:
-    """Where in the square the conference error is `error`, A1 favoring paper 1 and A2 paper 2:
-    `E = u (1-Phi_1) + v Phi_2 + u (2 Phi_1 - 1) q1 + v (1 - 2 Phi_2) q2`."""
+    """The line of the square on which the conference error is `error`, A1 favoring paper 1 and A2 paper 2.
+
+    `E = u (1-Phi_1) + v Phi_2 + u (2 Phi_1 - 1) q1 + v (1 - 2 Phi_2) q2`.
+    """
     one = to_letters(belief)
     left = error - one.u * (1.0 - one.Phi_1) - one.v * one.Phi_2
     slope, height = one.u * (2.0 * one.Phi_1 - 1.0), one.v * (1.0 - 2.0 * one.Phi_2)

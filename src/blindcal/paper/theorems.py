@@ -78,14 +78,17 @@ def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
 
 
 def theorem_4_2(belief: Belief) -> Segment:
-    """Theorem 4.2, noiseless: the point (0, min(u,v)/(u+v)), or the line of slope 1 from (0, 0) to
-    (min(u,v)/(u+v), min(u,v)/(u+v)) where the assignments disagree.
+    """Theorem 4.2, noiseless: the frontier is a point, or a line if the assignments disagree.
 
-    `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
-    leading axes are instances.
+    The point is (0, min(u,v)/(u+v)), the line has slope 1 from (0, 0) to (min(u,v)/(u+v), min(u,v)/(u+v)).
 
-    >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
-    array([0.3, 0.3])
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
+            leading axes are instances.
+
+    Example:
+        >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
+        array([0.3, 0.3])
     """
     return _segment(frontier(_noiseless(belief)), _ties(belief))
 

@@ -51,8 +51,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high; `across` and `up` are the
-    ticks of its axes, each with where it is and what it says."""
+    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high.
+
+    `across` and `up` are the ticks of its axes, each with its position and its text.
+    """
 
     columns: tuple[Column, ...]
     height: float
@@ -62,8 +64,11 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Span:
-    """A mean with one standard deviation to either side: where its ends are on the common axis (`left`,
-    `right`) and its `middle`; the `label` says of what, and `text` has the numbers."""
+    """A mean with one standard deviation to either side.
+
+    `left`, `middle` and `right` are positions on the common axis, the `label` names it, and `text` has the
+    numbers.
+    """
 
     label: str
     text: str
@@ -121,11 +126,9 @@ def histogram(
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
-    """Means with their standard deviations, drawn to one scale with a margin at both ends; each of the `rows`
-    has a label, a mean and a standard deviation.
+    """Means with their standard deviations, drawn to one scale with a margin at both ends.
 
-    >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
-    [320, 320]
+    Each of the `rows` has a label, a mean and a standard deviation.
     """
     low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
     room = 0.08 * (high - low) or 1.0

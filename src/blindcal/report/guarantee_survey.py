@@ -52,7 +52,8 @@ class Surveyed:
 @dataclass(frozen=True)
 class Survey:
     """Where a conference stands before any decision: all `papers`, in the order of the conference, and the
-    `menu`, None where it was not requested. The guarantee that was `chosen` is one of its choices."""
+    `menu`, None where it was not requested. The guarantee that was `chosen` is one of its choices.
+    """
 
     papers: tuple[Surveyed, ...]
     chosen: Guarantee
@@ -76,8 +77,10 @@ class Survey:
 
     @property
     def dearer(self) -> Choice | None:
-        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions: what a little
-        more would buy. None if nothing but full calibration does."""
+        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions.
+
+        None if only full calibration has fewer.
+        """
         if self.menu is None or (own := self.choice) is None:
             return None
         better = [

@@ -65,8 +65,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Row:
-    """One paper as the page lists it, numbers as text: `decision`, `raw_decision`, `advice` and `title` as in
-    `Decided`, `mean`, `chance` and `gray` as in `Surveyed`; empty where they are not known or not shown."""
+    """One paper as the page lists it, numbers as text; a number that is not known or not shown is empty.
+
+    `decision`, `raw_decision`, `advice` and `title` are as in `Decided`; `mean`, `chance` and `gray` as in
+    `Surveyed`.
+    """
 
     paper: str
     decision: str
@@ -98,8 +101,10 @@ def page(report: Report) -> str:
 
 
 def _without_figures(report: Report) -> dict[str, Any]:
-    """What the page of a `report` says for everyone if scores are confidential: nothing that depends on
-    them but the decisions."""
+    """The public page of a `report` whose scores are confidential.
+
+    Of all that depends on the scores, only the decisions are left.
+    """
     hidden = promises(guarantee_of(report.certificate), hidden=True)
     return {**_common(report), "promises": hidden, "unseen": UNSEEN}
 
@@ -257,8 +262,7 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
 
 
 def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
-    """The menu of a `survey` as bars: raw decisions, then each guarantee with what it costs and keeps; None
-    where it has no menu."""
+    """The menu of a `survey` as bars: raw decisions, then each guarantee with its cost; None without a menu."""
     if survey.menu is None:
         return None
     found, papers = survey.menu, survey.menu.papers
@@ -282,8 +286,10 @@ def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
 
 
 def more_words(survey: Survey) -> str:
-    """What a promise slightly weaker than the chosen one of a `survey` would buy, or that none buys
-    anything, in a sentence; empty where the survey has no menu."""
+    """What a promise slightly weaker than the chosen one would buy, in a sentence.
+
+    It says so if none buys anything, and is empty if the `survey` has no menu.
+    """
     own, other, papers = survey.choice, survey.dearer, len(survey.papers)
     if own is None:
         return ""
@@ -303,8 +309,10 @@ def more_words(survey: Survey) -> str:
 
 @dataclass(frozen=True)
 class Gray:
-    """The gray zone: how many papers are in it, how many of them accepted, a chart of them, and for
-    the chair those nearest to the bar."""
+    """The gray zone: how many papers are in it, how many of them accepted, and a chart of them.
+
+    For the chair, also those nearest to the bar.
+    """
 
     papers: int
     accepted: int
