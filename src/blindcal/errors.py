@@ -93,8 +93,12 @@ def unexpected(error: BaseException) -> str:
 
     That text may quote a reviewer's id.
 
-    >>> unexpected(KeyError("ada"))
-    'internal error (KeyError); this is a bug in blindcal, please report it'
+    Args:
+        error: The exception.
+
+    Example:
+        >>> unexpected(KeyError("ada"))
+        'internal error (KeyError); this is a bug in blindcal, please report it'
     """
     frames = traceback.extract_tb(error.__traceback__)
     location = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -1,4 +1,4 @@
-"""Who may ask, and what a browser may do with the answer: everything else ends here.
+"""Access control: which requests are admitted, and what a browser may do with the answer.
 
 The token is a part of every address and in no cookie: cookies of 127.0.0.1 reach the servers of all its
 ports, and those may be another user's.

@@ -1,4 +1,4 @@
-"""What the desk has -> what its page says. No reviewer is named here: problems are located by their rows."""
+"""The words of the page *Conference*. No reviewer is named here: problems are located by their rows."""
 
 from __future__ import annotations
 

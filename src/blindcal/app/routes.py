@@ -1,4 +1,4 @@
-"""Requests -> answers: pages, numbers, files. Each one parses, calls and answers, as a command does."""
+"""Requests to answers: pages, numbers, files. Each one parses, calls and answers, as a command does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port of this machine, and the application behind it: nobody else can reach it."""
+"""A port of this machine and the application behind it; no other machine can reach it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A conference's folder -> what each step of the room *Conference* finds in it or makes of it.
+"""The steps of the page *Conference*, each on a conference's folder.
 
-By the functions that the commands `plan`, `decide` and `report` use. The desk keeps what is found.
+They call the functions that the commands `plan`, `decide` and `report` use; the session keeps the results.
 """
 
 from __future__ import annotations

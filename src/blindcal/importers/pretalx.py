@@ -135,9 +135,9 @@ def _read_export(table: Headed, choices: Choices) -> Found:
 
 
 def _read_api(opened: Opened, choices: Choices) -> Found:
-    found = pages(opened.value)
-    paged = any("results" in page for page in found)
-    reviews = list(whole(found, "results", opened.file)) if paged else found
+    items = pages(opened.value)
+    paged = any("results" in page for page in items)
+    reviews = list(whole(items, "results", opened.file)) if paged else items
     if not any(map(_is_review, reviews)):
         raise refusal(opened.file, "must be pretalx reviews: objects with submission, user and score")
     if not any(_user(review)[0] for review in reviews):
@@ -193,8 +193,8 @@ def _row(number: int, review: Item, score: str) -> Row:
 
 
 def _items(value: object) -> list[Item]:
-    found = pages(value)
-    return [item for page in found for item in objects(page.get("results"))] or found
+    items = pages(value)
+    return [item for page in items for item in objects(page.get("results"))] or items
 
 
 def _is_review(item: Item) -> bool:

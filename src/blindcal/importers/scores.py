@@ -1,4 +1,4 @@
-"""Cells -> scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
+"""Cells as scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 class ScoreScale:
     """The distinct scores that were given.
 
-    `levels` are the numbers, from worst to best, and `labels` the label or letter of each, empty where it has
-    none. If they are `named`, reviewers gave letters or words, and a level is the place of its label in their
-    order, 1 being the worst.
+    Attributes:
+        levels: The numbers, from worst to best.
+        labels: The label or letter of each, empty if it has none.
+        named: Whether reviewers gave letters or words; a level is then the rank of its label in their order,
+            1 being the worst.
     """
 
     levels: tuple[float, ...]
@@ -116,9 +118,9 @@ def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
     value = read_number(cell, False)[0]
     if isinstance(value, float):
         spellings.add(number_text(value))
-    for place, known in enumerate(order):
+    for index, known in enumerate(order):
         if known.casefold() in spellings:
-            return float(len(order) - place), known
+            return float(len(order) - index), known
     return f"must be one of {', '.join(order)}", None
 
 

@@ -69,8 +69,8 @@ class _Walk:
         try:
             self._parse(chunks)
         except expat.ExpatError as error:
-            found = f"{expat.ErrorString(error.code)} in line {error.lineno}"
-            raise self.bad("must be well-formed XML", found) from None
+            message = f"{expat.ErrorString(error.code)} in line {error.lineno}"
+            raise self.bad("must be well-formed XML", message) from None
         except (ValueError, LookupError) as error:
             if isinstance(error, InputError):
                 raise

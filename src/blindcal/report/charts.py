@@ -1,7 +1,7 @@
-"""Numbers -> the geometry of a chart, in units of its own drawing. The page's templates draw it as SVG.
+"""The geometry of charts, in units of their own drawing; the page's templates draw them as SVG.
 
-Charts are drawn into the page by ourselves: they need no script, take the page's colors in light, dark and
-print, and every text in them is escaped like the rest of the page.
+Charts are part of the page: they need no script, take the page's colors in light, dark and print, and every
+text in them is escaped like the rest of the page.
 """
 
 from __future__ import annotations
@@ -110,18 +110,18 @@ def histogram(
     top = round_up(max(1, max(map(sum, counts))))
     wide = WIDTH / bins
     columns = []
-    for place, numbers in enumerate(counts):
+    for index, numbers in enumerate(counts):
         parts, below = [], 0
         for number in numbers:
             parts.append((height * (1 - (below + number) / top), height * number / top))
             below += number
         columns.append(
-            Column(place / bins, (place + 1) / bins, tuple(numbers), place * wide, wide, tuple(parts))
+            Column(index / bins, (index + 1) / bins, tuple(numbers), index * wide, wide, tuple(parts))
         )
     across = tuple((WIDTH * share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
     return Histogram(
-        tuple(columns), height, across, tuple((height * (1 - one / top), f"{one:,g}") for one in ups)
+        tuple(columns), height, across, tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
     )
 
 
@@ -134,11 +134,11 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
     room = 0.08 * (high - low) or 1.0
     unit = WIDTH / (high - low + 2 * room)
 
-    def place(value: float) -> float:
+    def index(value: float) -> float:
         return unit * (value - low + room)
 
     return tuple(
-        Span(name, f"{mean:.2f} ± {sd:.2f}", place(mean - sd), place(mean), place(mean + sd))
+        Span(name, f"{mean:.2f} ± {sd:.2f}", index(mean - sd), index(mean), index(mean + sd))
         for name, mean, sd in rows
     )
 
@@ -150,5 +150,5 @@ def round_up(value: float) -> float:
     (120.0, 4.0, 1.0)
     """
     unit = 10.0 ** floor(log10(value))
-    found = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
-    return 1.0 if value <= 1 else next(one for one in found if one % 2 == 0)
+    steps = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
+    return 1.0 if value <= 1 else next(tick for tick in steps if tick % 2 == 0)

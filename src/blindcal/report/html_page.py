@@ -1,6 +1,6 @@
-"""What was published, and what a survey found -> one HTML page that needs nothing else.
+"""The report: what was published, and the survey, as one HTML page that needs nothing else.
 
-The page has no script and asks for nothing: a policy in its head forbids both. Its numbers come from the
+The page has no script and loads nothing: a policy in its head forbids both. Its numbers come from the
 certificate, the decisions and the public side of the conference, so it is the same whoever wrote the reviews.
 """
 
@@ -46,13 +46,14 @@ _LEAD = 5
 class Report:
     """What a page is about, for everyone or for the chair. Neither says who reviewed what.
 
-    `certificate`: what `read_certificate` returns; before the toss, the fields that it would have.
-    `decided`: the papers as `read_decided` returns them; none before the toss.
-    `survey`: of the public side of the conference; without it the page has no menu and no gray zone.
-    `confidential`: whether the page is for the chair: it then also lists papers with titles, mean scores and
-    chances, and is marked so everywhere.
-    `titles`: by paper; only a confidential page shows them.
-    `notes`: what the chair should know, a sentence each; only a confidential page shows them.
+    Attributes:
+        certificate: What `read_certificate` returns; before the toss, the fields that it would have.
+        decided: The papers as `read_decided` returns them; none before the toss.
+        survey: Of the public side of the conference; without it the page has no menu and no gray zone.
+        confidential: Whether the page is for the chair: it then also lists papers with titles, mean scores
+            and chances, and is marked so everywhere.
+        titles: By paper; only a confidential page shows them.
+        notes: What the chair should know, a sentence each; only a confidential page shows them.
     """
 
     certificate: Mapping[str, Any]
@@ -82,7 +83,11 @@ class Row:
 
 
 def page(report: Report) -> str:
-    """The HTML of a page about this `report`, in one file that loads nothing; needs Jinja2."""
+    """The HTML of a report, in one file that loads nothing; needs Jinja2.
+
+    Args:
+        report: What the page is about.
+    """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -262,11 +267,11 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
 
 
 def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
-    """The menu of a `survey` as bars: raw decisions, then each guarantee with its cost; None without a menu."""
+    """The menu of a `survey` as bars: raw decisions, then each guarantee; None without a menu."""
     if survey.menu is None:
         return None
-    found, papers = survey.menu, survey.menu.papers
-    raw = found.wrong_raw * papers
+    menu, papers = survey.menu, survey.menu.papers
+    raw = menu.wrong_raw * papers
     rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
     rows += [
         (
@@ -280,7 +285,7 @@ def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
                 percent(one.success, one.success_se),
             ),
         )
-        for one in found.choices
+        for one in menu.choices
     ]
     return bars(rows)
 
@@ -340,8 +345,8 @@ def _rows(report: Report) -> tuple[Row, ...]:
 
 
 def _row(report: Report, paper: str, decided: Decided | None, found: Surveyed | None) -> Row:
-    said = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
+    decision = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
     title = report.titles.get(paper, "") if report.confidential else ""
     if found is None:
-        return Row(paper, *said, title)
-    return Row(paper, *said, title, f"{found.mean:.2f}", percent(found.chance), found.gray)
+        return Row(paper, *decision, title)
+    return Row(paper, *decision, title, f"{found.mean:.2f}", percent(found.chance), found.gray)
