@@ -1,4 +1,4 @@
-"""From a raw export to `Imported`: every cell checked, all problems listed at once, ordinals gone.
+"""From a raw export to `Imported`: every cell checked, all problems listed at once, ordinals gone."""
 
 from __future__ import annotations
 
