@@ -103,7 +103,7 @@ class Found:
 
 
 def notice(error: BaseException | None, private: Path) -> Notice | None:
-    """What a page says of an `error`; files below `private`, the desk's own place, go by their names alone.
+    """What a page says of an `error`; files below `private`, the session's own place, go by their names alone.
 
     >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
     'give one of “Share”, “Number” and bar'
@@ -168,21 +168,21 @@ def found_upload(upload: Upload, private: Path) -> Found:
     return Found(upload.role, label, upload.name, _size(upload.size), lines, said)
 
 
-def conference_view(desk: Desk) -> dict[str, Any]:
-    """All that the page of the room *Conference* says about a `desk`, by the names of its template."""
-    opened, private = desk.opened, desk.private
-    state = None if desk.job is None else desk.job.state
+def conference_view(session: Desk) -> dict[str, Any]:
+    """All that the page of the page *Conference* says about a `session`, by the names of its template."""
+    opened, private = session.opened, session.private
+    state = None if session.job is None else session.job.state
     return {
         "job": state if state is not None and state.running else None,
-        "notice": notice(desk.error, private),
-        "home": str(desk.home),
-        "suggested": desk.suggested,
-        "folders": desk.folders if opened is None else [],
-        "uploads": [] if opened is not None else [found_upload(one, private) for one in desk.uploads],
+        "notice": notice(session.error, private),
+        "home": str(session.home),
+        "suggested": session.suggested,
+        "folders": session.folders if opened is None else [],
+        "uploads": [] if opened is not None else [found_upload(one, private) for one in session.uploads],
         "roles": [(role, label, _HINTS[role], role in SEVERAL) for role, label in ROLES.items()],
-        "choices": desk.choices,
-        "columns": ",".join(f"{name}={column}" for name, column in desk.choices.columns.items()),
-        "open": None if opened is None else _opened_view(opened, desk),
+        "choices": session.choices,
+        "columns": ",".join(f"{name}={column}" for name, column in session.choices.columns.items()),
+        "open": None if opened is None else _opened_view(opened, session),
         "listed": MOST_LISTED,
     }
 
@@ -206,17 +206,19 @@ def job_view(state: State | None) -> dict[str, Any]:
     }
 
 
-def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
-    reviews, private = opened.reviews, desk.private
+def _opened_view(opened: Opened, session: Desk) -> dict[str, Any]:
+    reviews, private = opened.reviews, session.private
     wanted, request = opened.wanted, None if opened.wanted is None else opened.wanted.request
     per_paper = np.bincount(reviews.paper)
     key = Path(str(opened.folder.settings.get("key", "")))
     return {
-        "name": "The embedded conference" if desk.is_example else _name(opened),
-        "example": desk.is_example,
-        "path": "a temporary folder, which goes when the app ends" if desk.is_example else opened.folder.path,
-        "key": "the example's own" if desk.is_example else key,
-        "sealed": "" if desk.is_example else sealed_folder(key),
+        "name": "The embedded conference" if session.is_example else _name(opened),
+        "example": session.is_example,
+        "path": "a temporary folder, which goes when the app ends"
+        if session.is_example
+        else opened.folder.path,
+        "key": "the example's own" if session.is_example else key,
+        "sealed": "" if session.is_example else sealed_folder(key),
         "reviews": count(len(reviews), "review"),
         "papers": count(len(reviews.papers), "paper"),
         "reviewers": count(len(reviews.reviewers), "reviewer"),

@@ -129,7 +129,7 @@ def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy
 
 
 def picture(settings: Settings) -> dict[str, Any]:
-    """Every number that the room shows for these `settings`, by name; arrays are of NumPy.
+    """Every number that the page shows for these `settings`, by name; arrays are of NumPy.
 
     >>> found = picture(Settings(protection=1.0))
     >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)

@@ -65,7 +65,7 @@ class Listening:
 
     @property
     def address(self) -> str:
-        """Where the rooms are, token included."""
+        """Where the pages are, token included."""
         return f"http://{HOST}:{self.port}/{self.token}/"
 
     def run(self) -> None:
@@ -77,10 +77,10 @@ class Listening:
         self.socket.close()
 
 
-def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
+def listen(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
     """Listen on a `port` of 127.0.0.1, or on any free one if it is 0.
 
-    Pages are about the `desk`; an uploaded file has at most `limit` bytes.
+    Pages are about the `session`; an uploaded file has at most `limit` bytes.
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -93,7 +93,7 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
         why = error.strerror if isinstance(error, OSError) else "there is no such port"
         raise InputError(f"`port` {port} cannot be used: {why}") from None
     token = new_token()
-    guard = Guard(make_app(desk, token, limit=limit), token, int(bound.getsockname()[1]))
+    guard = Guard(make_app(session, token, limit=limit), token, int(bound.getsockname()[1]))
     # What a log would say is nobody's business: requests have the token in them.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
@@ -114,9 +114,9 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
 
 
 @contextmanager
-def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+def running(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
     """Listen as `listen` does, and answer in a thread until the block ends."""
-    found = listen(desk, port, limit=limit)
+    found = listen(session, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)
     thread.start()
     try:

@@ -61,7 +61,7 @@ ROLES: Mapping[str, str] = {
     "reviewers": "Calibration",
     "same": "Changed ids",
 }
-"""What a file may be, and how the room calls it."""
+"""What a file may be, and how the page calls it."""
 SEVERAL = ("past",)
 """Of these there may be several; another file takes the place of any other."""
 _LONGEST = 100
@@ -182,7 +182,7 @@ class Upload:
 
 
 class Desk:
-    """One desk: a folder at most, one job at a time.
+    """One session: a folder at most, one job at a time.
 
     `home` is where conferences' folders are and new ones are made; `folder` is opened at once, or if there is
     none of that name yet, suggested for a new one. `workers` is how many processes share the work.
@@ -204,7 +204,7 @@ class Desk:
         self._uploads: dict[tuple[str, str], Upload] = {}
 
     def close(self) -> None:
-        """End what runs, and remove what is private to this desk."""
+        """End what runs, and remove what is private to this session."""
         if self.job is not None:
             self.job.cancel()
             self.job.wait(10.0)
@@ -229,7 +229,7 @@ class Desk:
         self.open(self.home / checked_name(name))
 
     def open_example(self) -> None:
-        """Open the embedded conference, in a folder that is private to this desk and goes with it."""
+        """Open the embedded conference, in a folder that is private to this session and goes with it."""
         place = self.private / EXAMPLE
         with self.lock:
             self.free()
