@@ -1,16 +1,15 @@
-"""What a mechanism costs and reveals on an instance: to the adversary of the certificates, to one who has a
-hint of its own, and to one who knows that a matching couples the papers.
+"""Mechanisms measured side by side: what each costs and reveals on the same instances.
 
-Mechanisms: functions from one paper's belief to its policy. Ours, and simple ones to be measured against.
+A mechanism is a function from one paper's belief to its policy: ours, and simple ones to compare with. It may
+be random in its decisions only. The same belief must give the same policy; otherwise an adversary who knows
+the mechanism knows less than it could.
 
-A mechanism may be random in its decisions only: the same belief must give the same policy, or an adversary
-who knows the mechanism knows less than it could.
+An instance is a tuple of beliefs, one per paper, made from stated reviewers and scores: pairs, papers with
+pools, matchings and one conference, the same numbers for everybody. In a matching everybody reviewed one
+paper.
 
-The instances: pairs, papers with pools, matchings and one conference, the same numbers for everybody.
-
-Each is a tuple of beliefs, one per paper, made from stated reviewers and scores. In a matching everybody
-reviewed one paper: `assignments[matching, paper]` lists who may have reviewed what, and `chance[matching]` is
-the probability of each given the scores, for an adversary who knows that papers are coupled.
+A score has the success of three adversaries: that of the certificates, one with a hint of its own, and one
+who knows that a matching couples the papers.
 """
 
 from __future__ import annotations
@@ -114,12 +113,16 @@ MECHANISMS: Mapping[str, Mechanism] = {
 
 
 def load(place: str) -> Mechanism:
-    """The mechanism at `place`, written `module:function`.
+    """A mechanism from a module.
 
     The module is looked for in the current folder, then where Python looks; importing it runs its code.
 
-    >>> load("blindcal.benchmark:three_in_four")(Belief([0.6, 0.4], [0.9, 0.2])).accept
-    array([0.75, 0.25])
+    Args:
+        place: Where it is, as `module:function`.
+
+    Example:
+        >>> load("blindcal.benchmark:three_in_four")(Belief([0.6, 0.4], [0.9, 0.2])).accept
+        array([0.75, 0.25])
     """
     module, _, name = place.partition(":")
     if not module or not name:
@@ -128,12 +131,12 @@ def load(place: str) -> Mechanism:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = getattr(importlib.import_module(module), name)
+        function: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"no mechanism at {place!r}: {error}") from None
-    if not callable(found):
+    if not callable(function):
         raise InputError(f"{place!r} must be a function from a belief to a policy")
-    mechanism: Mechanism = found
+    mechanism: Mechanism = function
     return mechanism
 
 
@@ -143,12 +146,14 @@ _BAR = 0.6745
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Papers that are decided one by one; `assignments` and `chance` are given where a matching couples them.
+    """Papers that are decided one by one; a matching may couple them.
 
-    `name`: one of `INSTANCES`.
-    `beliefs`: one per paper.
-    `assignments[matching, paper]`: who reviewed each paper in each matching, as the number of a secret.
-    `chance[matching]`: the probability of each matching given the scores.
+    Attributes:
+        name: One of `INSTANCES`.
+        beliefs: One per paper.
+        assignments: `assignments[matching, paper]`, who reviewed each paper in each matching, as the number
+            of a secret; None if no matching couples the papers.
+        chance: `chance[matching]`, the probability of each matching given the scores.
     """
 
     name: str
@@ -205,11 +210,15 @@ INSTANCES = tuple(_MAKERS)
 
 @cache
 def instance(name: str) -> Instance:
-    """An instance by its `name`, one of `INSTANCES`; it is made once, and always the same.
+    """An instance by its name; it is made once, and always the same.
 
-    >>> found = instance("matching of 3")
-    >>> len(found.beliefs), found.assignments.shape, round(float(found.chance.sum()), 12)
-    (3, (6, 3), 1.0)
+    Args:
+        name: One of `INSTANCES`.
+
+    Example:
+        >>> found = instance("matching of 3")
+        >>> len(found.beliefs), found.assignments.shape, round(float(found.chance.sum()), 12)
+        (3, (6, 3), 1.0)
     """
     if name not in _MAKERS:
         raise InputError(f"an instance must be one of {'; '.join(INSTANCES)}, found {name!r}")
@@ -222,15 +231,19 @@ HINT = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """One mechanism on one instance; all numbers but `rise` and `epsilon` are means over papers.
+    """One mechanism on one instance; all numbers except `rise` and `epsilon` are means over papers.
 
-    `mechanism`, `instance`: the names of the two.
-    `error`: the chance of a wrong decision; `least`: the least possible at the same success.
-    `scores_only`, `success`: the chance of naming an author, before and after the decision.
-    `rise`: the most that one outcome of any paper makes the best guess likelier.
-    `hinted`: the success that decisions add for an adversary with a hint of its own.
-    `coupled`: the success that they add for one who knows the matching, nan where there is none.
-    `epsilon`: the largest of any paper, which may be infinite.
+    Attributes:
+        mechanism: The name of the mechanism.
+        instance: The name of the instance.
+        error: The chance of a wrong decision.
+        least: The least possible error at the same success.
+        scores_only: The chance of naming a reviewer before the decision.
+        success: The same after the decision.
+        rise: The most that one outcome of any paper makes the best guess likelier.
+        hinted: The success that decisions add for an adversary with a hint of its own.
+        coupled: The success that they add for one who knows the matching, nan if there is none.
+        epsilon: The largest of any paper, which may be infinite.
     """
 
     mechanism: str
@@ -261,15 +274,18 @@ def _plain(difference: float) -> float:
 
 
 def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
-    """How a mechanism does on an instance.
+    """The score of a mechanism on an instance.
 
-    `mechanism` takes the belief about one paper and returns its `Policy`; `name` is what its score is called.
-    `known` is the instance, as `instance` returns it.
+    Args:
+        mechanism: Takes the belief about one paper and returns its `Policy`.
+        name: What its score is called.
+        known: The instance, as `instance` returns it.
 
-    >>> from blindcal.policy.policy import evidence_policy
-    >>> found = measure(evidence_policy, "full", instance("pair without noise"))
-    >>> found.error, found.success, round(found.scores_only, 3), round(found.wasted, 12)
-    (0.0, 1.0, 0.723, 0.0)
+    Example:
+        >>> from blindcal.policy.policy import evidence_policy
+        >>> found = measure(evidence_policy, "full", instance("pair without noise"))
+        >>> found.error, found.success, round(found.scores_only, 3), round(found.wasted, 12)
+        (0.0, 1.0, 0.723, 0.0)
     """
     policies = [_policy(mechanism, belief) for belief in known.beliefs]
     pairs = list(zip(known.beliefs, policies, strict=True))
@@ -280,56 +296,69 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
         mechanism=name,
         instance=known.name,
         error=float(np.mean(errors)),
-        least=float(np.mean([_least(*one) for one in zip(known.beliefs, success, strict=True)])),
-        scores_only=float(np.mean([float(one.success_scores_only) / one.reviews for one in audits])),
+        least=float(
+            np.mean([_least(*audit_result) for audit_result in zip(known.beliefs, success, strict=True)])
+        ),
+        scores_only=float(
+            np.mean(
+                [float(audit_result.success_scores_only) / audit_result.reviews for audit_result in audits]
+            )
+        ),
         success=float(np.mean(success)),
         rise=max(_rise(belief, policy) for belief, policy in pairs),
         hinted=float(np.mean([_hinted(belief, policy) for belief, policy in pairs])),
         coupled=_coupled(known, policies),
-        epsilon=max(float(one.epsilon) for one in audits),
+        epsilon=max(float(audit_result.epsilon) for audit_result in audits),
     )
 
 
 def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[Score]:
-    """Every mechanism on every instance named: one `Score` each, instance by instance.
+    """Every mechanism on every instance: one `Score` each, instance by instance.
 
-    `mechanisms` are functions from a belief to a policy, by name, such as `MECHANISMS`; `names` are of
-    instances, by default all `INSTANCES`.
+    Args:
+        mechanisms: Functions from a belief to a policy, by name, such as `MECHANISMS`.
+        names: Those of instances, by default all `INSTANCES`.
 
-    >>> from blindcal.policy.policy import evidence_policy, public_policy
-    >>> both = {"full": evidence_policy, "public": public_policy}
-    >>> [(one.mechanism, round(one.error, 3), round(one.added, 3)) for one in run(both, INSTANCES[:1])]
-    [('full', 0.0, 0.277), ('public', 0.277, 0.0)]
+    Example:
+        >>> from blindcal.policy.policy import evidence_policy, public_policy
+        >>> both = {"full": evidence_policy, "public": public_policy}
+        >>> [(one.mechanism, round(one.error, 3), round(one.added, 3)) for one in run(both, INSTANCES[:1])]
+        [('full', 0.0, 0.277), ('public', 0.277, 0.0)]
     """
     return [
-        measure(mechanism, name, instance(one)) for one in names for name, mechanism in mechanisms.items()
+        measure(mechanism, name, instance(instance_name))
+        for instance_name in names
+        for name, mechanism in mechanisms.items()
     ]
 
 
 def results_frame(scores: Sequence[Score]) -> Any:
     """One row per mechanism and instance, as a pandas data frame; needs pandas.
 
-    `scores` are those that `run` returns, at least one; the columns are their fields, `added` and `wasted`.
+    The columns are the fields of the scores, `added` and `wasted`.
+
+    Args:
+        scores: Those that `run` returns, at least one.
     """
-    rows = [asdict(one) | {"added": one.added, "wasted": one.wasted} for one in scores]
+    rows = [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]
     return frame({name: [row[name] for row in rows] for name in rows[0]})
 
 
 def _policy(mechanism: Mechanism, belief: Belief) -> Policy:
-    found = mechanism(belief)
-    if not isinstance(found, Policy) or found.accept.shape != belief.weight.shape:
+    policy = mechanism(belief)
+    if not isinstance(policy, Policy) or policy.accept.shape != belief.weight.shape:
         raise InputError(
             f"a mechanism must return a Policy with one accept probability for each of {belief.weight.size} "
-            f"secrets, found {type(found).__name__}"
+            f"secrets, found {type(policy).__name__}"
         )
-    return found
+    return policy
 
 
 def _least(belief: Belief, success: float) -> float:
     """The least conference error of any policy whose success is no larger."""
     front = frontier(belief)
-    wanted = min(1.0 - success, float(front.adversary_error[-1]))
-    return float(front.policy(adversary_error=wanted).conference_error(belief))
+    adversary_error = min(1.0 - success, float(front.adversary_error[-1]))
+    return float(front.policy(adversary_error=adversary_error).conference_error(belief))
 
 
 def _rise(belief: Belief, policy: Policy) -> float:
@@ -351,10 +380,12 @@ def _hinted(belief: Belief, policy: Policy) -> float:
         names = np.unique(labels)
         for hint in names:
             hinted = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
-            one = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
-            before = label_tops(one.weight, one.labels)[0]
-            outcomes = (one.weight * policy.accept, one.weight * (1.0 - policy.accept))
-            added.append((sum(label_tops(mass, one.labels)[0] for mass in outcomes) - before) / len(slots))
+            hinted_belief = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
+            before = label_tops(hinted_belief.weight, hinted_belief.labels)[0]
+            outcomes = (hinted_belief.weight * policy.accept, hinted_belief.weight * (1.0 - policy.accept))
+            added.append(
+                (sum(label_tops(mass, hinted_belief.labels)[0] for mass in outcomes) - before) / len(slots)
+            )
     return float(sum(added))
 
 

@@ -1,5 +1,8 @@
-"""What one cell of a file may hold, and what is said where it does not ("must be a number"): ids as written,
-one grammar for numbers, a reversible escape."""
+"""What one cell of a file may hold, and the rule that a bad one breaks ("must be a number").
+
+Ids stay as they are written, numbers have one grammar, and text that a spreadsheet would run is escaped
+reversibly. The same rules hold for the cells of data frames.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 MAX_ID = 200
-
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+)")
 _AS_ZERO = str.maketrans("123456789", "0" * 9)
@@ -23,12 +25,13 @@ _DATE = re.compile(
 )
 _EMAIL = re.compile(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+")
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
+
 # A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
 Kind = Literal["id", "text", "number", "integer"]
-# The rule that is broken, and what was found where that can be said without quoting the cell.
+
+# The rule that is broken, and what stands there instead if that can be said without quoting the cell.
 Broken = tuple[str, str | None]
 
 
@@ -73,22 +76,6 @@ def cell_problem(cell: str, column: Column) -> Broken | None:
     if column.choices and text not in column.choices:
         return f"must be one of {', '.join(column.choices)}", None
     return id_problem(text) if column.kind == "id" else None
-
-
-def cell_value(cell: str, column: Column) -> str | float:
-    """What a cell without a problem holds; a missing number is `nan`."""
-    if column.kind in ("number", "integer"):
-        return float(cell) if cell else math.nan
-    return same_id(unescape(cell)) if column.kind == "id" else unescape(cell)
-
-
-def same_id(text: str) -> str:
-    """The id that `text` stands for: an email in lower case, as its capitals mean nothing; others as is.
-
-    >>> same_id("Ada@Example.EDU"), same_id("Ada Byron"), same_id("~Ada_Byron1")
-    ('ada@example.edu', 'Ada Byron', '~Ada_Byron1')
-    """
-    return text.lower() if "@" in text and text.isascii() and _EMAIL.fullmatch(text) else text
 
 
 def _number_problem(cell: str, column: Column) -> Broken | None:
@@ -149,6 +136,22 @@ def id_problem(text: str) -> Broken | None:
     return None
 
 
+def cell_value(cell: str, column: Column) -> str | float:
+    """What a cell without a problem holds; a missing number is `nan`."""
+    if column.kind in ("number", "integer"):
+        return float(cell) if cell else math.nan
+    return same_id(unescape(cell)) if column.kind == "id" else unescape(cell)
+
+
+def same_id(text: str) -> str:
+    """The id that `text` stands for: an email in lower case, as its capitals mean nothing; others as is.
+
+    >>> same_id("Ada@Example.EDU"), same_id("Ada Byron"), same_id("~Ada_Byron1")
+    ('ada@example.edu', 'Ada Byron', '~Ada_Byron1')
+    """
+    return text.lower() if "@" in text and text.isascii() and _EMAIL.fullmatch(text) else text
+
+
 def escape(text: str) -> str:
     """`text` with an apostrophe in front where a spreadsheet might run it; `unescape` takes it off.
 
@@ -195,20 +198,20 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
 
 
 def in_natural_order(ids: Iterable[str]) -> list[str]:
-    """Ids sorted by `natural`, without its slow key where they differ in their digits alone.
+    """Ids sorted by `natural`, without its slow key if they differ in their digits alone.
 
     >>> in_natural_order(["p10", "p02"]), in_natural_order(["p10", "p2"])
     (['p02', 'p10'], ['p2', 'p10'])
     """
-    found = sorted(ids)
-    shapes = {one.translate(_AS_ZERO) for one in found}
+    in_text_order = sorted(ids)
+    shapes = {name.translate(_AS_ZERO) for name in in_text_order}
     if len(shapes) < 2:
-        return found  # digits stand under digits: text is in order
-    frame, *others = {_ZEROS.sub("0", shape) for shape in shapes}
-    if others or frame.count("0") != 1:
-        return sorted(found, key=natural)
-    before, after = map(len, frame.split("0"))
-    return sorted(found, key=lambda one: int(one[before : len(one) - after]))
+        return in_text_order  # digits stand under digits: text order is natural order
+    shape, *others = {_ZEROS.sub("0", shape) for shape in shapes}
+    if others or shape.count("0") != 1:
+        return sorted(in_text_order, key=natural)
+    before, after = map(len, shape.split("0"))
+    return sorted(in_text_order, key=lambda name: int(name[before : len(name) - after]))
 
 
 def loose(text: str) -> str:

@@ -1,5 +1,7 @@
-"""Checks of numbers and arrays at the door of each type: the bad value is named, nothing silently repaired.
-(Cells of files are checked in `cells`.)"""
+"""Checks of numbers and arrays where a type is made: a bad value is named, and nothing is silently repaired.
+
+(Cells of files are checked in `cells`.)
+"""
 
 from __future__ import annotations
 
@@ -33,38 +35,6 @@ def numbers(name: str, value: ArrayLike) -> Array:
     return where(name, array, np.isfinite(array), "must be finite")
 
 
-def of_type(name: str, value: object, kind: type | UnionType, rule: str = "") -> None:
-    """Refuse what is not of a type, as an argument in another's place.
-
-    >>> of_type("score", "high", float)
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: score must be a float, found str
-    """
-    if not isinstance(value, kind):
-        rule = rule or f"a {getattr(kind, '__name__', kind)}"
-        raise InputError(f"{name} must be {rule}, found {type(value).__name__}")
-
-
-def one_number(name: str, value: object) -> None:
-    """Refuse what is not one number: text, a truth value, a list. (Whether it is finite is asked elsewhere.)
-
-    >>> one_number("epsilon", "2")
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: epsilon must be one number, found '2'
-    """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise InputError(f"{name} must be one number, found {value!r}")
-
-
-def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
-    """`array` if `good` everywhere, else an error that quotes the first bad value."""
-    if not good.all():
-        raise InputError(f"{name} {rule}, found {number_text(array[~good].flat[0])}")
-    return array
-
-
 def positive(name: str, value: ArrayLike) -> Array:
     """Finite numbers above 0."""
     array = numbers(name, value)
@@ -90,14 +60,14 @@ def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
 
 
 def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: float) -> Array:
-    """Finite numbers in [low, high], or `slack` beyond it: what was computed may miss an end by a digit."""
+    """Finite numbers in [low, high], or `slack` beyond it, as computed ones may be."""
     array = numbers(name, value)
     good = (array >= low - slack) & (array <= high + slack)
     return where(name, array, good, f"must lie in [{low:g}, {high:g}]")
 
 
 def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Array:
-    """Finite numbers in (low, high)."""
+    """Finite numbers between low and high, ends excluded."""
     array = numbers(name, value)
     return where(name, array, (array > low) & (array < high), between(low, high))
 
@@ -107,9 +77,42 @@ def between(low: float, high: float) -> str:
     return f"must be between {low:g} and {high:g}, ends excluded"
 
 
+def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
+    """`array` if `good` everywhere, else an error that quotes the first bad value."""
+    if not good.all():
+        raise InputError(f"{name} {rule}, found {number_text(array[~good].flat[0])}")
+    return array
+
+
+def one_number(name: str, value: object) -> None:
+    """Refuse what is not one number: text, a truth value, or a list.
+
+    >>> one_number("epsilon", "2")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: epsilon must be one number, found '2'
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InputError(f"{name} must be one number, found {value!r}")
+
+
+def of_type(name: str, value: object, kind: type | UnionType, rule: str = "") -> None:
+    """Refuse what is not of a type, such as an argument in another's place.
+
+    >>> of_type("score", "high", float)
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: score must be a float, found str
+    """
+    if not isinstance(value, kind):
+        rule = rule or f"a {getattr(kind, '__name__', kind)}"
+        raise InputError(f"{name} must be {rule}, found {type(value).__name__}")
+
+
 def roundoff(values: Array) -> float:
-    """What sums, means and differences of these numbers may be off by rounding alone: a spread that is not
-    above it is none.
+    """How far sums, means and differences of these numbers may be off by rounding alone.
+
+    A spread that is not above it is none.
 
     >>> float(np.std([0.1, 0.1, 0.1])) > 0.0, float(np.std([0.1, 0.1, 0.1])) > roundoff(np.array([0.1] * 3))
     (True, False)

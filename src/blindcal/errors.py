@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code each kind has on the command line."""
+"""What can go wrong, and the exit code of each kind on the command line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from pathlib import Path
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong with an input: where it is, the rule it breaks, the value found.
+    """One thing wrong with an input: where it is, the rule it breaks, the value there.
 
-    `file`: its name as it was given, or `table` for columns in memory.
-    `row`: as a spreadsheet numbers it, the header being row 1 (in memory from 0 on); None: the whole file.
-    `column`: its name; None: the whole row.
-    `rule`: what must hold, from its verb on ("must be a number").
-    `found`: what is there instead, as text; None where there is nothing to add, or where it could reveal who
-    wrote a review.
+    Attributes:
+        file: Its name as it was given, or `table` for columns in memory.
+        row: As a spreadsheet numbers it, the header being row 1 (in memory from 0 on); None: the whole file.
+        column: Its name; None: the whole row.
+        rule: What must hold, from its verb on ("must be a number").
+        found: The value there, as text; None if there is nothing to add, or if it could reveal who wrote a
+            review.
 
-    >>> print(Problem("reviews.csv", 7, "score", "must be a number", "'good'"))
-    reviews.csv, row 7, column score: must be a number, found 'good'
+    Example:
+        >>> print(Problem("reviews.csv", 7, "score", "must be a number", "'good'"))
+        reviews.csv, row 7, column score: must be a number, found 'good'
     """
 
     file: str
@@ -30,12 +32,12 @@ class Problem:
     found: str | None = None
 
     def __str__(self) -> str:
-        place = self.file
+        location = self.file
         if self.row is not None:
-            place += f", row {self.row}"
+            location += f", row {self.row}"
         if self.column is not None:
-            place += f", column {self.column}"
-        return f"{place}: {self.rule}" + ("" if self.found is None else f", found {self.found}")
+            location += f", column {self.column}"
+        return f"{location}: {self.rule}" + ("" if self.found is None else f", found {self.found}")
 
 
 class BlindcalError(Exception):
@@ -47,13 +49,17 @@ class BlindcalError(Exception):
 class InputError(BlindcalError, ValueError):
     """Bad input or an unachievable request.
 
-    `message` is what a user reads, and `problems` lists every problem found in a file, one by one. The
-    attribute `confidential` has what no message may say: for each reviewer who is not in a paper's pool, the
-    paper, the reviewer, the cause and the nearest known name.
+    The attribute `confidential` has what no message may say: for each reviewer who is not in a paper's pool,
+    the paper, the reviewer, the cause and the nearest known name.
 
-    >>> rule = Problem("reviews.csv", 7, "score", "must be a number")
-    >>> InputError(str(rule), [rule]).problems[0].row
-    7
+    Args:
+        message: What a user reads.
+        problems: Every problem in a file, one by one.
+
+    Example:
+        >>> rule = Problem("reviews.csv", 7, "score", "must be a number")
+        >>> InputError(str(rule), [rule]).problems[0].row
+        7
     """
 
     exit_code = 2
@@ -65,7 +71,7 @@ class InputError(BlindcalError, ValueError):
 
 
 class RefusedError(BlindcalError):
-    """Refused because it would toss a coin again or overwrite a result."""
+    """Refused because it would draw a decision's coin again or overwrite a result."""
 
     exit_code = 3
 
@@ -83,12 +89,17 @@ class CertificateError(BlindcalError):
 
 
 def unexpected(error: BaseException) -> str:
-    """A line that says where the unforeseen `error` arose. Its own text may quote a reviewer id, and is left
-    out.
+    """A line that says where an unforeseen error arose, without the error's own text.
 
-    >>> unexpected(KeyError("ada"))
-    'internal error (KeyError); this is a bug in blindcal, please report it'
+    That text may quote a reviewer's id.
+
+    Args:
+        error: The exception.
+
+    Example:
+        >>> unexpected(KeyError("ada"))
+        'internal error (KeyError); this is a bug in blindcal, please report it'
     """
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"internal error ({type(error).__name__}{place}); this is a bug in blindcal, please report it"
+    location = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"internal error ({type(error).__name__}{location}); this is a bug in blindcal, please report it"

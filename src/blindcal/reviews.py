@@ -1,9 +1,9 @@
-"""Reviews: the long table of paper, reviewer and score. Ids at the border, integers inside.
+"""Reviews: the long table of paper, reviewer and score. Ids outside, integers inside.
 
-Which end of the scale is better. Inside, higher is: where low scores are the better ones, scores, offsets
-and grid are negated at the door, and negated back wherever they are shown.
-
-No public data can tell: reversed scores look the same as reversed qualities. So it is for the chair to say.
+Inside, higher scores are better. If a conference's low scores are the better ones, scores, offsets and grid
+are negated when they come in (`upright_reviews`), and negated back wherever they are shown (`as_given`). No
+public data can tell which end is better, because reversed scores look the same as reversed qualities: the
+chair must say it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import (
-    Column,
-    cell_problem,
-    cell_value,
-    count,
-    escape,
-    in_natural_order,
-    loose,
-    number_text,
-)
+from blindcal.cells import Column, count, in_natural_order, loose, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
-from blindcal.io.tables import Problems
+from blindcal.io.tables import Problems, Table, table_from_frame
 
 __all__ = ["Components", "Reviews", "absent_remarks", "recognize_grid", "twin_remarks"]
-
 COLUMNS = (
     Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),
     Column(
@@ -48,49 +38,47 @@ COLUMNS = (
     Column("conference", "id", required=False),
     Column("track", "id", required=False, empty=True),
 )
+BETTER = ("high", "low")
+_OFFSET, _CORRELATION = 1, 5
+
 # Whole scores are taken as rounded if they span fewer than this; with this many reviews for each of them on
 # average, one that nobody gave could not be given.
 _WHOLE_SPAN, _EACH_WHOLE = 21, 20
+
 # Other scores are, if they are no more than this and each was given so often on average.
 _GRID_SIZE, _GRID_REPEATS = 32, 3
 
 
-@dataclass(frozen=True)
-class Components:
-    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews.
-
-    There are `count` parts: `paper[i]` is that of the i-th of the papers, `reviewer[j]` that of the j-th
-    reviewer.
-    """
-
-    count: int
-    paper: Integers
-    reviewer: Integers
-
-
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """One row per review, sorted by paper and reviewer.
+    """One row per review, sorted by paper and reviewer. CONFIDENTIAL: it says who reviewed what.
 
     Review i gave `score[i]` to `papers[paper[i]]` and was written by `reviewers[reviewer[i]]`. Made by `read`
-    or `from_table`. CONFIDENTIAL: it says who reviewed what.
+    or `from_table`.
 
-    `papers`, `reviewers`: sorted ids, kept as text; papers in natural order, 2 before 10, with the
-    conference's name and a slash in front where there are several conferences.
-    `row`: where each review stood in its file (the header is row 1), or in its table from 0 on.
-    `confidence`: that of each review, `nan` where it was not given; None without such a column.
-    `conferences`, `conference`: sorted names, and the place of each review's among them; None without them.
-    Names stay where all papers of a conference were left out.
-    `tracks`, `track`: the same of tracks, -1 for a review of a paper that has none.
-    `grid`: the scores that can be given, rising; None if any number can be: scores are not rounded.
-    `grid_declared`: whether the caller said so; else `recognize_grid` did.
+    Attributes:
+        papers: Ids as text, in natural order, 2 before 10. If there are several conferences, an id starts
+            with its conference's name and a slash.
+        reviewers: Sorted ids, as text.
+        paper: For each review, the index of its paper.
+        reviewer: For each review, the index of its reviewer.
+        score: For each review, its score.
+        row: Where each review stood in its file (the header is row 1), or in its data frame from 0 on.
+        confidence: That of each review, `nan` if it was not given; None without such a column.
+        conferences: Sorted names. A name stays if all papers of its conference were left out.
+        conference: For each review, the index of its conference; None without such a column.
+        tracks: Sorted names.
+        track: For each review, the index of its track, -1 if its paper has none; None without such a column.
+        grid: The scores that can be given, rising; None if any number can be, so that scores are not rounded.
+        grid_declared: Whether the caller declared the grid; otherwise `recognize_grid` inferred it.
 
-    >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
-    >>> reviews = Reviews.from_table(table)
-    >>> reviews
-    Reviews(3 reviews of 2 papers by 2 reviewers)
-    >>> reviews.papers, reviews.paper, reviews.reviewers, reviews.reviewer, reviews.score
-    (('P1', 'P2'), array([0, 0, 1]), ('007', 'NA'), array([0, 1, 0]), array([2., 5., 3.]))
+    Example:
+        >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
+        >>> reviews = Reviews.from_table(table)
+        >>> reviews
+        Reviews(3 reviews of 2 papers by 2 reviewers)
+        >>> reviews.papers, reviews.paper, reviews.reviewers, reviews.reviewer, reviews.score
+        (('P1', 'P2'), array([0, 0, 1]), ('007', 'NA'), array([0, 1, 0]), array([2., 5., 3.]))
     """
 
     papers: tuple[str, ...]
@@ -109,30 +97,32 @@ class Reviews:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, grid: ArrayLike | None = None) -> Reviews:
-        """The reviews of a comma-separated file; every problem of the file in one `InputError`.
+        """The reviews of a comma-separated file.
 
         Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
         `item, rater`, `task, worker, label` and a few more names are understood; other columns are left out.
-        `grid` declares the possible scores, and any other score is refused; an empty one says that any number
-        can be given. None: `recognize_grid` finds it in the scores.
+
+        Args:
+            path: The file.
+            grid: The possible scores; any other score is refused. An empty grid says that any number can be
+                given. By default `recognize_grid` infers it from the scores.
+
+        Raises:
+            InputError: With every problem of the file.
         """
-        table = read_table(path, COLUMNS, extra=True)
-        return _reviews(dict(table.columns), table.file, table.rows.start, grid)
+        return _reviews(read_table(path, COLUMNS, extra=True), grid)
 
     @classmethod
-    def from_table(cls, table: Any, *, grid: ArrayLike | None = None) -> Reviews:
-        """The reviews of `table`: a data frame, a mapping of columns or a structured array (see `read`).
+    def from_table(cls, table: Any, *, grid: ArrayLike | None = None, name: str = "table") -> Reviews:
+        """The reviews of a data frame, held to the rules of a file (see `read`).
 
-        Ids are text or whole numbers. Rows in messages count from 0. `grid` is that of `read`.
+        Args:
+            table: A pandas, Polars or Arrow table, a mapping of columns, or a structured array. Ids are text
+                or whole numbers. Rows in messages count from 0.
+            grid: As for `read`.
+            name: What messages call the table.
         """
-        log = Problems("table")
-        found = _columns_of(table, log)
-        log.finish()
-        if len({len(values) for values in found.values()}) != 1:
-            raise InputError(f"columns must have one length, found {[len(v) for v in found.values()]}")
-        checked = {column.name: _checked(column, found[column.name], log) for column in _asked(found)}
-        log.finish()
-        return _reviews(checked, "table", 0, grid)
+        return _reviews(table_from_frame(table, COLUMNS, name, extra=True), grid)
 
     def __repr__(self) -> str:
         papers, people = count(len(self.papers), "paper"), count(len(self.reviewers), "reviewer")
@@ -167,23 +157,28 @@ class Reviews:
         return Reviews.from_table(columns, grid=declared if self.grid_declared else None)
 
     def without(self, papers: Collection[str]) -> Reviews:
-        """The reviews of all but these `papers`, such as those withdrawn; rows keep their numbers, and papers
-        their ids, also where those of a single conference are left.
+        """The reviews of all papers except these, such as those withdrawn.
 
-        >>> reviews = Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]})
-        >>> reviews.without(["1"])
-        Reviews(1 review of 1 paper by 1 reviewer)
+        Rows keep their numbers, and papers their ids, even if those of a single conference are left.
+
+        Args:
+            papers: The ids to leave out.
+
+        Example:
+            >>> reviews = Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]})
+            >>> reviews.without(["1"])
+            Reviews(1 review of 1 paper by 1 reviewer)
         """
         without = {*papers}
-        gone = [place for place, name in enumerate(self.papers) if name in without]
-        if not gone:
+        removed = [index for index, name in enumerate(self.papers) if name in without]
+        if not removed:
             return self
-        if len(gone) == len(self.papers):
-            raise InputError(f"no paper is left: all {len(gone):,} were left out")
-        kept = ~np.isin(self.paper, gone)
-        papers, paper = _left(self.papers, self.paper[kept])
-        reviewers, reviewer = _left(self.reviewers, self.reviewer[kept])
-        tracks, track = (self.tracks, None) if self.track is None else _left(self.tracks, self.track[kept])
+        if len(removed) == len(self.papers):
+            raise InputError(f"no paper is left: all {len(removed):,} were left out")
+        kept = ~np.isin(self.paper, removed)
+        papers, paper = _recode(self.papers, self.paper[kept])
+        reviewers, reviewer = _recode(self.reviewers, self.reviewer[kept])
+        tracks, track = (self.tracks, None) if self.track is None else _recode(self.tracks, self.track[kept])
         return replace(
             self,
             papers=papers,
@@ -201,18 +196,18 @@ class Reviews:
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""
         ids = _plain_ids(self)
-        found: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             "paper": [ids[i] for i in self.paper],
             "reviewer": [self.reviewers[j] for j in self.reviewer],
             "score": self.score.tolist(),
         }
         if self.confidence is not None:
-            found["confidence"] = self.confidence.tolist()
+            columns["confidence"] = self.confidence.tolist()
         if self.conference is not None:
-            found["conference"] = [self.conferences[c] for c in self.conference]
+            columns["conference"] = [self.conferences[c] for c in self.conference]
         if self.track is not None:
-            found["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
-        return found
+            columns["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
+        return columns
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table, readable by its owner only; `Reviews.read` gives equal reviews back."""
@@ -224,86 +219,58 @@ class Reviews:
         return digest({name: [None if v != v else v for v in column] for name, column in table.items()})
 
 
-def twin_remarks(reviews: Reviews, file: str) -> list[str]:
-    """Sentences about ids of `reviews` that differ so little that one paper or person may count as two.
+@dataclass(frozen=True)
+class Components:
+    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews.
 
-    Papers are named by their rows in `file`; reviewers are only counted, since their rows would reveal who
-    reviewed what.
-
-    >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
-    >>> print(twin_remarks(reviews, "r.csv")[0].split(": ")[1])
-    the ids of 2 reviewers differ from another's only in capital letters, spaces or leading zeros
+    Attributes:
+        count: How many parts there are.
+        paper: For each paper, its part.
+        reviewer: For each reviewer, their part.
     """
-    how, remarks = "only in capital letters, spaces or leading zeros", []
-    if twins := _twins(reviews.papers):
-        first, second = (min(reviews.row[reviews.paper == place]) for place in twins[0][:2])
-        more = "" if len(twins) == 1 else f" (and so do those of {count(len(twins) - 1, 'other paper')})"
-        remarks.append(
-            f"{file}: the ids of the papers in rows {first} and {second} differ {how}{more}: are they one "
-            "paper? They count as two"
-        )
-    if people := sum(map(len, _twins(reviews.reviewers))):
-        remarks.append(
-            f"{file}: the ids of {people:,} reviewers differ from another's {how}: is it the same person? "
-            f"They count as {people:,} people"
-        )
-    return remarks
 
-
-def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
-    """A sentence for each paper of `withdrawn` that has no review in `file`: it may be mistyped, and the
-    paper that was meant is then decided. `reviews` still has those of papers withdrawn.
-
-    >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})
-    >>> absent_remarks(reviews, ["p1", "p7"], "r.csv")
-    ["withdrawn: 'p7' has no review in r.csv"]
-    """
-    known = {*reviews.papers}
-    return [f"withdrawn: {name!r} has no review in {file}" for name in withdrawn if name not in known]
-
-
-def _twins(ids: Sequence[str]) -> list[list[int]]:
-    """The places of ids that are loosely spelled alike, for each such id."""
-    alike: dict[str, list[int]] = {}
-    for place, name in enumerate(ids):
-        alike.setdefault(loose(name), []).append(place)
-    return [places for places in alike.values() if len(places) > 1]
+    count: int
+    paper: Integers
+    reviewer: Integers
 
 
 def recognize_grid(score: Array) -> Array | None:
-    """The scores that reviewers could give, as far as the `score` of each review tells; None if any number
-    can be one.
+    """The scores that reviewers could give, as far as the scores tell; None if any number can be one.
 
     Whole scores: all from the lowest to the highest given, if that is at most 21; without those that nobody
     gave if there are 20 reviews or more for each. Other scores: those given, if they are at most 32 and each
     was given three times on average. Declare the grid if it has scores beyond the ones given.
 
-    >>> recognize_grid(np.array([1.0, 4.0, 3.0]))
-    array([1., 2., 3., 4.])
-    >>> recognize_grid(np.repeat([1.0, 3.0, 6.0], 40)), recognize_grid(np.repeat([0.5, 2.0], 3))
-    (array([1., 3., 6.]), array([0.5, 2. ]))
-    >>> recognize_grid(np.array([0.12, 0.57, 0.93])) is None
-    True
+    Args:
+        score: The score of each review.
+
+    Example:
+        >>> recognize_grid(np.array([1.0, 4.0, 3.0]))
+        array([1., 2., 3., 4.])
+        >>> recognize_grid(np.repeat([1.0, 3.0, 6.0], 40)), recognize_grid(np.repeat([0.5, 2.0], 3))
+        (array([1., 3., 6.]), array([0.5, 2. ]))
+        >>> recognize_grid(np.array([0.12, 0.57, 0.93])) is None
+        True
     """
-    given = np.unique(score)
-    if given.size < 2:
+    distinct = np.unique(score)
+    if distinct.size < 2:
         return None
-    low, high = given[0], given[-1]
-    if high - low < _WHOLE_SPAN and bool((given == np.floor(given)).all()):
+    low, high = distinct[0], distinct[-1]
+    if high - low < _WHOLE_SPAN and bool((distinct == np.floor(distinct)).all()):
         whole = np.arange(low, high + 1.0)
-        return given if len(score) >= _EACH_WHOLE * whole.size else whole
-    few = given.size <= _GRID_SIZE and _GRID_REPEATS * given.size <= len(score)
-    return given if few else None
+        return distinct if len(score) >= _EACH_WHOLE * whole.size else whole
+    few = distinct.size <= _GRID_SIZE and _GRID_REPEATS * distinct.size <= len(score)
+    return distinct if few else None
 
 
-def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | None) -> Reviews:
-    """Checked columns -> Reviews: what one row cannot tell is checked here."""
-    log = Problems(file)
-    conferences, conference = _coded(columns.get("conference"))
+def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
+    """The reviews of a table; what one row cannot tell is checked here."""
+    log, columns, first = Problems(table.file), dict[str, Any](table.columns), table.rows.start
+    conferences, conference = encode_ids(columns.get("conference"))
     names = _qualified(columns["paper"], conferences, conference)
-    papers, paper = _coded(names, in_natural_order)
-    reviewers, reviewer = _coded(columns["reviewer"])
-    tracks, track = _coded(columns.get("track"))
+    papers, paper = encode_ids(names, in_natural_order)
+    reviewers, reviewer = encode_ids(columns["reviewer"])
+    tracks, track = encode_ids(columns.get("track"))
     score = columns["score"]
     levels = None if grid is None else np.unique(numbers("grid", grid))
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
@@ -333,18 +300,18 @@ def _reviews(columns: dict[str, Any], file: str, first: int, grid: ArrayLike | N
     )
 
 
-def _coded(
+def encode_ids(
     ids: Sequence[str] | None, order: Callable[[Iterable[str]], list[str]] = sorted
 ) -> tuple[tuple[str, ...], Integers]:
     """Distinct ids in sorted order, and the place of each."""
     if ids is None:
         return (), np.empty(0, dtype=np.int64)
     names = tuple(order(set(ids)))
-    place = {name: index for index, name in enumerate(names)}
-    return names, np.fromiter(map(place.__getitem__, ids), dtype=np.int64, count=len(ids))
+    index_of = {name: index for index, name in enumerate(names)}
+    return names, np.fromiter(map(index_of.__getitem__, ids), dtype=np.int64, count=len(ids))
 
 
-def _left(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], Integers]:
+def _recode(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], Integers]:
     """The names that still occur, and the place of each among them; -1 stays."""
     used = np.unique(code[code >= 0])
     return tuple(names[i] for i in used), np.where(code >= 0, np.searchsorted(used, code), -1)
@@ -395,65 +362,65 @@ def _check_conferences(names: tuple[str, ...], code: Integers, first: int, log: 
             log.add(row, "conference", "must not contain a slash")
 
 
-def _columns_of(table: Any, log: Problems) -> dict[str, list[object]]:
-    """The columns of anything with named columns, by our names."""
-    if hasattr(table, "keys"):
-        names = list(table.keys())
-    elif hasattr(table, "columns"):
-        names = list(table.columns)
-    else:
-        names = list(getattr(getattr(table, "dtype", None), "names", None) or ())
-    found: dict[str, list[object]] = {}
-    for column in COLUMNS:
-        spellings = {name.casefold() for name in (column.name, *column.synonyms)}
-        matches = [name for name in names if str(name).strip().casefold() in spellings]
-        if len(matches) > 1:
-            log.add(None, column.name, "must appear once", f"{len(matches)} columns that mean it")
-        elif matches:
-            values = table[matches[0]]
-            found[column.name] = list(values.tolist() if hasattr(values, "tolist") else values)
-        elif column.required:
-            log.add(None, column.name, f"must be a column (or {', '.join(column.synonyms)})")
-    return found
+def twin_remarks(reviews: Reviews, file: str) -> list[str]:
+    """Sentences about ids that differ so little that one paper or person may count as two.
+
+    Papers are named by their rows in the file. Reviewers are only counted, since their rows would reveal who
+    reviewed what.
+
+    Args:
+        reviews: The reviews of the file.
+        file: Its name.
+
+    Returns:
+        At most one sentence about papers and one about reviewers.
+
+    Example:
+        >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
+        >>> print(twin_remarks(reviews, "r.csv")[0].split(": ")[1])
+        the ids of 2 reviewers differ from another's only in capital letters, spaces or leading zeros
+    """
+    how, remarks = "only in capital letters, spaces or leading zeros", []
+    if twins := _twins(reviews.papers):
+        first, second = (min(reviews.row[reviews.paper == index]) for index in twins[0][:2])
+        more = "" if len(twins) == 1 else f" (and so do those of {count(len(twins) - 1, 'other paper')})"
+        remarks.append(
+            f"{file}: the ids of the papers in rows {first} and {second} differ {how}{more}: are they one "
+            "paper? They count as two"
+        )
+    if people := sum(map(len, _twins(reviews.reviewers))):
+        remarks.append(
+            f"{file}: the ids of {people:,} reviewers differ from another's {how}: is it the same person? "
+            f"They count as {people:,} people"
+        )
+    return remarks
 
 
-def _asked(found: dict[str, list[object]]) -> Iterable[Column]:
-    return (column for column in COLUMNS if column.name in found)
+def _twins(ids: Sequence[str]) -> list[list[int]]:
+    """The places of ids that are loosely spelled alike, for each such id."""
+    alike: dict[str, list[int]] = {}
+    for index, name in enumerate(ids):
+        alike.setdefault(loose(name), []).append(index)
+    return [indices for indices in alike.values() if len(indices) > 1]
 
 
-def _checked(column: Column, values: list[object], log: Problems) -> Any:
-    """Values of a table held to the rules of a file's cells."""
-    if not values:
-        log.add(None, column.name, "must have at least one row", "none")
-    known: dict[str, str | float] = {}
-    checked: list[str | float] = []
-    for row, value in enumerate(values):
-        cell = _cell_of(column, value)
-        if cell is None:
-            rule = "must be a number" if column.kind == "number" else "must be text or a whole number"
-            log.add(row, column.name, rule, type(value).__name__)
-        elif cell in known:
-            checked.append(known[cell])
-        elif broken := cell_problem(cell, column):
-            log.add(row, column.name, *broken)
-        else:
-            checked.append(known.setdefault(cell, cell_value(cell, column)))
-    return np.array(checked, dtype=np.float64) if column.kind == "number" else list(map(str, checked))
+def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
+    """A sentence for each withdrawn paper without a review: its id may be mistyped.
 
+    The paper that was meant is then decided.
 
-def _cell_of(column: Column, value: object) -> str | None:
-    """The cell a file would have for this value; None for what can be neither an id nor a number."""
-    if value is None or type(value).__name__ == "NAType" or value != value:
-        return "" if column.empty else "nan" if column.kind == "number" else None
-    if isinstance(value, str):
-        return value if column.kind == "number" else escape(value)
-    value = value.item() if isinstance(value, np.generic) else value
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return repr(value) if whole or (column.kind == "number" and isinstance(value, float)) else None
+    Args:
+        reviews: The reviews, with those of withdrawn papers.
+        withdrawn: The ids of the papers withdrawn.
+        file: The name of the file of reviews.
 
-
-BETTER = ("high", "low")
-_OFFSET, _CORRELATION = 1, 5
+    Example:
+        >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})
+        >>> absent_remarks(reviews, ["p1", "p7"], "r.csv")
+        ["withdrawn: 'p7' has no review in r.csv"]
+    """
+    known = {*reviews.papers}
+    return [f"withdrawn: {name!r} has no review in {file}" for name in withdrawn if name not in known]
 
 
 def known_end(better: str) -> str:
@@ -475,14 +442,16 @@ def upright_reviews(reviews: Reviews, better: str) -> Reviews:
 def upright_reviewers(
     parameters: Mapping[str, tuple[float, ...]], better: str
 ) -> dict[str, tuple[float, ...]]:
-    """The calibration for upright scores: `score = offset - slope * quality` was given for `low`.
+    """The calibration for scores of which high ones are better.
+
+    For `low`, the calibration says `score = offset - slope * quality`.
 
     >>> upright_reviewers({"a": (1.5, 3.0, 0.5, 0.1, 0.2, 0.4, 0.0)}, "low")
     {'a': (1.5, -3.0, 0.5, 0.1, 0.2, -0.4, 0.0)}
     """
     turned = (_OFFSET, _CORRELATION) if known_end(better) == "low" else ()
     return {
-        name: tuple(0.0 - value if place in turned else value for place, value in enumerate(row))
+        name: tuple(0.0 - value if index in turned else value for index, value in enumerate(row))
         for name, row in parameters.items()
     }
 

@@ -59,11 +59,11 @@ def test_a_file_that_cannot_be_written_is_refused_wherever_it_stands(
 
 
 def test_a_folder_that_cannot_be_written_into_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(folder: Path) -> None:
+    def denied(name: Path, mode: int) -> None:
         raise PermissionError(13, os.strerror(13))
 
     # Permissions do not bind an administrator, who may run the tests.
-    monkeypatch.setattr(atomic_files, "try_writing", denied)
+    monkeypatch.setattr(atomic_files, "_open_temporary", denied)
     with pytest.raises(InputError, match="there must be a folder that can be written: Permission denied"):
         check_folder_of("there/a.csv")
 

@@ -1,4 +1,4 @@
-"""Who may ask, and what a browser may do with the answer: everything else ends here.
+"""Access control: which requests are admitted, and what a browser may do with the answer.
 
 The token is a part of every address and in no cookie: cookies of 127.0.0.1 reach the servers of all its
 ports, and those may be another user's.
@@ -59,8 +59,10 @@ def policy(page: str = "") -> str:
 
 
 class Guard:
-    """Lets requests through to `app` that know the `token`, come to this `port` under the right name and, to
-    change something, from our own pages."""
+    """The middleware that admits a request only with the `token`, the right host name and `port`.
+
+    A request that changes something must also come from our own pages. All others never reach `app`.
+    """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app, self._token = app, token.encode()
@@ -134,8 +136,10 @@ class _Body:
 
 
 class _Said:
-    """What is sent, with our headers; nothing of it once a request was too long, and something else instead
-    as long as nothing was sent."""
+    """The response as it is sent, with our headers.
+
+    Once a request was too long, nothing of it is sent; another response goes out if none was begun.
+    """
 
     def __init__(self, send: Send, body: _Body) -> None:
         self._send, self._body, self._begun = send, body, False

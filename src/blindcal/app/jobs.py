@@ -1,7 +1,7 @@
-"""Long work in the background: how far it is, and an end to it when nobody wants it any more.
+"""Long work in the background: its progress, and its cancellation.
 
-Work reports its steps through the library's own hook for progress; that is also where a job that was canceled
-stops, just as an interrupted command does.
+Work reports its steps through the library's own hook for progress; that is also where a canceled job stops,
+just as an interrupted command does.
 """
 
 from __future__ import annotations

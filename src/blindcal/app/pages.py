@@ -1,4 +1,4 @@
-"""What the desk has -> what its page says. No reviewer is named here: problems are located by their rows."""
+"""The words of the page *Conference*. No reviewer is named here: problems are located by their rows."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ _ROW = re.compile(r"row [0-9]+'s\b.*")
 
 @dataclass(frozen=True)
 class Fault:
-    """One problem of a `file`: its `row` and `column`, empty where it has none, and the `rule` that is
-    broken. A value is shown only where it cannot be somebody's name."""
+    """One problem of a `file`: its `row` and `column`, empty if it has none, and the `rule` that it breaks.
+
+    A value is shown only if it cannot be somebody's name.
+    """
 
     file: str
     row: str
@@ -73,8 +75,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Notice:
-    """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown. It is
-    `mild` if nothing went wrong, as where someone canceled."""
+    """What went wrong: a sentence (`text`), and the `faults` of a file, of which `more` are not shown.
+
+    It is `mild` if nothing went wrong, for example if someone canceled.
+    """
 
     text: str
     faults: tuple[Fault, ...] = ()
@@ -84,8 +88,11 @@ class Notice:
 
 @dataclass(frozen=True)
 class Found:
-    """An uploaded file as the page lists it: its `role` with the `label` of that, its `name` and `size`, the
-    `lines` that say what was recognized, and what is wrong with it (`notice`), if anything is."""
+    """An uploaded file as the page lists it.
+
+    It has a `role` with its `label`, a `name` and `size`, the `lines` that say what was recognized, and the
+    `notice` of what is wrong with it, if anything is.
+    """
 
     role: str
     label: str
@@ -96,7 +103,7 @@ class Found:
 
 
 def notice(error: BaseException | None, private: Path) -> Notice | None:
-    """What a page says of an `error`; files below `private`, the desk's own place, go by their names alone.
+    """What a page says of an `error`; files below `private`, the session's own place, go by their names alone.
 
     >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
     'give one of “Share”, “Number” and bar'
@@ -117,8 +124,9 @@ def notice(error: BaseException | None, private: Path) -> Notice | None:
 
 
 def fault(problem: Problem, private: Path) -> Fault:
-    """A `problem` without the value that was found, unless that names a row or is none of a row's cells;
-    files below `private` go by their names alone.
+    """A `problem` without its value, unless that names a row or is none of a row's cells.
+
+    Files below `private` go by their names alone.
 
     >>> fault(Problem("/x/reviews.csv", 7, "reviewer", "must not be empty", "ada"), Path("/x"))
     Fault(file='reviews.csv', row='7', column='reviewer', rule='must not be empty')
@@ -136,8 +144,9 @@ def fault(problem: Problem, private: Path) -> Fault:
 
 
 def plain(text: str, private: Path) -> str:
-    """The `text` of a message with files and arguments as the page calls them: files below `private` by their
-    names alone.
+    """The `text` of a message, with files and arguments as the page calls them.
+
+    Files below `private` go by their names alone.
 
     >>> plain("/x/uploads/past/2026.csv: say which with `score_field`", Path("/x"))
     '2026.csv: say which with “Score field”'
@@ -159,21 +168,21 @@ def found_upload(upload: Upload, private: Path) -> Found:
     return Found(upload.role, label, upload.name, _size(upload.size), lines, said)
 
 
-def conference_view(desk: Desk) -> dict[str, Any]:
-    """All that the page of the room *Conference* says about a `desk`, by the names of its template."""
-    opened, private = desk.opened, desk.private
-    state = None if desk.job is None else desk.job.state
+def conference_view(session: Desk) -> dict[str, Any]:
+    """All that the page of the page *Conference* says about a `session`, by the names of its template."""
+    opened, private = session.opened, session.private
+    state = None if session.job is None else session.job.state
     return {
         "job": state if state is not None and state.running else None,
-        "notice": notice(desk.error, private),
-        "home": str(desk.home),
-        "suggested": desk.suggested,
-        "folders": desk.folders if opened is None else [],
-        "uploads": [] if opened is not None else [found_upload(one, private) for one in desk.uploads],
+        "notice": notice(session.error, private),
+        "home": str(session.home),
+        "suggested": session.suggested,
+        "folders": session.folders if opened is None else [],
+        "uploads": [] if opened is not None else [found_upload(one, private) for one in session.uploads],
         "roles": [(role, label, _HINTS[role], role in SEVERAL) for role, label in ROLES.items()],
-        "choices": desk.choices,
-        "columns": ",".join(f"{name}={column}" for name, column in desk.choices.columns.items()),
-        "open": None if opened is None else _opened_view(opened, desk),
+        "choices": session.choices,
+        "columns": ",".join(f"{name}={column}" for name, column in session.choices.columns.items()),
+        "open": None if opened is None else _opened_view(opened, session),
         "listed": MOST_LISTED,
     }
 
@@ -197,17 +206,19 @@ def job_view(state: State | None) -> dict[str, Any]:
     }
 
 
-def _opened_view(opened: Opened, desk: Desk) -> dict[str, Any]:
-    reviews, private = opened.reviews, desk.private
+def _opened_view(opened: Opened, session: Desk) -> dict[str, Any]:
+    reviews, private = opened.reviews, session.private
     wanted, request = opened.wanted, None if opened.wanted is None else opened.wanted.request
     per_paper = np.bincount(reviews.paper)
     key = Path(str(opened.folder.settings.get("key", "")))
     return {
-        "name": "The embedded conference" if desk.is_example else _name(opened),
-        "example": desk.is_example,
-        "path": "a temporary folder, which goes when the app ends" if desk.is_example else opened.folder.path,
-        "key": "the example's own" if desk.is_example else key,
-        "sealed": "" if desk.is_example else sealed_folder(key),
+        "name": "The embedded conference" if session.is_example else _name(opened),
+        "example": session.is_example,
+        "path": "a temporary folder, which goes when the app ends"
+        if session.is_example
+        else opened.folder.path,
+        "key": "the example's own" if session.is_example else key,
+        "sealed": "" if session.is_example else sealed_folder(key),
         "reviews": count(len(reviews), "review"),
         "papers": count(len(reviews.papers), "paper"),
         "reviewers": count(len(reviews.reviewers), "reviewer"),
@@ -275,8 +286,10 @@ def assessed_view(found: Assessment) -> dict[str, Any]:
 
 
 def compared_view(found: Compared, private: Path) -> dict[str, Any]:
-    """The menu that was `found` as a table: of each line its bar, and whether it can be chosen here; files
-    below `private` go by their names alone."""
+    """The menu as a table: for each line its bar, and whether it can be chosen here.
+
+    Files below `private` go by their names alone.
+    """
     menu = found.survey.menu
     bars: tuple[Bar, ...] = menu_bars(found.survey) or ()
     choices = () if menu is None else menu.choices

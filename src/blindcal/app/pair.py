@@ -1,5 +1,4 @@
-"""Where the sliders stand -> all that the room *Pair* draws: score plane, frontier, policy, what an adversary
-thinks; and draws."""
+"""The page *Pair*: from the positions of its sliders to the score plane, frontier, policy and posterior."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ BY = ("error", "epsilon")
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that can be moved: it starts at `start`, goes from `low` to `high` by this `step`, and has a
-    `label` for people."""
+    """A number that can be moved from `low` to `high` by `step`, starting at `start`, with a `label`."""
 
     start: float
     low: float
@@ -131,7 +129,7 @@ def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy
 
 
 def picture(settings: Settings) -> dict[str, Any]:
-    """Every number that the room shows for these `settings`, by name; arrays are of NumPy.
+    """Every number that the page shows for these `settings`, by name; arrays are of NumPy.
 
     >>> found = picture(Settings(protection=1.0))
     >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)

@@ -1,4 +1,4 @@
-"""Requests -> answers: pages, numbers, files. Each one parses, calls and answers, as a command does."""
+"""Requests to answers: pages, numbers, files. Each one parses, calls and answers, as a command does."""
 
 from __future__ import annotations
 
@@ -44,11 +44,13 @@ _DOWNLOADS = {
 }
 
 
-def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
-    """The application behind the guard: its pages are about one `desk`, and every address begins with the
-    `token`. A file that comes in has at most `limit` bytes."""
+def make_app(session: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
+    """The application behind the guard; its pages are about one session.
+
+    Every address begins with the `token`. An uploaded file has at most `limit` bytes.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(_rooms(desk, token, limit), prefix=f"/{token}")
+    app.include_router(_rooms(session, token, limit), prefix=f"/{token}")
 
     @app.exception_handler(RequestValidationError)
     async def unread(request: Request, error: RequestValidationError) -> Response:
@@ -64,7 +66,7 @@ def make_app(desk: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
 Shown = Callable[..., HTMLResponse]
 
 
-def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
+def _rooms(session: Desk, token: str, limit: int) -> APIRouter:
     pages = _environment()
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
@@ -72,8 +74,8 @@ def _rooms(desk: Desk, token: str, limit: int) -> APIRouter:
         return HTMLResponse(text)
 
     router = APIRouter()
-    for room in (_hall(shown), _pair(shown), _conference(desk, shown), _files(desk, limit)):
-        router.include_router(room)
+    for page in (_hall(shown), _pair(shown), _conference(session, shown), _files(session, limit)):
+        router.include_router(page)
     return router
 
 
@@ -83,7 +85,7 @@ def _hall(shown: Shown) -> APIRouter:
 
     @router.get("/")
     def home() -> Response:
-        return shown("home.html", room="home")
+        return shown("home.html", page="home")
 
     @router.get("/static/{name}")
     def static(name: str) -> Response:
@@ -97,12 +99,12 @@ def _hall(shown: Shown) -> APIRouter:
 
 
 def _pair(shown: Shown) -> APIRouter:
-    """The room of one pair: its page, its numbers, its draws."""
+    """The routes of *Pair*: its page, its numbers, its draws."""
     router, rng = APIRouter(), np.random.default_rng()
 
     @router.get("/pair")
     def pair() -> Response:
-        return shown("pair.html", room="pair", sliders=SLIDERS)
+        return shown("pair.html", page="pair", sliders=SLIDERS)
 
     @router.get("/pair/numbers")
     def numbers(request: Request) -> Response:
@@ -122,64 +124,64 @@ def _pair(shown: Shown) -> APIRouter:
     return router
 
 
-def _conference(desk: Desk, shown: Shown) -> APIRouter:
-    """The room of a conference: its page, the job that runs, and what can be done at the desk."""
+def _conference(session: Desk, shown: Shown) -> APIRouter:
+    """The routes of *Conference*: its page, the job that runs, and its actions."""
     router = APIRouter()
 
     @router.get("/conference")
     def conference() -> Response:
-        with desk.lock:
-            return shown("conference.html", room="conference", width=WIDTH, **conference_view(desk))
+        with session.lock:
+            return shown("conference.html", page="conference", width=WIDTH, **conference_view(session))
 
     @router.get("/conference/job")
     def job() -> Response:
-        return JSONResponse(job_view(None if desk.job is None else desk.job.state))
+        return JSONResponse(job_view(None if session.job is None else session.job.state))
 
     @router.post("/conference/do/{action}")
     def do(action: str, fields: Fields) -> Response:
         if action not in ACTIONS:
             raise HTTPException(404)
-        desk.error = None
+        session.error = None
         try:
-            ACTIONS[action](desk, fields)
+            ACTIONS[action](session, fields)
         except BlindcalError as error:
-            desk.error = error
+            session.error = error
             return JSONResponse({"done": False})
         return JSONResponse({"done": True})
 
     return router
 
 
-def _files(desk: Desk, limit: int) -> APIRouter:
+def _files(session: Desk, limit: int) -> APIRouter:
     """What comes in, of at most `limit` bytes, and what goes out."""
     router = APIRouter()
 
     @router.put("/conference/files/{role}")
     async def file(role: str, name: str, request: Request) -> Response:
         try:
-            with desk.staging.open(role, name) as incoming:
+            with session.staging.open(role, name) as incoming:
                 async for chunk in request.stream():
                     incoming.write(chunk, limit)
         except TooLargeError as error:
             return _refusal(error, 413)
         except InputError as error:
             return _refusal(error, 400)
-        await run_in_threadpool(desk.check_upload, role, incoming.target)
+        await run_in_threadpool(session.check_upload, role, incoming.target)
         return JSONResponse({"done": True})
 
     @router.get("/conference/report")
     def report() -> Response:
-        return _page(desk, "public")
+        return _page(session, "public")
 
     @router.get("/conference/chair")
     def chair() -> Response:
-        return _page(desk, "chair")
+        return _page(session, "chair")
 
     @router.get("/conference/download/{name}")
     def download(name: str) -> Response:
         if name not in _DOWNLOADS:
             raise HTTPException(404)
-        return _download(desk, name)
+        return _download(session, name)
 
     return router
 
@@ -205,19 +207,19 @@ def _refusal(error: InputError, status: int) -> Response:
     return PlainTextResponse(f"{error}\n", status_code=status)
 
 
-def _page(desk: Desk, kind: str) -> Response:
+def _page(session: Desk, kind: str) -> Response:
     """A report as it is, with a policy that allows the styles in it and nothing else."""
-    with desk.lock:
-        pages = None if desk.opened is None else desk.opened.pages
+    with session.lock:
+        pages = None if session.opened is None else session.opened.pages
     if pages is None:
         raise HTTPException(404)
     text: str = getattr(pages, kind)
     return HTMLResponse(text, headers={"content-security-policy": policy(text)})
 
 
-def _download(desk: Desk, name: str) -> Response:
-    with desk.lock:
-        opened = desk.opened
+def _download(session: Desk, name: str) -> Response:
+    with session.lock:
+        opened = session.opened
     if opened is None or opened.release is None:
         raise HTTPException(404)
     if name in PUBLISHED:
@@ -230,29 +232,29 @@ def _download(desk: Desk, name: str) -> Response:
     return Response(data, media_type=kind, headers=given)
 
 
-# What can be done at the desk.
+# What can be done at the session.
 
 
-def _open_example(desk: Desk, fields: Form) -> None:
-    desk.open_example()
-    _compare_if_ready(desk)
+def _open_example(session: Desk, fields: Form) -> None:
+    session.open_example()
+    _compare_if_ready(session)
 
 
-def _open(desk: Desk, fields: Form) -> None:
-    desk.open_named(fields.get("name", ""))
-    _compare_if_ready(desk)
+def _open(session: Desk, fields: Form) -> None:
+    session.open_named(fields.get("name", ""))
+    _compare_if_ready(session)
 
 
-def _compare_if_ready(desk: Desk) -> None:
+def _compare_if_ready(session: Desk) -> None:
     """Start on what everybody who opens a conference wants to see."""
-    opened = desk.opened
+    opened = session.opened
     if opened and opened.wanted and opened.calibrated and not opened.release and not opened.compared:
-        desk.compare()
+        session.compare()
 
 
-def _choose(desk: Desk, fields: Form) -> None:
+def _choose(session: Desk, fields: Form) -> None:
     given = {name: fields.get(name, "").strip() for name in ("score_field", "columns", "best_first")}
-    desk.choose(
+    session.choose(
         Choices(
             score_field=given["score_field"] or None,
             columns=columns_of(given["columns"]) if given["columns"] else {},
@@ -261,7 +263,7 @@ def _choose(desk: Desk, fields: Form) -> None:
     )
 
 
-def _found(desk: Desk, fields: Form) -> None:
+def _found(session: Desk, fields: Form) -> None:
     rate = fields.get("accept_rate", "").strip()
     wishes = Wishes(
         fields.get("scores"),
@@ -269,16 +271,16 @@ def _found(desk: Desk, fields: Form) -> None:
         grid=fields.get("grid", "").strip() or None,
         better=fields.get("better", "high"),
     )
-    desk.found(fields.get("name", "").strip(), wishes)
+    session.found(fields.get("name", "").strip(), wishes)
 
 
-def _accept(desk: Desk, fields: Form) -> None:
+def _accept(session: Desk, fields: Form) -> None:
     rate, number = (fields.get(name, "").strip() for name in ("accept_rate", "accept"))
     if bool(rate) == bool(number):
         raise InputError("give either a share of the papers or a number of them")
     wanted: dict[str, Value | None] = {"accept-rate": _share(rate)} if rate else {"accept": _whole(number)}
-    desk.accept(wanted)
-    _compare_if_ready(desk)
+    session.accept(wanted)
+    _compare_if_ready(session)
 
 
 def _share(text: str) -> float:
@@ -302,29 +304,29 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _guarantee(desk: Desk, fields: Form) -> None:
-    desk.choose_guarantee(_whole(fields.get("place", "")))
+def _guarantee(session: Desk, fields: Form) -> None:
+    session.choose_guarantee(_whole(fields.get("place", "")))
 
 
-def _decide(desk: Desk, fields: Form) -> None:
+def _decide(session: Desk, fields: Form) -> None:
     if fields.get("sure") != "yes":
         raise InputError("tick that you are sure: decisions are drawn once")
-    desk.decide()
+    session.decide()
 
 
 ACTIONS: Mapping[str, Callable[[Desk, Form], None]] = {
     "example": _open_example,
     "open": _open,
-    "leave": lambda desk, fields: desk.leave(),
+    "leave": lambda session, fields: session.leave(),
     "choose": _choose,
-    "remove": lambda desk, fields: desk.remove_upload(fields.get("role", ""), fields.get("name", "")),
+    "remove": lambda session, fields: session.remove_upload(fields.get("role", ""), fields.get("name", "")),
     "found": _found,
-    "assess": lambda desk, fields: desk.assess(),
-    "compare": lambda desk, fields: desk.compare(),
+    "assess": lambda session, fields: session.assess(),
+    "compare": lambda session, fields: session.compare(),
     "accept": _accept,
     "guarantee": _guarantee,
     "decide": _decide,
-    "report": lambda desk, fields: desk.report(),
-    "cancel": lambda desk, fields: desk.cancel(),
+    "report": lambda session, fields: session.report(),
+    "cancel": lambda session, fields: session.cancel(),
 }
 """What a page can ask for; each answer is the page, read again."""

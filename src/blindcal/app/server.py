@@ -1,4 +1,4 @@
-"""A port of this machine, and the application behind it: nobody else can reach it."""
+"""A port of this machine and the application behind it; no other machine can reach it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ _PAUSE = 0.01
 
 
 class _Connection(H11Protocol):
-    """A connection that is dropped if nothing admitted came in time: whoever has no token holds nothing open,
-    however slowly they send, or do not read what they are answered."""
+    """A connection that is dropped if nothing admitted came in time.
+
+    Whoever has no token holds nothing open, however slowly they send, or if they do not read the answer.
+    """
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -48,8 +50,10 @@ class _Connection(H11Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Listening:
-    """A `socket` that listens, and the `server` that will answer there. The `token` is secret: it is all that
-    one needs to see what the server has."""
+    """A `socket` that listens, and the `server` that will answer there.
+
+    The `token` is secret: nothing else is needed to see what the server has.
+    """
 
     socket: socket.socket
     server: uvicorn.Server
@@ -61,7 +65,7 @@ class Listening:
 
     @property
     def address(self) -> str:
-        """Where the rooms are, token included."""
+        """Where the pages are, token included."""
         return f"http://{HOST}:{self.port}/{self.token}/"
 
     def run(self) -> None:
@@ -73,9 +77,11 @@ class Listening:
         self.socket.close()
 
 
-def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
-    """Listen on a `port` of 127.0.0.1, any that is free where it is 0; pages are about the `desk`, and a file
-    that comes in has at most `limit` bytes."""
+def listen(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
+    """Listen on a `port` of 127.0.0.1, or on any free one if it is 0.
+
+    Pages are about the `session`; an uploaded file has at most `limit` bytes.
+    """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -87,7 +93,7 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
         why = error.strerror if isinstance(error, OSError) else "there is no such port"
         raise InputError(f"`port` {port} cannot be used: {why}") from None
     token = new_token()
-    guard = Guard(make_app(desk, token, limit=limit), token, int(bound.getsockname()[1]))
+    guard = Guard(make_app(session, token, limit=limit), token, int(bound.getsockname()[1]))
     # What a log would say is nobody's business: requests have the token in them.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
@@ -108,10 +114,9 @@ def listen(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
 
 
 @contextmanager
-def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
-    """Listen, with `desk`, `port` and `limit` as for `listen`, and answer in a thread, until the block
-    ends."""
-    found = listen(desk, port, limit=limit)
+def running(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+    """Listen as `listen` does, and answer in a thread until the block ends."""
+    found = listen(session, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)
     thread.start()
     try:
@@ -125,13 +130,10 @@ def running(desk: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[L
 
 
 def write_redirect(address: str, place: Path) -> Path:
-    """A page in the folder `place`, for this user alone, that leads to the `address`: a browser started with
-    the address itself would show it, token included, to everyone who lists this machine's processes.
+    """A page in the folder `place`, for this user alone, that leads to the `address`.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as place:
-    ...     "url=http://127.0.0.1:80/t/" in write_redirect("http://127.0.0.1:80/t/", Path(place)).read_text()
-    True
+    A browser started with the address itself would show it, token included, to everyone who lists this
+    machine's processes.
     """
     path = place / "open-blindcal.html"
     text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'

@@ -1,9 +1,8 @@
-"""The desk of the room *Conference*: the folder that is open, the files on their way into one, and the work
-on it. CONFIDENTIAL: it reads who reviewed what, and lets none of it out.
+"""The session behind the page *Conference*: the open folder, the uploaded files, and the work on them.
 
-Every step is a function that the command line uses too: `new`, `assess`, `plan`, `decide`, `report`.
-
-Files that come in: their names and sizes, and a private place for them until a folder is made of them.
+CONFIDENTIAL: it reads who reviewed what, and lets none of it out. Every step is a function that the command
+line uses too: `new`, `assess`, `plan`, `decide`, `report`. Uploaded files stay in a private place until a
+folder is made of them.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ ROLES: Mapping[str, str] = {
     "reviewers": "Calibration",
     "same": "Changed ids",
 }
-"""What a file may be, and how the room calls it."""
+"""What a file may be, and how the page calls it."""
 SEVERAL = ("past",)
 """Of these there may be several; another file takes the place of any other."""
 _LONGEST = 100
@@ -128,8 +127,11 @@ class Staging:
 
 
 class Incoming:
-    """A file that is being filled under a hidden name of its own, and then becomes `target`; left early,
-    nothing of it stays. If it is to be `alone`, all other files beside it go when it is there."""
+    """A file that is being uploaded under a hidden name of its own, and then becomes `target`.
+
+    If the upload ends early, nothing of it stays. If it is to be `alone`, all other files beside it go once
+    it is complete.
+    """
 
     def __init__(self, target: Path, *, alone: bool) -> None:
         self.target, self._alone, self.size = target, alone, 0
@@ -179,7 +181,7 @@ class Upload:
 
 
 class Desk:
-    """One desk: a folder at most, one job at a time.
+    """One session: a folder at most, one job at a time.
 
     `home` is where conferences' folders are and new ones are made; `folder` is opened at once, or if there is
     none of that name yet, suggested for a new one. `workers` is how many processes share the work.
@@ -201,7 +203,7 @@ class Desk:
         self._uploads: dict[tuple[str, str], Upload] = {}
 
     def close(self) -> None:
-        """End what runs, and remove what is private to this desk."""
+        """End what runs, and remove what is private to this session."""
         if self.job is not None:
             self.job.cancel()
             self.job.wait(10.0)
@@ -226,7 +228,7 @@ class Desk:
         self.open(self.home / checked_name(name))
 
     def open_example(self) -> None:
-        """Open the embedded conference, in a folder that is private to this desk and goes with it."""
+        """Open the embedded conference, in a folder that is private to this session and goes with it."""
         place = self.private / EXAMPLE
         with self.lock:
             self.free()

@@ -1,6 +1,6 @@
-"""A conference's folder -> what each step of the room *Conference* finds in it or makes of it.
+"""The steps of the page *Conference*, each on a conference's folder.
 
-By the functions that the commands `plan`, `decide` and `report` use. The desk keeps what is found.
+They call the functions that the commands `plan`, `decide` and `report` use; the session keeps the results.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ PUBLISHED = ("decisions.csv", "certificate.json")
 
 @dataclass(frozen=True)
 class Compared:
-    """What each guarantee would cost (`survey`), whether the calibration fits the scores (`fit`), and what
-    the chair should know (`remarks`)."""
+    """The guarantees compared for a folder.
+
+    `survey` has what each would cost, `fit` whether the calibration fits the scores, and `remarks` what the
+    chair should know.
+    """
 
     survey: Survey
     fit: Agreement
@@ -46,9 +49,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Release:
-    """The latest decisions of a folder: the `path` of the release, its `certificate` and the papers as
-    `decided`, with all figures, for the chair; `public`, the certificate as it was published; and what the
-    chair should know if it was just made (`remarks`)."""
+    """The latest decisions of a folder, for the chair.
+
+    `path` is the folder of the release, `certificate` has all figures, `decided` the papers, and `public` the
+    certificate as it was published; `remarks` has what the chair should know if it was just made.
+    """
 
     path: Path
     certificate: Mapping[str, Any]
@@ -155,8 +160,7 @@ def published(folder: Folder) -> Release | None:
 
 
 def listing_strangers(wanted: Asked, folder: Folder, work: Work) -> Work:
-    """The same `work` on what is `wanted` of a `folder`; reviewers whom no pool turns out to hold are listed
-    in a file beside the reviews."""
+    """The same `work`; if it finds reviewers in no pool, they are listed in a file beside the reviews."""
 
     def listed(progress: Progress) -> Any:
         with strangers_listed(Path(wanted.files[0]), wanted.out, folder):

@@ -24,6 +24,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 from math import comb, gcd, lcm
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from blindcal.assignment.prior import Sets, inclusion
 from blindcal.assignment.similarity import Similarity
 from blindcal.cells import Column, natural
 from blindcal.errors import InputError, Problem
-from blindcal.io.atomic_files import read_table
+from blindcal.io.atomic_files import is_path, read_table
 from blindcal.io.tables import refuse
 
 OUTSIDER = "*"
@@ -111,7 +112,7 @@ class SampledPool(Mapping[str, float]):
         )
 
 
-def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+def read_pools(path: str | os.PathLike[str] | Any) -> dict[str, dict[str, float]]:
     """Each paper's candidates with their probabilities, from a table.
 
     Args:
@@ -132,7 +133,7 @@ def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         Column("reviewer", "id", secret=True),
         Column("probability", "number", required=False, low=0.0, high=1.0),
     ]
-    table = read_table(path, columns)
+    table = read_table(path, columns, name="`pools`")
     chance = table.number("probability") if "probability" in table else np.ones(len(table))
     pools: dict[str, dict[str, float]] = {}
     problems = []
@@ -148,10 +149,10 @@ def read_pools(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     return pools
 
 
-def read_draws(path: str | os.PathLike[str]) -> dict[str, SampledPool]:
+def read_draws(path: str | os.PathLike[str] | Any) -> dict[str, SampledPool]:
     """Sampled assignments `draw,paper,reviewer`: for each paper, its sets of reviewers and their counts."""
     columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
-    table = read_table(path, columns)
+    table = read_table(path, columns, name="`pools`")
     drawn: dict[tuple[str, str], list[str]] = {}
     problems = []
     for row, draw, paper, reviewer in zip(
@@ -194,8 +195,13 @@ def everyone(
     return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
 
 
-def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
-    """The pools that a file describes; its columns say how.
+def is_everyone(source: object) -> bool:
+    """Whether the word `everyone` stands in place of a file or data frame of pools."""
+    return is_path(source) and str(source) == EVERYONE
+
+
+def pools_of(source: str | os.PathLike[str] | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
+    """The pools that a file or a data frame describes; its columns say how.
 
     Args:
         source: A table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
@@ -209,11 +215,11 @@ def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: I
         {'p': {'ada': 1.0, 'ben': 1.0}, 'q': {'ada': 1.0, 'ben': 1.0}}
     """
     people = sorted(set(reviewers) - {OUTSIDER})
-    if str(source) == EVERYONE:
+    if is_everyone(source):
         return everyone(papers, people)
-    columns = [Column("paper", "id"), Column("probability", "text", required=False)]
+    columns = [Column("paper", "id"), Column("probability", "text", required=False, empty=True)]
     columns += [Column(name, "id", required=False, secret=name != "draw") for name in _KINDS]
-    table = read_table(source, columns)
+    table = read_table(source, columns, name="`pools`")
     if "draw" in table:
         return read_draws(source)
     if "conflict" in table and "reviewer" not in table:
@@ -223,6 +229,8 @@ def pools_of(source: str | os.PathLike[str], papers: Iterable[str], reviewers: I
 
 def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> int | None:
     """The first row of a file of pools that names one of these candidates, for a message that must not."""
+    if not os.path.exists(source):
+        return None
     columns = [Column("reviewer", "id", required=False, secret=True)]
     table = read_table(source, columns, extra=True)
     names = table.text("reviewer") if "reviewer" in table else ()

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, as_options, emit_json, say
 from blindcal.errors import InputError
@@ -23,7 +24,7 @@ from blindcal.importers import (
     read_maps,
     withdrawn_lines,
 )
-from blindcal.importers.export import Unit, counted
+from blindcal.importers.export import Unit
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import check_targets, read_bytes, write_table
 
@@ -223,8 +224,8 @@ def _print(
     say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
     if imported.confidence_field is not None:
         say(f"confidence: {imported.confidence_field}")
-    papers, people = counted(len(reviews.papers), "paper"), counted(len(reviews.reviewers), "reviewer")
-    say(f"{counted(len(reviews), 'review')} of {papers} by {people}")
+    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+    say(f"{count(len(reviews), 'review')} of {papers} by {people}")
     for item in imported.dropped:
         say(as_options(f"dropped: {item}"))
     for line in withdrawn_lines(left_out):

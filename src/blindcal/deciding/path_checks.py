@@ -57,7 +57,8 @@ def _confidential(path: Path) -> bool:
 
 def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Refuse to publish in a folder that holds the reviews, which say who reviewed what."""
-    if any(_within(place, _real(out)) for place in _places(Path(reviews))):
+    # A data frame is no file; `Inputs` calls it by the argument's name.
+    if os.path.lexists(reviews) and any(_within(place, _real(out)) for place in _places(Path(reviews))):
         raise InputError(
             f"{reviews} must not lie in the `out` folder: it says who reviewed what, and that folder is "
             "meant to be shared. Give a new `out` folder"

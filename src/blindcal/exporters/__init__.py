@@ -1,8 +1,8 @@
-"""Exporters: decisions -> what conference systems and spreadsheets read. An edge of the core.
+"""Decisions to the files that conference systems and spreadsheets read.
 
 In: the public table of decisions, titles, decisions overridden by hand. Out: bytes of a file, for HotCRP,
-OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table (`formats`); workbooks are
-written in `workbooks`. Imports: files and below.
+OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table or workbook. Open `formats`
+first. Imports: io and earlier.
 """
 
 from blindcal.exporters.decisions import Decided, overrides_of, read_decided

@@ -1,4 +1,4 @@
-"""The public table of decisions -> one row per paper as it goes out: its title, and whether overridden."""
+"""The public table of decisions as one row per paper: its decision, title, and whether it was overridden."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ _ADVICE = ("raise", "leave", "lower", *_FOUND)
 class Decided:
     """One paper as it goes out.
 
-    `paper`: its id, as in the reviews.
-    `decision`: `accept`, `reject` or `wait list`.
-    `raw_decision`: what its mean score alone says, `accept`, `reject` or `tie`; empty if scores are
-    confidential and the table is the public one.
-    `advice`: how to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision;
-    empty in the same case.
-    `title`, `track`: empty where they are not known.
-    `overridden`: whether the decision is the chair's and not blindcal's.
-    `wait_list`: its place there, as text; empty where it has none.
+    Attributes:
+        paper: Its id, as in the reviews.
+        decision: `accept`, `reject` or `wait list`.
+        raw_decision: What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are
+            confidential and the table is the public one.
+        advice: How to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision;
+            empty in the same case.
+        title: Empty if it is not known.
+        overridden: Whether the decision is the chair's and not blindcal's.
+        track: Empty if it is not known.
+        wait_list: Its rank there, as text; empty if it has none.
     """
 
     paper: str
@@ -51,17 +53,20 @@ def read_decided(
 ) -> tuple[Decided, ...]:
     """The papers of a release, in the order of its table.
 
-    `release` is a folder with a `decisions.csv`, or the table itself; `titles` a table `paper,title`, by
-    default none. `overridden` has decisions made by hand, by paper, as `overrides_of` returns them: they take
-    the place of blindcal's.
+    Args:
+        release: A folder with a `decisions.csv`, or the table itself.
+        titles: A table `paper,title`; by default none.
+        overridden: Decisions made by hand, by paper, as `overrides_of` returns them: they take the place of
+            blindcal's.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     table = Path(folder, "decisions.csv")
-    ...     _ = table.write_text("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n")
-    ...     one = read_decided(folder, overridden={"17": "reject"})[0]
-    >>> one.paper, one.decision, one.overridden
-    ('17', 'reject', True)
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     table = Path(folder, "decisions.csv")
+        ...     _ = table.write_text("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n")
+        ...     one = read_decided(folder, overridden={"17": "reject"})[0]
+        >>> one.paper, one.decision, one.overridden
+        ('17', 'reject', True)
     """
     folder = Path(release)
     file = folder / "decisions.csv" if folder.is_dir() else folder
@@ -89,8 +94,8 @@ def decided_of(
         extra=True,
     )
     papers = table.text("paper")
-    first = {paper: place for place, paper in reversed([*enumerate(papers)])}
-    twice = [row for place, row in enumerate(table.rows) if first[papers[place]] != place]
+    first = {paper: index for index, paper in reversed([*enumerate(papers)])}
+    twice = [row for index, row in enumerate(table.rows) if first[papers[index]] != index]
     if twice:
         raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
     by_hand = dict(overridden or {})
@@ -100,10 +105,10 @@ def decided_of(
     columns = ("decision", "raw_decision", "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
     return tuple(
-        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=place)
+        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
         if paper not in by_hand
         else Decided(paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track)
-        for paper, decision, raw, advice, track, place in zip(papers, *cells, strict=True)
+        for paper, decision, raw, advice, track, index in zip(papers, *cells, strict=True)
     )
 
 
@@ -121,16 +126,20 @@ def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def overrides_of(given: Iterable[str]) -> dict[str, str]:
-    """Decisions made by hand, by paper; `given` are texts `paper=decision`, each `accept` or `reject`.
+    """Decisions made by hand, by paper.
 
-    >>> overrides_of(["17=accept", "a=b=reject"])
-    {'17': 'accept', 'a=b': 'reject'}
+    Args:
+        given: Texts `paper=decision`, each `accept` or `reject`.
+
+    Example:
+        >>> overrides_of(["17=accept", "a=b=reject"])
+        {'17': 'accept', 'a=b': 'reject'}
     """
-    found: dict[str, str] = {}
+    decisions: dict[str, str] = {}
     for text in given:
         paper, _, decision = text.rpartition("=")
         if not paper or decision not in DECISIONS:
             raise InputError(f"`overridden` must be like 17=accept or 17=reject, found {text!r}")
-        if found.setdefault(paper, decision) != decision:
+        if decisions.setdefault(paper, decision) != decision:
             raise InputError(f"`overridden` must give one decision for paper {paper!r}")
-    return found
+    return decisions

@@ -1,9 +1,7 @@
-"""Decisions -> the bytes of a file that another system reads.
+"""Decisions as the bytes of a file that another system reads, or a spreadsheet.
 
-A table of texts -> the bytes of an `.xlsx` workbook, by the standard library.
-
-Every cell is an inline text: nothing in it is ever run as a formula, whatever it starts with. The same table
-always gives the same bytes.
+`.xlsx` workbooks are written by the standard library. Every cell is an inline text, so nothing in it is ever
+run as a formula, whatever it starts with. The same table always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,13 +18,189 @@ from blindcal.errors import InputError, Problem
 from blindcal.exporters.decisions import DECISIONS, WAITING, Decided
 from blindcal.io.tables import encoded, format_table, quoted, refuse
 
-MOST_ROWS, MOST_CELL = 1_048_576, 32_767
+WHAT = ("decisions", "advice")
+_TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
+
+# Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
+_CHAIR_TAG = "~~blindcal-"
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "hotcrp": ("Accepted", "Rejected"),
+    "openreview": ("Accept (Poster)", "Reject"),
+    "pretalx": DECISIONS,
+    "easychair": DECISIONS,
+    "cmt": ("Accept", "Reject"),
+    "csv": DECISIONS,
+    "xlsx": DECISIONS,
+}
+FORMATS = tuple(_WORDS)
+_FOR_PEOPLE = ("csv", "xlsx")
+
+
+def export(
+    papers: Sequence[Decided],
+    to: str,
+    what: str = "decisions",
+    *,
+    accepted: str | None = None,
+    rejected: str | None = None,
+    waiting: str | None = None,
+) -> bytes:
+    """The bytes of a file that another system imports, or that people read.
+
+    Args:
+        papers: Those of `read_decided`; HotCRP and OpenReview need ids that are numbers, pretalx its codes.
+        to: The system: `hotcrp` and `openreview` import the file; for `pretalx` it is a program that calls
+            its API; for `easychair` and `cmt`, which import no decisions that we know of, a list to type
+            from. Or, for people, `csv` or `xlsx`.
+        what: The `decisions`, or the `advice` for area chairs, which OpenReview and pretalx cannot take.
+        accepted: What the conference calls acceptance, by default the system's usual word.
+        rejected: What it calls rejection, by default the system's usual word.
+        waiting: What it calls the wait list; without it, papers there are left out of the file of a system,
+            as they are not decided.
+
+    Example:
+        >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
+        >>> export([paper], "hotcrp").decode().split()
+        ['paper,action,decision', '12,decision,Accepted']
+        >>> export([paper], "openreview", accepted="Accept").decode()
+        '12,Accept,\\n'
+        >>> export([paper], "csv", "advice").decode().split("\\n")[:2]
+        ['paper,title,advice', '12,On Widgets,raise']
+    """
+    if to not in FORMATS:
+        raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
+    if what not in WHAT:
+        raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
+    usual = _WORDS[to]
+    words = {"accept": accepted or usual[0], "reject": rejected or usual[1]}
+    if waiting is not None or to in _FOR_PEOPLE:
+        words[WAITING] = waiting or WAITING
+    _check_words(words)
+    if (what == "advice" or to == "pretalx") and any(
+        word is not None for word in (accepted, rejected, waiting)
+    ):
+        why = "pretalx has states of its own" if to == "pretalx" else "these are words for decisions"
+        raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
+    kept = papers if what == "advice" else [decided for decided in papers if decided.decision in words]
+    return _WRITERS[to](kept, what, words)
+
+
+def _check_words(words: Mapping[str, str]) -> None:
+    """Refuse words that a spreadsheet might run, which cannot be escaped, and one word for two decisions."""
+    names = {"accept": "accepted", "reject": "rejected", WAITING: "waiting"}
+    for decision, word in words.items():
+        if not word.strip() or not word.isprintable() or escape(word) != word:
+            raise InputError(f"`{names[decision]}` must be words such as Accept (Poster), found {word!a}")
+    if len({*words.values()}) < len(words):
+        raise InputError("`accepted`, `rejected` and `waiting` must be different words")
+
+
+def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
+    numbers = _numbers(papers, "HotCRP")
+    if what == "decisions":
+        header = "paper,action,decision"
+        rows = [
+            (paper, "decision", words[decided.decision])
+            for paper, decided in zip(numbers, papers, strict=True)
+        ]
+    else:
+        header = "paper,action,tag"
+        rows = [
+            (paper, "tag" if decided.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
+            for paper, decided in zip(numbers, papers, strict=True)
+            for advice, tag in _TAGS.items()
+        ]
+    return encoded("".join(f"{','.join(map(quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
+
+
+def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """Rows of number, decision and comment, without a header, which would be taken for a paper."""
+    if what == "advice":
+        raise InputError(
+            "OpenReview reads decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
+        )
+    numbers = _numbers(papers, "OpenReview")
+    rows = zip(numbers, papers, strict=True)
+    return encoded("".join(f"{paper},{quoted(words[decided.decision])},\n" for paper, decided in rows))
+
+
+def _pretalx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A program that sets the states by pretalx's API; the token is asked for when it runs."""
+    if what == "advice":
+        raise InputError(
+            "pretalx takes decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
+        )
+    rule = "must be a code of pretalx, like ABC37X. Export as csv or xlsx"
+    _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
+    lines = "".join(f'    "{decided.paper}": "{decided.decision}",\n' for decided in papers)
+    program = files("blindcal.exporters").joinpath("pretalx_states.txt").read_text(encoding="utf-8")
+    return encoded(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
+
+
+def _typed(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    """A list to type from, in the order in which systems list papers."""
+    return _csv(sorted(papers, key=lambda one: (one.paper.zfill(20), one.paper)), what, words)
+
+
+def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    header, rows = _table(papers, what, words)
+    return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
+
+
+def _xlsx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+    header, rows = _table(papers, what, words)
+    return workbook(header, rows, what)
+
+
+_WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], bytes]] = {
+    "hotcrp": _hotcrp,
+    "openreview": _openreview,
+    "pretalx": _pretalx,
+    "easychair": _typed,
+    "cmt": _typed,
+    "csv": _csv,
+    "xlsx": _xlsx,
+}
+
+
+def _table(
+    papers: Sequence[Decided], what: str, words: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
+    columns = {"paper": [decided.paper for decided in papers], "title": [decided.title for decided in papers]}
+    columns["track"] = [decided.track for decided in papers]
+    if what == "advice":
+        columns["advice"] = [decided.advice for decided in papers]
+    else:
+        columns["decision"] = [words[decided.decision] for decided in papers]
+        columns["wait_list"] = [decided.wait_list for decided in papers]
+        columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    return list(columns), list(zip(*columns.values(), strict=True))
+
+
+def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
+    """The papers' ids, which these systems know by number."""
+    rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
+    _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
+    return [decided.paper for decided in papers]
+
+
+def _check_papers(papers: Sequence[Decided], pattern: str, rule: str) -> None:
+    bad = [place for place, decided in enumerate(papers, start=2) if not re.fullmatch(pattern, decided.paper)]
+    if bad:
+        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])
+
+
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _TYPES = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _BEGIN = (1980, 1, 1, 0, 0, 0)
+MOST_ROWS, MOST_CELL = 1_048_576, 32_767
+
 # XML cannot hold these, and readers take _x0041_ for a letter: both are written as _xHHHH_.
 _ESCAPED = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -73,11 +247,11 @@ def _content_types() -> str:
 
 
 def _links(targets: dict[str, tuple[str, str]]) -> str:
-    found = "".join(
+    links = "".join(
         f'<Relationship Id="{name}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
         for name, (kind, target) in targets.items()
     )
-    return f'<Relationships xmlns="{_LINKS}">{found}</Relationships>'
+    return f'<Relationships xmlns="{_LINKS}">{links}</Relationships>'
 
 
 def _styles() -> str:
@@ -97,7 +271,7 @@ def _styles() -> str:
 def _sheet(rows: Sequence[Sequence[str]]) -> str:
     cells = "".join(
         f'<row r="{number}">'
-        + "".join(_cell(f"{_letters(place)}{number}", text, number == 1) for place, text in enumerate(row))
+        + "".join(_cell(f"{_letters(index)}{number}", text, number == 1) for index, text in enumerate(row))
         + "</row>"
         for number, row in enumerate(rows, start=1)
     )
@@ -123,171 +297,3 @@ def _letters(place: int) -> str:
     """
     before, last = divmod(place, 26)
     return (_letters(before - 1) if before else "") + chr(ord("A") + last)
-
-
-WHAT = ("decisions", "advice")
-_TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
-# Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
-_CHAIR_TAG = "~~blindcal-"
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "hotcrp": ("Accepted", "Rejected"),
-    "openreview": ("Accept (Poster)", "Reject"),
-    "pretalx": DECISIONS,
-    "easychair": DECISIONS,
-    "cmt": ("Accept", "Reject"),
-    "csv": DECISIONS,
-    "xlsx": DECISIONS,
-}
-FORMATS = tuple(_WORDS)
-_FOR_PEOPLE = ("csv", "xlsx")
-
-
-def export(
-    papers: Sequence[Decided],
-    to: str,
-    what: str = "decisions",
-    *,
-    accepted: str | None = None,
-    rejected: str | None = None,
-    waiting: str | None = None,
-) -> bytes:
-    """The bytes of a file that another system imports, or that people read.
-
-    `papers`: those of `read_decided`; HotCRP and OpenReview need ids that are numbers, pretalx its codes.
-    `to`: the system: `hotcrp` and `openreview` import the file; for `pretalx` it is a program that calls its
-    API; for `easychair` and `cmt`, which import no decisions that we know of, a list to type from. Or, for
-    people, `csv` or `xlsx`.
-    `what`: the `decisions`, or the `advice` for area chairs, which OpenReview and pretalx cannot take.
-    `accepted`, `rejected`: what the conference calls its decisions, by default the system's usual words.
-    `waiting`: what it calls the wait list; without it, papers there are left out of the file of a system, as
-    they are not decided.
-
-    >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
-    >>> export([paper], "hotcrp").decode().split()
-    ['paper,action,decision', '12,decision,Accepted']
-    >>> export([paper], "openreview", accepted="Accept").decode()
-    '12,Accept,\\n'
-    >>> export([paper], "csv", "advice").decode().split("\\n")[:2]
-    ['paper,title,advice', '12,On Widgets,raise']
-    """
-    if to not in FORMATS:
-        raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
-    if what not in WHAT:
-        raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
-    usual = _WORDS[to]
-    words = {"accept": accepted or usual[0], "reject": rejected or usual[1]}
-    if waiting is not None or to in _FOR_PEOPLE:
-        words[WAITING] = waiting or WAITING
-    _check_words(words)
-    if (what == "advice" or to == "pretalx") and any(
-        word is not None for word in (accepted, rejected, waiting)
-    ):
-        why = "pretalx has states of its own" if to == "pretalx" else "these are words for decisions"
-        raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
-    kept = papers if what == "advice" else [one for one in papers if one.decision in words]
-    return _WRITERS[to](kept, what, words)
-
-
-def _check_words(words: Mapping[str, str]) -> None:
-    """Refuse words that a spreadsheet might run, which cannot be escaped, and one word for two decisions."""
-    names = {"accept": "accepted", "reject": "rejected", WAITING: "waiting"}
-    for decision, word in words.items():
-        if not word.strip() or not word.isprintable() or escape(word) != word:
-            raise InputError(f"`{names[decision]}` must be words such as Accept (Poster), found {word!a}")
-    if len({*words.values()}) < len(words):
-        raise InputError("`accepted`, `rejected` and `waiting` must be different words")
-
-
-def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
-    numbers = _numbers(papers, "HotCRP")
-    if what == "decisions":
-        header = "paper,action,decision"
-        rows = [(paper, "decision", words[one.decision]) for paper, one in zip(numbers, papers, strict=True)]
-    else:
-        header = "paper,action,tag"
-        rows = [
-            (paper, "tag" if one.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
-            for paper, one in zip(numbers, papers, strict=True)
-            for advice, tag in _TAGS.items()
-        ]
-    return encoded("".join(f"{','.join(map(quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
-
-
-def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    """Rows of number, decision and comment, without a header, which would be taken for a paper."""
-    if what == "advice":
-        raise InputError(
-            "OpenReview reads decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
-        )
-    numbers = _numbers(papers, "OpenReview")
-    rows = zip(numbers, papers, strict=True)
-    return encoded("".join(f"{paper},{quoted(words[one.decision])},\n" for paper, one in rows))
-
-
-def _pretalx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    """A program that sets the states by pretalx's API; the token is asked for when it runs."""
-    if what == "advice":
-        raise InputError(
-            "pretalx takes decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
-        )
-    rule = "must be a code of pretalx, like ABC37X. Export as csv or xlsx"
-    _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
-    lines = "".join(f'    "{one.paper}": "{one.decision}",\n' for one in papers)
-    program = files("blindcal.exporters").joinpath("pretalx_states.txt").read_text(encoding="utf-8")
-    return encoded(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
-
-
-def _typed(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    """A list to type from, in the order in which systems list papers."""
-    return _csv(sorted(papers, key=lambda one: (one.paper.zfill(20), one.paper)), what, words)
-
-
-def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _table(papers, what, words)
-    return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
-
-
-def _xlsx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _table(papers, what, words)
-    return workbook(header, rows, what)
-
-
-_WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], bytes]] = {
-    "hotcrp": _hotcrp,
-    "openreview": _openreview,
-    "pretalx": _pretalx,
-    "easychair": _typed,
-    "cmt": _typed,
-    "csv": _csv,
-    "xlsx": _xlsx,
-}
-
-
-def _table(
-    papers: Sequence[Decided], what: str, words: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
-    columns = {"paper": [one.paper for one in papers], "title": [one.title for one in papers]}
-    columns["track"] = [one.track for one in papers]
-    if what == "advice":
-        columns["advice"] = [one.advice for one in papers]
-    else:
-        columns["decision"] = [words[one.decision] for one in papers]
-        columns["wait_list"] = [one.wait_list for one in papers]
-        columns["overridden"] = ["by hand" if one.overridden else "" for one in papers]
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
-    return list(columns), list(zip(*columns.values(), strict=True))
-
-
-def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
-    """The papers' ids, which these systems know by number."""
-    rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
-    _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
-    return [one.paper for one in papers]
-
-
-def _check_papers(papers: Sequence[Decided], pattern: str, rule: str) -> None:
-    bad = [place for place, one in enumerate(papers, start=2) if not re.fullmatch(pattern, one.paper)]
-    if bad:
-        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])

@@ -1,4 +1,4 @@
-"""Who is on the committee, who is the same person under another id, and the table that a fit writes."""
+"""The committee: who is on it, who is the same person under another id, and the rows that a fit writes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 
 from blindcal.cells import Column
 from blindcal.checks import Array
@@ -16,38 +17,41 @@ from blindcal.io.tables import refuse
 
 ANYONE = "*"
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
+
 # Numbers are written to this many digits: more would be false precision, and would name a fit exactly.
 _DIGITS = 6
 
 
 def read_committee(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Who may have reviewed, each person once, in the order of the file.
+    """The people who may have reviewed, each once, in the order of the file.
 
-    `path` is a table `reviewer[,track]`, with a row for each person, or for each person and track.
+    Args:
+        path: A table `reviewer[,track]`, with a row for each person, or for each person and track.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "committee.csv"
-    ...     _ = path.write_text("reviewer,track\\nben,main\\nada,main\\nben,short\\n")
-    ...     read_committee(path)
-    ('ben', 'ada')
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "committee.csv"
+        ...     _ = path.write_text("reviewer,track\\nben,main\\nada,main\\nben,short\\n")
+        ...     read_committee(path)
+        ('ben', 'ada')
     """
     columns = [Column("reviewer", "id", secret=True), Column("track", "id", required=False, empty=True)]
     table = read_table(path, columns)
     names = table.text("reviewer")
     tracks = table.text("track") if "track" in table else ("",) * len(names)
-    problems, seen = _outsiders(table.file, table.rows, names), set[tuple[str, str]]()
-    for row, one in zip(table.rows, zip(names, tracks, strict=True), strict=True):
-        if one in seen:
+    problems, seen = _star_problems(table.file, table.rows, names), set[tuple[str, str]]()
+    for row, entry in zip(table.rows, zip(names, tracks, strict=True), strict=True):
+        if entry in seen:
             problems.append(Problem(table.file, row, "reviewer", "must not be listed twice"))
-        seen.add(one)
+        seen.add(entry)
     if problems:
         raise refuse(problems)
     return tuple(dict.fromkeys(names))
 
 
-def _outsiders(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Problem]:
+def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Problem]:
     rule = "must be a person: * is written by the fit itself"
     return [
         Problem(file, row, "reviewer", rule) for row, name in zip(rows, names, strict=True) if name == ANYONE
@@ -57,15 +61,19 @@ def _outsiders(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Pro
 def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
     """The present id of everyone who had another, by old id.
 
-    `path` is a table `old,new`. Chains of changes are followed; no id may become two, or come back to itself.
+    Chains of changes are followed; no id may become two, or come back to itself.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "same.csv"
-    ...     _ = path.write_text("old,new\\nada@x.org,ada@y.org\\nada@y.org,ada@z.org\\n")
-    ...     read_same(path)
-    {'ada@x.org': 'ada@z.org', 'ada@y.org': 'ada@z.org'}
+    Args:
+        path: A table `old,new`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "same.csv"
+        ...     _ = path.write_text("old,new\\nada@x.org,ada@y.org\\nada@y.org,ada@z.org\\n")
+        ...     read_same(path)
+        {'ada@x.org': 'ada@z.org', 'ada@y.org': 'ada@z.org'}
     """
     table = read_table(path, [Column("old", "id", secret=True), Column("new", "id", secret=True)])
     pairs = dict[str, str]()
@@ -76,10 +84,11 @@ def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
         pairs.setdefault(old, new)
     if problems:
         raise refuse(problems)
-    return {old: _followed(old, pairs, table.file) for old in pairs}
+    return {old: _present_id(old, pairs, table.file) for old in pairs}
 
 
-def _followed(old: str, pairs: Mapping[str, str], file: str) -> str:
+def _present_id(old: str, pairs: Mapping[str, str], file: str) -> str:
+    """The id that a chain of changes ends at."""
     name, seen = old, {old}
     while name in pairs:
         name = pairs[name]
@@ -90,26 +99,32 @@ def _followed(old: str, pairs: Mapping[str, str], file: str) -> str:
 
 
 def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of different ids among `names` that may be one person. Never merged, only reported.
+    """Pairs of different ids that may be one person. They are only reported, never merged.
 
     They are equal up to case, accents, signs and the order of words, or have an initial for a first name, or
     the same name at two mail addresses.
 
-    >>> similar_names(["Kurt Gödel", "Godel, Kurt", "K. Gödel", "Ada", "ada@x.org", "ada@y.org", "r1", "r2"])
-    [('Godel, Kurt', 'K. Gödel'), ('Godel, Kurt', 'Kurt Gödel'), ('K. Gödel', 'Kurt Gödel'), \
-('ada@x.org', 'ada@y.org')]
+    Args:
+        names: All ids.
+
+    Returns:
+        The pairs, sorted.
+
+    Example:
+        >>> people = ["Kurt Gödel", "Godel, Kurt", "K. Gödel", "Ada", "ada@x.org", "ada@y.org", "r1", "r2"]
+        >>> similar_names(people)
+        [('Godel, Kurt', 'K. Gödel'), ('Godel, Kurt', 'Kurt Gödel'), ('K. Gödel', 'Kurt Gödel'), \
+        ('ada@x.org', 'ada@y.org')]
     """
     alike = defaultdict[tuple[str, ...], set[str]](set)
     for name in names:
         for key in _keys(name):
             alike[key].add(name)
-    pairs = {
-        (one, other) for group in alike.values() for one in group for other in group if _may_be(one, other)
-    }
-    return sorted(pairs)
+    pairs = {pair for group in alike.values() for pair in permutations(group, 2)}
+    return sorted(pair for pair in pairs if _may_be_one_person(*pair))
 
 
-def _may_be(one: str, other: str) -> bool:
+def _may_be_one_person(one: str, other: str) -> bool:
     """Each pair once; and two full first names that share an initial are two people."""
     first, second = _words(one), _words(other)
     initials = any(len(word) == 1 for word in (*first, *second))

@@ -1,10 +1,9 @@
-"""What a chair can read about a fit: sources of variance, drift, bends, outliers, what history predicts.
+"""Diagnostics of a fit: sources of variance, drift, linearity, outliers, and a forecast of held-out scores.
 
-Does a straight line with a noise of its own describe each reviewer? Scores against the others' of a paper.
-
-From the other reviews of its paper each score has an expected value, `slope * E[quality | others] + offset`.
-What is left over should lean to no side at any quality, be as wide everywhere, and not bend in one way for
-one reviewer and in another for the next.
+Linearity is checked by leave-one-out residuals. From the other reviews of its paper each score has an
+expected value, `slope * E[quality | others] + offset`. If a straight line with constant noise describes each
+reviewer, the residuals have mean 0 and one variance at every quality, and do not bend in one way for one
+reviewer and in another for the next.
 """
 
 from __future__ import annotations
@@ -18,133 +17,60 @@ from scipy.special import ndtri
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
-from blindcal.fitting.history import Dated, History, Past, Scale, history_of
+from blindcal.fitting.history import Dated, History, Past, Scale, history_of, score_moments
 
-_BINS = 7
-# Said where it is beyond so many standard errors, and large: noise that changes by a quarter of its variance
-# from one standard deviation of quality to the next, curves as different as a tenth of a score.
-_SURE, _WIDER, _CURVED = 3.0, 0.25, 0.01
 FLAT = 1e-9
 """Scores and qualities here have a standard deviation of about 1: a difference below this is roundoff."""
+_COVERAGE = 0.9
 
-
-@dataclass(frozen=True)
-class Bin:
-    """Reviews of papers of about the same quality: mean of what is left over, its standard error, its width;
-    in standard deviations that the fit expects."""
-
-    quality: float
-    left: float
-    error: float
-    width: float
-
-
-@dataclass(frozen=True)
-class Line:
-    """`wider`: relative change of the noise's variance for one standard deviation of quality. `curved`: the
-    variance over reviewers of how much their scores bend with the square of quality. Each with its standard
-    error; both are about 0 where the model holds."""
-
-    wider: float
-    wider_error: float
-    curved: float
-    curved_error: float
-    bins: tuple[Bin, ...]
-
-    @property
-    def notes(self) -> list[str]:
-        found = []
-        if abs(self.wider) > max(_WIDER, _SURE * self.wider_error):
-            which = "better" if self.wider > 0 else "weaker"
-            found.append(f"reviews of {which} papers are noisier: their errors are understated there")
-        if self.curved > max(_CURVED, _SURE * self.curved_error):
-            found.append(
-                "some reviewers bend the scale in ways of their own: slope and offset are an approximation"
-            )
-        return found
-
-
-def standard(rows: Array) -> Array:
-    """The same reviewers on a scale where all scores together have mean 0 and standard deviation 1."""
-    slope, offset, noise, slope_se, offset_se, _, noise_se = rows
-    variance = slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
-    center = float(offset.mean())
-    stretch = 1 / float(np.sqrt(variance.mean() + offset.var()))
-    return Scale(-center, stretch, center).moved(rows)
-
-
-def others_quality(history: History, rows: Array) -> tuple[Array, Array]:
-    """E[quality | the other reviews of the paper] for each review, and its variance."""
-    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
-    weight = 1 / (slope_se**2 + offset_se**2 + noise**2 + noise_se**2)
-    known, pull = weight * slope**2, weight * slope * (history.score - offset)
-    precision = 1.0 + history.per_paper(known)[history.paper] - known
-    return np.asarray((history.per_paper(pull)[history.paper] - pull) / precision), 1.0 / precision
-
-
-def line_of(history: History, rows: Array) -> Line | None:
-    """The checks for reviewers with these rows; None where no two reviews can be compared."""
-    quality, variance = others_quality(history, rows)
-    if float(quality.std()) <= FLAT:
-        return None
-    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
-    own = slope_se**2 * (quality**2 + variance) + offset_se**2 + noise**2 + noise_se**2
-    left = (history.score - slope * quality - offset) / np.sqrt(slope**2 * variance + own)
-    return Line(*_wider(history, quality, left), *_curved(history, quality, left), _bins(quality, left))
-
-
-def _wider(history: History, quality: Array, left: Array) -> tuple[float, float]:
-    """The slope of squares on quality, and its standard error over papers."""
-    squares, spread = left**2, quality - quality.mean()
-    change = float(squares @ spread / (spread @ spread))
-    rest = (squares - squares.mean() - change * spread) * spread
-    error = float(np.sqrt((history.per_paper(rest) ** 2).sum()) / (spread @ spread))
-    return change / float(squares.mean()), error / float(squares.mean())
-
-
-def _curved(history: History, quality: Array, left: Array) -> tuple[float, float]:
-    """If a reviewer's scores bend by `c (quality^2 - 1)`, products of two of their reviews say c^2."""
-    bend = quality**2 - (quality**2).mean()
-    sums, squares = history.per_reviewer(left * bend), history.per_reviewer((left * bend) ** 2)
-    whole = history.per_reviewer(bend**2) ** 2
-    weight = whole - history.per_reviewer(bend**4)
-    # Nobody has two reviews, or no quality bends.
-    if weight.sum() <= FLAT * whole.sum() or float(bend.std()) <= FLAT:
-        return 0.0, np.inf
-    pairs = sums**2 - squares
-    found = float(pairs.sum() / weight.sum())
-    error = float(np.sqrt(((pairs - found * weight) ** 2).sum()) / weight.sum())
-    return found, error
-
-
-def _bins(quality: Array, left: Array) -> tuple[Bin, ...]:
-    order = np.argsort(quality, kind="stable")
-    return tuple(
-        Bin(
-            float(quality[part].mean()),
-            float(left[part].mean()),
-            float(left[part].std() / np.sqrt(part.size)),
-            float(left[part].std()),
-        )
-        for part in np.array_split(order, min(_BINS, max(1, order.size // 10)))
-    )
-
-
-_LEVEL = 0.9
 # A bend is told where it is large and beyond this many standard errors, and an outlier where so few
 # reviewers of the population would be as far out, over all reviewers together.
-_BENT, _LEANING, _RARE = 3.0, 0.3, 0.01
+_SKEW_ERRORS, _MIN_SKEW, _OUTLIER_RATE = 3.0, 0.3, 0.01
+
 # A standard error of so much of the population's tells nothing worth the name.
-_LITTLE = 0.95
+_UNINFORMED = 0.95
+_BINS = 7
+
+# Said where it is beyond so many standard errors, and large: noise that changes by a quarter of its variance
+# from one standard deviation of quality to the next, curves as different as a tenth of a score.
+_ERRORS, _MIN_WIDER, _MIN_CURVED = 3.0, 0.25, 0.01
 
 
 @dataclass(frozen=True)
-class Range:
-    """An estimate with a 90 % interval."""
+class Checks:
+    """How far to believe a fit. CONFIDENTIAL: it names reviewers.
 
-    value: float
-    low: float
-    high: float
+    Attributes:
+        shares: Of the variance of a score, that of quality, slope, offset and noise, each with a 90 %
+            interval.
+        persistence: The correlation of reviewers' habits from one conference to the next, with its interval.
+        levels: The noise at each level of confidence, relative to the most frequent level.
+        bend: The skewness of papers' mean scores, 0 if reviewers use the scale as a straight line, and three
+            standard errors each way.
+        bent: Whether `bend` is large and surely not 0.
+        line: What straight lines leave unexplained; None if no two reviews can be compared.
+        outliers: People the fit is for who are unlike the population.
+        newcomers: How many of the people have no history.
+        unknown: How many have a history that says next to nothing.
+        reviewers: How many people the fit is for.
+        disagreement: How far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
+        forecast: A test on the last conference; None with one conference, or if no reviewer came back.
+        notes: Sentences about all of this, for the chair.
+    """
+
+    shares: Mapping[str, Range]
+    persistence: Range
+    levels: Mapping[str, float]
+    bend: Range
+    bent: bool
+    line: Line | None
+    outliers: tuple[str, ...] = field(repr=False)
+    newcomers: int
+    unknown: int
+    reviewers: int
+    disagreement: float
+    forecast: Forecast | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -153,13 +79,14 @@ class Forecast:
 
     Errors are root mean squares in standard deviations of the scores, over reviewers with a history.
 
-    `conference`: the name of the last one, which was held out.
-    `reviews`: how many of its reviews are by someone with a history.
-    `population`: the error if everyone is taken to be alike.
-    `raw`: the error if each reviewer's past mean, as a deviation from all scores, is added to that.
-    `fitted`: the error by the fit.
-    `gain`: the share of the mean square of `population` that the fit saves; below 0 it does harm.
-    `gain_se`: the standard error of `gain`, over papers.
+    Attributes:
+        conference: The name of the last one, which was held out.
+        reviews: How many of its reviews are by someone with a history.
+        population: The error if everyone is taken to be alike.
+        raw: The error if each reviewer's past mean, as a deviation from all scores, is added to that.
+        fitted: The error by the fit.
+        gain: The share of the mean square of `population` that the fit saves; below 0 it does harm.
+        gain_se: The standard error of `gain`, over papers.
     """
 
     conference: str
@@ -178,48 +105,53 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Checks:
-    """How far to believe a fit. CONFIDENTIAL: it names reviewers.
+class Line:
+    """Whether straight lines describe reviewers; both numbers are about 0 if they do.
 
-    `reviewers`: how many people the fit is for.
-    `shares`: of the variance of a score, that of quality, slope, offset and noise, each with a 90 % interval.
-    `persistence`: the correlation of reviewers' habits from one conference to the next, with its interval.
-    `levels`: the noise at each level of confidence, relative to the most frequent level.
-    `bend`: the skewness of papers' mean scores, 0 where reviewers use the scale as a straight line, and three
-    standard errors each way.
-    `bent`: whether `bend` is large and surely not 0.
-    `line`: what straight lines leave unexplained; None where no two reviews can be compared.
-    `outliers`: people the fit is for who are unlike the population.
-    `newcomers`, `unknown`: how many of the people have no history, or one that says next to nothing.
-    `disagreement`: how far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
-    `forecast`: a test on the last conference; None with one conference, or if no reviewer came back.
-    `notes`: sentences about all of this, for the chair.
+    `wider` is the relative change of the noise's variance for one standard deviation of quality, `curved` the
+    variance over reviewers of how much their scores bend with the square of quality; each with its standard
+    error.
     """
 
-    shares: Mapping[str, Range]
-    persistence: Range
-    levels: Mapping[str, float]
-    bend: Range
-    bent: bool
-    line: Line | None
-    outliers: tuple[str, ...] = field(repr=False)
-    newcomers: int
-    unknown: int
-    reviewers: int
-    disagreement: float
-    forecast: Forecast | None
-    notes: tuple[str, ...]
+    wider: float
+    wider_error: float
+    curved: float
+    curved_error: float
+    bins: tuple[Bin, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        notes = []
+        if abs(self.wider) > max(_MIN_WIDER, _ERRORS * self.wider_error):
+            which = "better" if self.wider > 0 else "weaker"
+            notes.append(f"reviews of {which} papers are noisier: their errors are understated there")
+        if self.curved > max(_MIN_CURVED, _ERRORS * self.curved_error):
+            notes.append(
+                "some reviewers bend the scale in ways of their own: slope and offset are an approximation"
+            )
+        return notes
 
 
-def shares_of(traces: Array) -> dict[str, Range]:
-    """Each source's share of the variance of a score."""
-    parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
-    return {name: _range(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
+@dataclass(frozen=True)
+class Bin:
+    """Residuals of reviews of papers of about the same quality, in standard deviations that the fit expects.
+
+    `left` is their mean, `error` its standard error, `width` their standard deviation.
+    """
+
+    quality: float
+    left: float
+    error: float
+    width: float
 
 
-def _range(draws: Array) -> Range:
-    low, high = np.quantile(draws, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return Range(float(draws.mean()), float(low), float(high))
+@dataclass(frozen=True)
+class Range:
+    """An estimate with a 90 % interval."""
+
+    value: float
+    low: float
+    high: float
 
 
 def checks_of(
@@ -232,55 +164,66 @@ def checks_of(
     """What there is to say about a fit that is for these people."""
     traces = moments.traces
     known = dict(zip(history.reviewers, parameters(moments.reviewers).T, strict=True))
-    wanted = {name: known[name] for name in people if name in known}
+    rows = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
-    unknown = sum(bool(row[4] > _LITTLE * anyone[4]) for row in wanted.values())
+    unknown = sum(bool(row[4] > _UNINFORMED * anyone[4]) for row in rows.values())
     bend = bend_of(history)
-    found = Checks(
+    checks = Checks(
         shares=shares_of(traces),
-        persistence=_range(traces[:, TRACES.index("persistence")]),
-        levels=_levels(history, moments),
+        persistence=_credible_interval(traces[:, TRACES.index("persistence")]),
+        levels=_noise_by_level(history, moments),
         bend=bend,
-        bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _LEANING,
+        bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _MIN_SKEW,
         line=line_of(history, standard(parameters(moments.reviewers))),
-        outliers=tuple(sorted(name for name, row in wanted.items() if _far(row, anyone, len(wanted)))),
-        newcomers=len(people) - len(wanted),
+        outliers=tuple(sorted(name for name, row in rows.items() if _is_outlier(row, anyone, len(rows)))),
+        newcomers=len(people) - len(rows),
         unknown=unknown,
         reviewers=len(people),
-        disagreement=_disagreement(moments, chains),
+        disagreement=_between_chains(moments, chains),
         forecast=forecast,
         notes=(),
     )
-    return replace(found, notes=tuple(_notes(found, history)))
+    return replace(checks, notes=tuple(_notes(checks, history)))
+
+
+def shares_of(traces: Array) -> dict[str, Range]:
+    """Each source's share of the variance of a score."""
+    parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
+    return {name: _credible_interval(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
+
+
+def _credible_interval(draws: Array) -> Range:
+    low, high = np.quantile(draws, [(1 - _COVERAGE) / 2, (1 + _COVERAGE) / 2])
+    return Range(float(draws.mean()), float(low), float(high))
 
 
 def bend_of(history: History) -> Range:
     """The skewness of papers' mean scores, and three standard errors (of normal means) each way.
 
-    Where quality is normal and all reviewers use the scale as a straight line, mean scores lean to no side.
+    If quality is normal and all reviewers use the scale as a straight line, mean scores are symmetric.
     """
     mean = history.per_paper(history.score) / history.per_paper()
-    mean = mean - _by_conference(history, mean)
-    unit = np.sqrt(_by_conference(history, mean**2))
+    mean = mean - _conference_means(history, mean)
+    unit = np.sqrt(_conference_means(history, mean**2))
     skewness = float(((mean / np.where(unit > FLAT, unit, np.inf)) ** 3).mean())
-    error = _BENT * float(np.sqrt(6 / mean.size))
+    error = _SKEW_ERRORS * float(np.sqrt(6 / mean.size))
     return Range(skewness, skewness - error, skewness + error)
 
 
-def _by_conference(history: History, value: Array) -> Array:
+def _conference_means(history: History, value: Array) -> Array:
     """For each paper, the mean over the papers of its conference."""
     papers = np.bincount(history.paper_conference)
     return np.asarray((np.bincount(history.paper_conference, value) / papers)[history.paper_conference])
 
 
-def _levels(history: History, moments: Moments) -> dict[str, float]:
+def _noise_by_level(history: History, moments: Moments) -> dict[str, float]:
     if len(history.levels) == 1:
         return {}
     named = ["not given" if level != level else f"{level:g}" for level in history.levels]
     return dict(sorted(zip(named, moments.levels.tolist(), strict=True)))
 
 
-def _far(row: Array, anyone: Array, people: int) -> bool:
+def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
     """Whether (slope, offset) or noise is further from the population's than hardly anyone should be."""
     step, spread = row[:2] - anyone[:2], anyone[3:5]
     cross = anyone[5] * spread[0] * spread[1]
@@ -288,14 +231,14 @@ def _far(row: Array, anyone: Array, people: int) -> bool:
     habits = float(step @ np.linalg.solve(covariance, step))
     sd = np.sqrt(np.log1p((anyone[6] / anyone[2]) ** 2))
     noise = (np.log(row[2] / anyone[2]) + 0.5 * sd**2) / sd
-    rare = _RARE / people
+    rare = _OUTLIER_RATE / people
     # With two degrees of freedom chi squared exceeds c with chance e^(-c/2).
     return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
-def _disagreement(moments: Moments, chains: Sequence[Moments]) -> float:
+def _between_chains(moments: Moments, chains: Sequence[Moments]) -> float:
     """How far chains differ about offsets, as a share of their standard errors (root mean square)."""
-    between = np.var([one.reviewers[1] for one in chains], axis=0)
+    between = np.var([chain.reviewers[1] for chain in chains], axis=0)
     return float(np.sqrt((between / parameters(moments.reviewers)[4] ** 2).mean()))
 
 
@@ -321,15 +264,87 @@ def _notes(checks: Checks, history: History) -> list[str]:
     return notes
 
 
-# --- the last conference, held out
+def line_of(history: History, rows: Array) -> Line | None:
+    """The linearity check of reviewers with these rows; None if no two reviews can be compared."""
+    quality, variance = others_quality(history, rows)
+    if float(quality.std()) <= FLAT:
+        return None
+    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
+    own = slope_se**2 * (quality**2 + variance) + offset_se**2 + noise**2 + noise_se**2
+    left = (history.score - slope * quality - offset) / np.sqrt(slope**2 * variance + own)
+    return Line(
+        *_heteroscedasticity(history, quality, left),
+        *_curvature_variance(history, quality, left),
+        _binned_residuals(quality, left),
+    )
+
+
+def others_quality(history: History, rows: Array) -> tuple[Array, Array]:
+    """E[quality | the other reviews of the paper] for each review, and its variance."""
+    slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
+    weight = 1 / (slope_se**2 + offset_se**2 + noise**2 + noise_se**2)
+    known, pull = weight * slope**2, weight * slope * (history.score - offset)
+    precision = 1.0 + history.per_paper(known)[history.paper] - known
+    return np.asarray((history.per_paper(pull)[history.paper] - pull) / precision), 1.0 / precision
+
+
+def standard(rows: Array) -> Array:
+    """The same reviewers on a scale where all scores together have mean 0 and standard deviation 1."""
+    offset, variance = score_moments(rows)
+    center = float(offset.mean())
+    stretch = 1 / float(np.sqrt(variance.mean() + offset.var()))
+    return Scale(-center, stretch, center).moved(rows)
+
+
+def _heteroscedasticity(history: History, quality: Array, left: Array) -> tuple[float, float]:
+    """The slope of squares on quality, and its standard error over papers."""
+    squares, spread = left**2, quality - quality.mean()
+    change = float(squares @ spread / (spread @ spread))
+    rest = (squares - squares.mean() - change * spread) * spread
+    error = float(np.sqrt((history.per_paper(rest) ** 2).sum()) / (spread @ spread))
+    return change / float(squares.mean()), error / float(squares.mean())
+
+
+def _curvature_variance(history: History, quality: Array, left: Array) -> tuple[float, float]:
+    """The variance over reviewers of their curvature, and its standard error.
+
+    If a reviewer's scores bend by `c (quality^2 - 1)`, products of two of their residuals have expectation
+    c^2.
+    """
+    bend = quality**2 - (quality**2).mean()
+    sums, squares = history.per_reviewer(left * bend), history.per_reviewer((left * bend) ** 2)
+    whole = history.per_reviewer(bend**2) ** 2
+    weight = whole - history.per_reviewer(bend**4)
+    # Nobody has two reviews, or no quality bends.
+    if weight.sum() <= FLAT * whole.sum() or float(bend.std()) <= FLAT:
+        return 0.0, np.inf
+    pairs = sums**2 - squares
+    variance = float(pairs.sum() / weight.sum())
+    error = float(np.sqrt(((pairs - variance * weight) ** 2).sum()) / weight.sum())
+    return variance, error
+
+
+def _binned_residuals(quality: Array, left: Array) -> tuple[Bin, ...]:
+    order = np.argsort(quality, kind="stable")
+    return tuple(
+        Bin(
+            float(quality[part].mean()),
+            float(left[part].mean()),
+            float(left[part].std() / np.sqrt(part.size)),
+            float(left[part].std()),
+        )
+        for part in np.array_split(order, min(_BINS, max(1, order.size // 10)))
+    )
 
 
 def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
-    """How well `moments`, those of the conferences before, predict the last conference's scores; None where
-    none of its reviewers was there before."""
+    """How well the fit of earlier conferences predicts the last one's scores.
+
+    `moments` are those of the earlier ones. None if none of the last one's reviewers was there before.
+    """
     earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
-    place = {name: index for index, name in enumerate(earlier.reviewers)}
-    known = np.array([place.get(name, -1) for name in last.reviewers])
+    index_of = {name: index for index, name in enumerate(earlier.reviewers)}
+    known = np.array([index_of.get(name, -1) for name in last.reviewers])
     seen = (known >= 0)[last.reviewer]
     if seen.sum() < 2:
         return None
@@ -337,25 +352,25 @@ def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated]
     fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
     alike = np.broadcast_to(anyone[:, None], fitted.shape)
     means = earlier.per_reviewer(earlier.score) / np.maximum(earlier.per_reviewer(), 1)
-    plain = _foretold(last, standard(alike))
+    plain = _predicted(last, standard(alike))
     errors = {
         "population": last.score - plain,
         "raw": last.score - plain - np.where(known >= 0, means[known], 0.0)[last.reviewer],
-        "fitted": last.score - _foretold(last, standard(fitted)),
+        "fitted": last.score - _predicted(last, standard(fitted)),
     }
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
-    gain, gain_se = _gain(squares, last.paper[seen])
+    gain, gain_se = _error_reduction(squares, last.paper[seen])
     roots = {name: float(np.sqrt(square.mean())) for name, square in squares.items()}
     return Forecast(pasts[-1].name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
 
 
-def _foretold(last: History, rows: Array) -> Array:
+def _predicted(last: History, rows: Array) -> Array:
     """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
     quality, _ = others_quality(last, rows)
     return np.asarray(rows[0, last.reviewer] * quality + rows[1, last.reviewer])
 
 
-def _gain(squares: Mapping[str, Array], paper: Integers) -> tuple[float, float]:
+def _error_reduction(squares: Mapping[str, Array], paper: Integers) -> tuple[float, float]:
     """Share of the mean square error that the fit takes off, and its standard error over papers."""
     base = float(squares["population"].mean())
     saved = squares["population"] - squares["fitted"]

@@ -1,11 +1,12 @@
-"""fit: past reviews -> reviewers with slope, offset, noise and their errors, and what anybody else gets.
+"""The fit: past reviews to each reviewer's slope, offset and noise, with their errors.
 
-What history buys: expected wrong decisions with this history, with twice as much, with known reviewers.
+`fit` runs the sampler's chains (`gibbs`), moves the result to this year's scale and gathers its diagnostics;
+`Fitted` keeps all of it.
 
-Committees like the fitted one are drawn, with true slopes, offsets and noise as far from the estimates as
-their standard errors say, and papers that they score. Decisions are fully calibrated, without privacy: a
-guarantee keeps a part of what is gained. Everything is an expectation over what the fit does not know; no
-review of this year is looked at.
+`prospects` says what more history would be worth. It draws committees like the fitted one, with true slopes,
+offsets and noise as far from the estimates as their standard errors say, and papers that they score. Its
+decisions are fully calibrated and without privacy: under a guarantee a part of the gain is left. Everything
+is an expectation over what the fit does not know; no review of this year is read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,172 +32,40 @@ from blindcal.fitting.history import Dated, History, Past, Scale, history_of, ma
 from blindcal.fitting.reuse_guard import Footprint, beside, footprint, table_digest, unchanged, written
 from blindcal.fitting.shared_sums import Shared, renamed
 from blindcal.io.atomic_files import check_targets, write_bytes, write_json
-from blindcal.io.tables import format_table
+from blindcal.io.tables import format_table, frame
 from blindcal.reviews import Reviews, known_end, upright_reviewers, upright_reviews
-
-_PAPERS = 40_000
-_SEED = 20250102
-# A noise is never less than this share of its estimate.
-_LEAST_NOISE = 0.2
-
-
-@dataclass(frozen=True)
-class Prospects:
-    """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers.
-
-    `accept_rate`: the share of papers that is accepted.
-    `reviews_per_paper`: how many reviews each paper has.
-    `raw`: wrong decisions by mean scores.
-    `alike`: fully calibrated, with everybody taken to be alike; so are the next three.
-    `now`: with this history.
-    `twice`: with twice as much history.
-    `known`: with reviewers known exactly.
-    `error`: the standard error of each of these shares.
-    `twice_gains`: what twice as much history would take off `now`, and the standard error of that.
-    `to_gain`: what knowing reviewers exactly would take off `now`, and the standard error of that.
-    """
-
-    accept_rate: float
-    reviews_per_paper: int
-    raw: float
-    alike: float
-    now: float
-    twice: float
-    known: float
-    error: float
-    twice_gains: tuple[float, float]
-    to_gain: tuple[float, float]
-
-
-def prospects(
-    rows: Array, anyone: Array, persistence: float, *, accept_rate: float = 0.25, reviews_per_paper: int = 3
-) -> Prospects:
-    """What to expect for a committee with these rows of reviewers.csv, `rows[7, person]`.
-
-    `anyone[7]` is the row of somebody without history, `persistence` the correlation of habits between
-    conferences, `accept_rate` the share of papers to accept.
-    """
-    strictly_within("`accept_rate`", accept_rate, 0.0, 1.0)
-    people = rows.shape[1]
-    if not 1 <= reviews_per_paper <= people:
-        raise InputError(f"a paper must have from 1 to {people} reviews, as many as there are people")
-    rng = np.random.default_rng(_SEED)
-    who = _panels(rng, people, reviews_per_paper)
-    bar, quality = float(ndtri(1.0 - accept_rate)), rng.standard_normal((_PAPERS, 1))
-    mean, now = rows[:3, who], covariances(rows)
-    after = twice_as_much(now, covariances(anyone[:, None])[..., 0], persistence)
-    better = mean[:2] + _drawn(now - after, who, rng)
-    slope, offset = true = better + _drawn(after, who, rng)
-    noise = np.maximum(mean[2] + rows[6, who] * rng.standard_normal(who.shape), _LEAST_NOISE * mean[2])
-    score = slope * quality + offset + noise * rng.standard_normal(who.shape)
-    alike = np.broadcast_to(anyone[:3, None, None], mean.shape)
-    noises = mean[2] ** 2 + rows[6, who] ** 2
-    expected = {
-        "alike": _expected(score, alike[:2], covariances(anyone[:, None])[:, np.zeros_like(who)], noises),
-        "now": _expected(score, mean[:2], now[:, who], noises),
-        "twice": _expected(score, better, after[:, who], noises),
-        "known": _expected(score, true, np.zeros_like(now)[:, who], noise**2),
-    }
-    line = np.quantile(score.mean(axis=1), 1.0 - accept_rate)
-    good = quality[:, 0] > bar
-    wrong = {name: (value > bar) != good for name, value in expected.items()}
-    wrong["raw"] = (score.mean(axis=1) > line) != good
-    shares = {name: float(one.mean()) for name, one in wrong.items()}
-    return Prospects(
-        accept_rate,
-        reviews_per_paper,
-        **shares,
-        error=float(wrong["now"].std() / np.sqrt(_PAPERS)),
-        twice_gains=_gain(wrong["now"], wrong["twice"]),
-        to_gain=_gain(wrong["now"], wrong["known"]),
-    )
-
-
-def _panels(rng: np.random.Generator, people: int, size: int) -> Integers:
-    """Different people for each paper, each as likely as the next (Floyd)."""
-    chosen = np.empty((_PAPERS, size), dtype=np.int64)
-    for place, last in enumerate(range(people - size, people)):
-        drawn = rng.integers(0, last, _PAPERS, endpoint=True)
-        taken = (chosen[:, :place] == drawn[:, None]).any(axis=1)
-        chosen[:, place] = np.where(taken, last, drawn)
-    return chosen
-
-
-def covariances(rows: Array) -> Array:
-    """Variance of slope, covariance, variance of offset of each person: `[3, person]`."""
-    return np.stack([rows[3] ** 2, rows[5] * rows[3] * rows[4], rows[4] ** 2])
-
-
-def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
-    """Covariances after as many reviews again, written at the same conferences: what the reviews say counts
-    twice, and habits drift on to the next conference as before.
-
-    >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T
-    array([[0.333, 0.   , 0.111]])
-    """
-    old = persistence**2
-    fresh = (1.0 - old) * population[:, None]
-    whole, then = _matrices(population[:, None]), _matrices((now - fresh) / old)
-    # Somebody of whom nothing or everything is known stays so: else rounding would be taken for knowledge.
-    least, share = np.linalg.eigvalsh(then)[:, 0], np.linalg.det(then) / np.linalg.det(whole)
-    between = (least > 0.0) & (share > 1e-9) & (share < 0.999)
-    before = np.linalg.inv(np.where(between[:, None, None], then, whole))
-    values, vectors = np.linalg.eigh(before - np.linalg.inv(whole))
-    told = np.einsum("nij,nj,nkj->nik", vectors, np.maximum(values, 0.0), vectors)
-    found = np.linalg.inv(before + told)
-    doubled = np.stack([found[:, 0, 0], found[:, 0, 1], found[:, 1, 1]])
-    return np.asarray(np.where(between, old * doubled + fresh, now))
-
-
-def _matrices(parts: Array) -> Array:
-    return np.asarray(np.stack([parts[[0, 1]], parts[[1, 2]]]).transpose(2, 0, 1))
-
-
-def _drawn(parts: Array, who: Integers, rng: np.random.Generator) -> Array:
-    """(slope, offset) around 0 with these covariances, for each review."""
-    aa, ab, bb = parts[:, who]
-    z = rng.standard_normal((2, *who.shape))
-    root = np.sqrt(np.maximum(aa, 0.0))
-    tilt = np.divide(ab, root, out=np.zeros_like(ab), where=root > 0.0)
-    rest = np.sqrt(np.maximum(bb - tilt**2, 0.0))
-    return np.stack([root * z[0], tilt * z[0] + rest * z[1]])
-
-
-def _expected(score: Array, mean: Array, covariance: Array, noise: Array) -> Array:
-    """E[quality | scores], what is not known of a reviewer counting as noise."""
-    slope, offset = mean
-    weight = 1.0 / (noise + covariance[0] + covariance[2])
-    pull = (weight * slope * (score - offset)).sum(axis=1)
-    return np.asarray(pull / (1.0 + (weight * slope**2).sum(axis=1)))
-
-
-def _gain(before: Array, after: Array) -> tuple[float, float]:
-    saved = before.astype(np.float64) - after
-    return float(saved.mean()), float(saved.std() / np.sqrt(saved.size))
-
 
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers
 CHAINS = 2
+
 # Sweeps of a chain: more for short histories, which are quick and leave more to chance.
-_MOST, _LEAST, _WORK = 900, 240, 24_000_000
+_MAX_SWEEPS, _MIN_SWEEPS, _WORK = 900, 240, 24_000_000
+
 # A slope is written as at least this share of the population's: a calibration needs it above 0.
-_LEAST_SLOPE = 0.05
+_MIN_SLOPE = 0.05
+_PAPERS = 40_000
+_SEED = 20250102
+
+# A noise is never less than this share of its estimate.
+_MIN_NOISE = 0.2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """A calibration from past conferences. CONFIDENTIAL: any number about a reviewer reveals something.
 
-    `roster`: for each reviewer slope, offset, noise, slope_se, offset_se, correlation and noise_se (`FIELDS`)
-    on this year's scale, and a row `*` for anybody else, which is `population`.
-    `reviews`: how many past reviews each row rests on; for `*` all of them.
-    `scale`: how rows were moved to this year's scale.
-    `checks`: how far to believe all this.
-    `conferences`: the names of the past ones, oldest first.
-    `shared`: the names of those that are known only by what they shared.
-    `better`: the better end of this year's scale, `high` or `low`.
-    `reviews_per_paper`: the past mean, rounded.
-    `footprints`: digests of the past reviews, by which a calibration of the reviews being decided is refused.
+    Attributes:
+        roster: For each reviewer slope, offset, noise, slope_se, offset_se, correlation and noise_se
+            (`FIELDS`) on this year's scale, and a row `*` for anybody else, which is `population`.
+        reviews: How many past reviews each row rests on; for `*` all of them.
+        scale: How rows were moved to this year's scale.
+        checks: How far to believe all this.
+        conferences: The names of the past ones, oldest first.
+        shared: The names of those that are known only by what they shared.
+        better: The better end of this year's scale, `high` or `low`.
+        reviews_per_paper: The past mean, rounded.
+        footprints: Digests of the past reviews, by which a calibration of the reviews being decided is
+            refused.
     """
 
     roster: Mapping[str, tuple[float, ...]]
@@ -219,8 +87,11 @@ class Fitted:
         return self.roster[ANYONE]
 
     def prospects(self, accept_rate: float = 0.25) -> Prospects:
-        """What this history is worth to this committee, and what more would be worth, where `accept_rate` is
-        the share of papers to accept (see `Prospects`)."""
+        """What this history is worth to this committee, and what more would be worth (see `Prospects`).
+
+        Args:
+            accept_rate: The share of papers to accept.
+        """
         rows = upright_reviewers(self.roster, self.better)
         people = [rows[name] for name in in_natural_order(rows) if name != ANYONE]
         return prospects(
@@ -240,13 +111,14 @@ class Fitted:
 
     def to_frame(self) -> Any:
         """The table as a pandas data frame; needs pandas."""
-        return import_module("pandas").DataFrame(self.columns())
+        return frame(self.columns())
 
     def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only.
 
-        `path`: the table; a file that is there is never overwritten.
-        `replace`: whether what an earlier fit wrote there is replaced all the same, if nobody changed it.
+        Args:
+            path: The table; an existing file is never overwritten.
+            replace: Whether what an earlier fit wrote there is replaced all the same, if nobody changed it.
         """
         check_fit(path, replace=replace)
         table = format_table(self.columns())
@@ -259,21 +131,33 @@ class Fitted:
         write_bytes(path, table, confidential=True)
 
 
-def check_fit(
-    path: str | os.PathLike[str], *more: str | os.PathLike[str] | None, replace: bool = False
-) -> None:
-    """Refuse a `path` to which a fit cannot be written, with what lies beside it and the files `more` (see
-    `check_targets`); with `replace`, what a fit wrote there and nobody changed since may be there."""
-    if replace and unchanged(path):
-        check_targets(*more)
-        return
-    there = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
-    if replace and there:
-        raise RefusedError(
-            f"{there[0]} exists already and is never overwritten: it is not as `blindcal fit` wrote it. "
-            f"To fit again, move {' and '.join(there)} away"
-        )
-    check_targets(path, beside(path), *more)
+@dataclass(frozen=True)
+class Prospects:
+    """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers.
+
+    Attributes:
+        accept_rate: The share of papers that is accepted.
+        reviews_per_paper: How many reviews each paper has.
+        raw: Wrong decisions by mean scores.
+        alike: Fully calibrated, with everybody taken to be alike; so are the next three.
+        now: With this history.
+        twice: With twice as much history.
+        known: With reviewers known exactly.
+        error: The standard error of each of these shares.
+        twice_gains: What twice as much history would take off `now`, and the standard error of that.
+        to_gain: What knowing reviewers exactly would take off `now`, and the standard error of that.
+    """
+
+    accept_rate: float
+    reviews_per_paper: int
+    raw: float
+    alike: float
+    now: float
+    twice: float
+    known: float
+    error: float
+    twice_gains: tuple[float, float]
+    to_gain: tuple[float, float]
 
 
 def fit(
@@ -292,30 +176,41 @@ def fit(
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
 
     Nobody's row depends on who wrote which review of this year: permuting its reviewers changes nothing.
-    Returns a `Fitted`; its `write` saves it for `read_inputs`.
 
-    `reviews`: one table, where a column `conference` orders conferences by name; or tables by name, oldest
-    first, with what others shared (`read_shared`) among them in its time, its noise counted as uncertainty.
-    `committee`: who gets a row, listed without looking at this year's reviews; by default all of the past.
-    `this_year`: all of this year's scores, whose mean and spread set the scale; nothing else of them is read.
-    By default the scale is that of the last past conference.
-    `better`: the better end of this year's scale, `high` or `low`, and of past ones but for `past_better`.
-    `past_better`: the better end at past conferences, by name, where it was another.
-    `same`: the present ids of people who had others, by their old ids.
-    `scale`: that of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
-    score then does not move every paper.
-    `sweeps`: how long the sampler runs; by default long enough for the size of the history.
-    `workers`: how many processes share the work; results are the same.
-    `progress`: called as work goes on; silent by default.
+    Args:
+        reviews: One table, in which a column `conference` orders conferences by name; or tables by name,
+            oldest first. What other conferences shared (`read_shared`) stands among them in its time, its
+            noise counted as uncertainty.
+        committee: Who gets a row, listed without looking at this year's reviews; by default everyone in the
+            past.
+        this_year: All of this year's scores, whose mean and spread set the scale; nothing else of them is
+            read. By default the scale is that of the last past conference.
+        better: The better end of this year's scale, `high` or `low`, and of past ones unless `past_better`
+            says otherwise.
+        past_better: The better end at past conferences, by name, if it was another.
+        same: The present ids of people who had others, by their old ids.
+        scale: That of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
+            score then does not move every paper.
+        sweeps: How long the sampler runs; by default long enough for the size of the history.
+        workers: How many processes share the work; results are the same.
+        progress: Called as work goes on; silent by default.
 
-    >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
-    >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
-    >>> past = Reviews.from_table({"paper": papers, "reviewer": ["ada", "ben", "cleo"] * 12, "score": scores})
-    >>> fitted = fit(past, sweeps=20)
-    >>> sorted(fitted.roster)
-    ['*', 'ada', 'ben', 'cleo']
-    >>> fitted.roster["ada"][1] < fitted.roster["ben"][1] < fitted.roster["cleo"][1]    # offsets
-    True
+    Returns:
+        The calibration; its `write` saves it for `read_inputs`.
+
+    Raises:
+        InputError: If the past reviews cannot tell quality from noise, or are on another scale.
+
+    Example:
+        >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
+        >>> scores = [5.0 + i % 4 + j for i in range(12) for j in range(3)]
+        >>> people = ["ada", "ben", "cleo"] * 12
+        >>> past = Reviews.from_table({"paper": papers, "reviewer": people, "score": scores})
+        >>> fitted = fit(past, sweeps=20)
+        >>> sorted(fitted.roster)
+        ['*', 'ada', 'ben', 'cleo']
+        >>> fitted.roster["ada"][1] < fitted.roster["ben"][1] < fitted.roster["cleo"][1]    # offsets
+        True
     """
     of_type("reviews", reviews, Reviews | Mapping, "what Reviews.read returns, or such tables by name")
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
@@ -323,17 +218,17 @@ def fit(
     if not own:
         raise InputError("give at least one table of past reviews")
     pasts = pasts_of(own, better=better, past_better=past_better, same=same)
-    shared = _dated(tables, pasts, same or {})
+    shared = _dated_sums(tables, pasts, same or {})
     history = history_of(pasts, shared)
-    chains, held = _chains(pasts, shared, history, sweeps, workers, progress)
+    chains, held = _run_chains(pasts, shared, history, sweeps, workers, progress)
     moments = pooled(chains)
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
         raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
     if scale is not None and this_year is not None:
         raise InputError("give either this year's scores or the scale of an earlier fit, not both")
-    rows, moved = _scaled(history, moments, people, this_year, better, scale)
-    forecast = None if held is None else forecast_of(pasts, held, _before(shared, pasts))
+    rows, moved = _on_this_years_scale(history, moments, people, this_year, better, scale)
+    forecast = None if held is None else forecast_of(pasts, held, _before_last(shared, pasts))
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
         roster=upright_reviewers(rows, better),
@@ -341,36 +236,36 @@ def fit(
         scale=moved,
         checks=checks_of(history, moments, chains, people, forecast),
         conferences=history.conferences,
-        shared=tuple(one.conference for _, one in shared),
+        shared=tuple(sums.conference for _, sums in shared),
         better=better,
         reviews_per_paper=max(1, round(len(history) / len(history.paper_conference))),
         footprints=tuple(map(footprint, pasts)),
     )
 
 
-def _dated(
+def _dated_sums(
     tables: Mapping[str, Reviews | Shared], pasts: Sequence[Past], same: Mapping[str, str]
 ) -> list[Dated]:
     """What was shared, each with the number of conferences of `pasts` that came before it."""
-    found = list[Dated]()
+    dated = list[Dated]()
     before = 0
     for name, table in tables.items():
         if isinstance(table, Shared):
-            found.append((before, renamed(table, same)))
+            dated.append((before, renamed(table, same)))
         else:
             before += sum(past.file == name for past in pasts)
-    names = [one.conference for _, one in found]
+    names = [sums.conference for _, sums in dated]
     if len(set(names)) < len(names) or set(names) & {past.name for past in pasts}:
         raise InputError("a conference must be given once: its reviews, or what it shared")
-    return found
+    return dated
 
 
-def _before(shared: Sequence[Dated], pasts: Sequence[Past]) -> list[Dated]:
+def _before_last(shared: Sequence[Dated], pasts: Sequence[Past]) -> list[Dated]:
     """What was shared before the last conference."""
-    return [(before, one) for before, one in shared if before < len(pasts)]
+    return [(before, sums) for before, sums in shared if before < len(pasts)]
 
 
-def _chains(
+def _run_chains(
     pasts: Sequence[Past],
     shared: Sequence[Dated],
     history: History,
@@ -379,23 +274,23 @@ def _chains(
     progress: Progress,
 ) -> tuple[list[Moments], Moments | None]:
     """Chains on all conferences, and one on all but the last."""
-    turns = int(np.clip(_WORK // len(history), _LEAST, _MOST)) if sweeps is None else sweeps
-    jobs = [partial(chain, history, (SEED, number), turns) for number in range(CHAINS)]
+    length = int(np.clip(_WORK // len(history), _MIN_SWEEPS, _MAX_SWEEPS)) if sweeps is None else sweeps
+    jobs = [partial(chain, history, (SEED, number), length) for number in range(CHAINS)]
     if len(pasts) > 1:
         # For one figure alone: a shorter chain will do.
-        earlier = history_of(pasts[:-1], _before(shared, pasts))
-        jobs.append(partial(chain, earlier, (SEED, CHAINS), turns // 2))
+        earlier = history_of(pasts[:-1], _before_last(shared, pasts))
+        jobs.append(partial(chain, earlier, (SEED, CHAINS), length // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
-        done = each(_run, jobs, workers=workers, advance=advance)
+        done = each(_run_job, jobs, workers=workers, advance=advance)
     return done[:CHAINS], done[CHAINS] if len(pasts) > 1 else None
 
 
-def _run(job: partial[Moments]) -> Moments:
+def _run_job(job: partial[Moments]) -> Moments:
     return job()
 
 
-def _scaled(
+def _on_this_years_scale(
     history: History,
     moments: Moments,
     people: Sequence[str],
@@ -406,13 +301,12 @@ def _scaled(
     """Everybody's row on this year's scale, high scores better."""
     known_end(better)
     units = Scale(float(history.middle[-1]), float(history.width[-1]))
-    place = {name: index for index, name in enumerate(history.reviewers)}
-    anyone = parameters(moments.anyone)
-    found = parameters(moments.reviewers)
+    index = {name: number for number, name in enumerate(history.reviewers)}
+    anyone, known = parameters(moments.anyone), parameters(moments.reviewers)
     rows = np.stack(
-        [found[:, place[name]] if name in place else anyone for name in people] + [anyone], axis=1
+        [known[:, index[name]] if name in index else anyone for name in people] + [anyone], axis=1
     )
-    rows = units.moved(_above_zero(rows, anyone))
+    rows = units.moved(_positive_slopes(rows, anyone))
     # Without the last row, which is nobody.
     scale = frozen or Scale()
     if this_year is not None:
@@ -420,8 +314,138 @@ def _scaled(
     return rows_of([*people, ANYONE], scale.moved(rows)), scale
 
 
-def _above_zero(rows: Array, anyone: Array) -> Array:
+def _positive_slopes(rows: Array, anyone: Array) -> Array:
     """Slopes that a calibration can have: above 0."""
     raised = rows.copy()
-    raised[0] = np.maximum(rows[0], _LEAST_SLOPE * anyone[0])
+    raised[0] = np.maximum(rows[0], _MIN_SLOPE * anyone[0])
     return raised
+
+
+def check_fit(
+    path: str | os.PathLike[str], *more: str | os.PathLike[str] | None, replace: bool = False
+) -> None:
+    """Refuse a `path` to which a fit cannot be written, with its record and the files `more`.
+
+    With `replace`, what a fit wrote there and nobody changed since may be there (see `check_targets`).
+    """
+    if replace and unchanged(path):
+        check_targets(*more)
+        return
+    existing = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
+    if replace and existing:
+        raise RefusedError(
+            f"{existing[0]} exists already and is never overwritten: it is not as `blindcal fit` wrote it. "
+            f"To fit again, move {' and '.join(existing)} away"
+        )
+    check_targets(path, beside(path), *more)
+
+
+def prospects(
+    rows: Array, anyone: Array, persistence: float, *, accept_rate: float = 0.25, reviews_per_paper: int = 3
+) -> Prospects:
+    """What to expect for a committee with these rows of reviewers.csv, `rows[7, person]`.
+
+    `anyone[7]` is the row of somebody without history, `persistence` the correlation of habits between
+    conferences, `accept_rate` the share of papers to accept.
+    """
+    strictly_within("`accept_rate`", accept_rate, 0.0, 1.0)
+    people = rows.shape[1]
+    if not 1 <= reviews_per_paper <= people:
+        raise InputError(f"a paper must have from 1 to {people} reviews, as many as there are people")
+    rng = np.random.default_rng(_SEED)
+    who = _draw_panels(rng, people, reviews_per_paper)
+    bar, quality = float(ndtri(1.0 - accept_rate)), rng.standard_normal((_PAPERS, 1))
+    mean, now = rows[:3, who], covariances(rows)
+    after = twice_as_much(now, covariances(anyone[:, None])[..., 0], persistence)
+    better = mean[:2] + _draw_habits(now - after, who, rng)
+    slope, offset = true = better + _draw_habits(after, who, rng)
+    noise = np.maximum(mean[2] + rows[6, who] * rng.standard_normal(who.shape), _MIN_NOISE * mean[2])
+    score = slope * quality + offset + noise * rng.standard_normal(who.shape)
+    alike = np.broadcast_to(anyone[:3, None, None], mean.shape)
+    noises = mean[2] ** 2 + rows[6, who] ** 2
+    expected = {
+        "alike": _expected_quality(
+            score, alike[:2], covariances(anyone[:, None])[:, np.zeros_like(who)], noises
+        ),
+        "now": _expected_quality(score, mean[:2], now[:, who], noises),
+        "twice": _expected_quality(score, better, after[:, who], noises),
+        "known": _expected_quality(score, true, np.zeros_like(now)[:, who], noise**2),
+    }
+    line = np.quantile(score.mean(axis=1), 1.0 - accept_rate)
+    good = quality[:, 0] > bar
+    wrong = {name: (value > bar) != good for name, value in expected.items()}
+    wrong["raw"] = (score.mean(axis=1) > line) != good
+    shares = {name: float(errors.mean()) for name, errors in wrong.items()}
+    return Prospects(
+        accept_rate,
+        reviews_per_paper,
+        **shares,
+        error=float(wrong["now"].std() / np.sqrt(_PAPERS)),
+        twice_gains=_mean_gain(wrong["now"], wrong["twice"]),
+        to_gain=_mean_gain(wrong["now"], wrong["known"]),
+    )
+
+
+def _draw_panels(rng: np.random.Generator, people: int, size: int) -> Integers:
+    """Different people for each paper, each as likely as the next (Floyd)."""
+    chosen = np.empty((_PAPERS, size), dtype=np.int64)
+    for slot, last in enumerate(range(people - size, people)):
+        drawn = rng.integers(0, last, _PAPERS, endpoint=True)
+        taken = (chosen[:, :slot] == drawn[:, None]).any(axis=1)
+        chosen[:, slot] = np.where(taken, last, drawn)
+    return chosen
+
+
+def covariances(rows: Array) -> Array:
+    """Variance of slope, covariance, variance of offset of each person: `[3, person]`."""
+    return np.stack([rows[3] ** 2, rows[5] * rows[3] * rows[4], rows[4] ** 2])
+
+
+def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
+    """Covariances after as many reviews again, written at the same conferences.
+
+    What the reviews say counts twice, and habits drift on to the next conference as before.
+
+    >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T
+    array([[0.333, 0.   , 0.111]])
+    """
+    old = persistence**2
+    fresh = (1.0 - old) * population[:, None]
+    whole, then = _as_matrices(population[:, None]), _as_matrices((now - fresh) / old)
+    # Somebody of whom nothing or everything is known stays so: else rounding would be taken for knowledge.
+    least, share = np.linalg.eigvalsh(then)[:, 0], np.linalg.det(then) / np.linalg.det(whole)
+    between = (least > 0.0) & (share > 1e-9) & (share < 0.999)
+    before = np.linalg.inv(np.where(between[:, None, None], then, whole))
+    values, vectors = np.linalg.eigh(before - np.linalg.inv(whole))
+    # What the reviews added, without the negative part that rounding leaves.
+    information = np.einsum("nij,nj,nkj->nik", vectors, np.maximum(values, 0.0), vectors)
+    after = np.linalg.inv(before + information)
+    doubled = np.stack([after[:, 0, 0], after[:, 0, 1], after[:, 1, 1]])
+    return np.asarray(np.where(between, old * doubled + fresh, now))
+
+
+def _as_matrices(parts: Array) -> Array:
+    return np.asarray(np.stack([parts[[0, 1]], parts[[1, 2]]]).transpose(2, 0, 1))
+
+
+def _draw_habits(parts: Array, who: Integers, rng: np.random.Generator) -> Array:
+    """(slope, offset) around 0 with these covariances, for each review."""
+    aa, ab, bb = parts[:, who]
+    z = rng.standard_normal((2, *who.shape))
+    root = np.sqrt(np.maximum(aa, 0.0))
+    tilt = np.divide(ab, root, out=np.zeros_like(ab), where=root > 0.0)
+    rest = np.sqrt(np.maximum(bb - tilt**2, 0.0))
+    return np.stack([root * z[0], tilt * z[0] + rest * z[1]])
+
+
+def _expected_quality(score: Array, mean: Array, covariance: Array, noise: Array) -> Array:
+    """E[quality | scores], what is not known of a reviewer counting as noise."""
+    slope, offset = mean
+    weight = 1.0 / (noise + covariance[0] + covariance[2])
+    pull = (weight * slope * (score - offset)).sum(axis=1)
+    return np.asarray(pull / (1.0 + (weight * slope**2).sum(axis=1)))
+
+
+def _mean_gain(before: Array, after: Array) -> tuple[float, float]:
+    saved = before.astype(np.float64) - after
+    return float(saved.mean()), float(saved.std() / np.sqrt(saved.size))

@@ -1,12 +1,11 @@
-"""Past reviews -> History: conferences in time order, each on its own scale, as flat integer arrays.
+"""Reviews of past conferences as one history: conferences in time order, each on its own scale.
 
-Scores are turned so that high ones are better and put into standard deviations of their conference. A *visit*
-is one reviewer at one conference: between visits a reviewer may drift.
+Scores are turned so that high ones are better, and put into standard deviations of their conference. A
+*visit* is one reviewer at one conference; between visits a reviewer may drift. Conferences that only shared
+noisy sums (`shared_sums`) take their place in time.
 
-This year's scale from public information alone: mean and spread of all of this year's scores.
-
-Neither depends on who wrote which review, so a calibration may be moved and stretched to match them without
-telling anything about anyone; matching anything reviewer by reviewer would.
+`Scale` moves a calibration to this year's scores by their mean and spread alone. These do not depend on who
+wrote which review, so nothing is revealed about anyone; matching anything reviewer by reviewer would.
 """
 
 from __future__ import annotations
@@ -24,42 +23,16 @@ from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.shared_sums import Gathered, Shared, gather
 from blindcal.io.tables import refuse
-from blindcal.reviews import Reviews, known_end, recognize_grid
+from blindcal.reviews import Reviews, encode_ids, known_end, recognize_grid
 
 Booleans = NDArray[np.bool_]
 
+# A calibration is moved to this year's scale no further than this: beyond, it is probably for another scale.
+MOST_SHIFT, MOST_STRETCH = 1.0, 1.5
+_MAX_ITERATIONS, _TOLERANCE = 500, 1e-10
 
-@dataclass(frozen=True, eq=False)
-class Visits:
-    """Who came to which conference, first visits of everyone first, then second ones, and so on.
-
-    `conference` counts those that only shared sums too: it is a time. Visits number `starts[k]` to
-    `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap: reviewers are numbered by how
-    often they came. `gap` is how many conferences ago the visit before was.
-    """
-
-    reviewer: Integers
-    conference: Integers
-    gap: Integers
-    starts: tuple[int, ...]
-    last: Integers
-
-    def __len__(self) -> int:
-        return len(self.reviewer)
-
-    @property
-    def ranks(self) -> list[slice]:
-        """First visits, second visits, ..."""
-        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
-
-    def before(self, rank: int) -> slice:
-        """The visits just before those of `rank`, one by one."""
-        start, size = self.starts[rank - 1], self.starts[rank + 1] - self.starts[rank]
-        return slice(start, start + size)
-
-    def ago(self, now: int) -> Integers:
-        """How many conferences before number `now` each reviewer came last."""
-        return now - self.conference[self.last]
+Dated = tuple[int, Shared]
+"""What a conference shared, and how many of the others came before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +88,39 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
+class Visits:
+    """Who came to which conference, first visits of everyone first, then second ones, and so on.
+
+    `conference` counts those that only shared sums too: it is a time. Visits number `starts[k]` to
+    `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap: reviewers are numbered by how
+    often they came. `gap` is how many conferences ago the visit before was.
+    """
+
+    reviewer: Integers
+    conference: Integers
+    gap: Integers
+    starts: tuple[int, ...]
+    last: Integers
+
+    def __len__(self) -> int:
+        return len(self.reviewer)
+
+    @property
+    def ranks(self) -> list[slice]:
+        """First visits, second visits, ..."""
+        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    def before(self, rank: int) -> slice:
+        """The visits just before those of `rank`, one by one."""
+        start, size = self.starts[rank - 1], self.starts[rank + 1] - self.starts[rank]
+        return slice(start, start + size)
+
+    def ago(self, now: int) -> Integers:
+        """How many conferences before number `now` each reviewer came last."""
+        return now - self.conference[self.last]
+
+
+@dataclass(frozen=True, eq=False)
 class Past:
     """One past conference as it was given: whose reviews, which papers, which scores."""
 
@@ -137,35 +143,35 @@ def pasts_of(
 ) -> tuple[Past, ...]:
     """The conferences of some tables, oldest first: tables in their order, and in each by name.
 
-    A table without a column `conference` is one, called as the table. `better` is the better end of the scale
-    for all conferences but those that `past_better` names. `same` gives older ids of people their present
-    ones.
+    A table without a column `conference` is one conference, named after the table. `better` is the better end
+    of the scale for all conferences except those that `past_better` names. `same` has the present id of
+    everyone who had another.
     """
     ends = dict(past_better or {})
-    found = [
+    conferences = [
         past
         for file, table in tables.items()
-        for past in _of_table(file, table, known_end(better), ends, same or {})
+        for past in _conferences_of_table(file, table, known_end(better), ends, same or {})
     ]
-    _check(found, ends)
-    return tuple(found)
+    _refuse_uninformative(conferences, ends)
+    return tuple(conferences)
 
 
-def _of_table(
+def _conferences_of_table(
     file: str, table: Reviews, better: str, ends: Mapping[str, str], same: Mapping[str, str]
 ) -> list[Past]:
-    own = os.path.basename(file).removesuffix(".csv")
+    default_name = os.path.basename(file).removesuffix(".csv")
     code = np.zeros(len(table), np.int64) if table.conference is None else table.conference
-    names = table.conferences or (own,)
+    names = table.conferences or (default_name,)
     confidence = np.full(len(table), np.nan) if table.confidence is None else table.confidence
     people = np.array([same.get(name, name) for name in table.reviewers], dtype=object)
     papers = np.array(table.papers, dtype=object)
-    found = []
+    conferences = []
     for name in in_natural_order(names):
         rows = code == names.index(name)
         score = table.score[rows]
         grid = table.grid if table.grid_declared else recognize_grid(score)
-        found.append(
+        conferences.append(
             Past(
                 name=name,
                 file=file,
@@ -177,12 +183,12 @@ def _of_table(
                 better=known_end(ends.get(name, better)),
             )
         )
-    return found
+    return conferences
 
 
-def _check(pasts: Sequence[Past], ends: Mapping[str, str]) -> None:
+def _refuse_uninformative(pasts: Sequence[Past], ends: Mapping[str, str]) -> None:
     """Every reason why nothing can be learned, at once."""
-    problems = [problem for past in pasts for problem in _problems(past)]
+    problems = [problem for past in pasts for problem in _conference_problems(past)]
     names = [past.name for past in pasts]
     for past in pasts:
         if names.count(past.name) > 1:
@@ -195,29 +201,25 @@ def _check(pasts: Sequence[Past], ends: Mapping[str, str]) -> None:
         raise refuse(problems)
 
 
-def _problems(past: Past) -> list[Problem]:
+def _conference_problems(past: Past) -> list[Problem]:
     """Why a conference teaches nothing about its reviewers."""
-    file, where = past.file, f"conference {past.name!r}"
+    file, label = past.file, f"conference {past.name!r}"
     pairs = list(zip(past.paper, past.reviewer, strict=True))
-    found = []
+    problems = []
     if len(pairs) > len(set(pairs)):
-        rule = f"must not have one person twice on a paper of {where}, after `same`"
-        found.append(Problem(file, None, "reviewer", rule, count(len(pairs) - len(set(pairs)), "repeat")))
+        rule = f"must not have one person twice on a paper of {label}, after `same`"
+        problems.append(Problem(file, None, "reviewer", rule, count(len(pairs) - len(set(pairs)), "repeat")))
     if len(set(past.paper)) < 2:
-        found.append(Problem(file, None, "paper", f"must have two papers or more of {where}", "1"))
+        problems.append(Problem(file, None, "paper", f"must have two papers or more of {label}", "1"))
     elif len(set(past.reviewer)) < 2:
-        found.append(Problem(file, None, "reviewer", f"must have two reviewers or more of {where}", "1"))
+        problems.append(Problem(file, None, "reviewer", f"must have two reviewers or more of {label}", "1"))
     elif len(set(past.paper)) == len(pairs):
-        rule = f"must have a paper with two reviews in {where}: else quality is not told from noise"
-        found.append(Problem(file, None, "paper", rule, "none"))
+        rule = f"must have a paper with two reviews in {label}: else quality is not told from noise"
+        problems.append(Problem(file, None, "paper", rule, "none"))
     if np.ptp(past.score) == 0.0:
-        rule = f"must have scores that differ in {where}"
-        found.append(Problem(file, None, "score", rule, f"{number_text(float(past.score[0]))} only"))
-    return found
-
-
-Dated = tuple[int, Shared]
-"""What a conference shared, and how many of the others came before it."""
+        rule = f"must have scores that differ in {label}"
+        problems.append(Problem(file, None, "score", rule, f"{number_text(float(past.score[0]))} only"))
+    return problems
 
 
 def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
@@ -230,9 +232,9 @@ def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
     columns = (np.concatenate(part) for part in zip(*upright, strict=True))
     score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
     time, shared_time = _times(conference, len(pasts), shared)
-    everyone = [past.reviewer for past in pasts] + [one.reviewers for _, one in shared]
-    names, person = _numbered([name for people in everyone for name in people])
-    reviewers, who = _by_visits(names, person, np.concatenate([time, shared_time]))
+    everyone = [past.reviewer for past in pasts] + [sums.reviewers for _, sums in shared]
+    names, person = encode_ids([name for people in everyone for name in people], in_natural_order)
+    reviewers, who = _most_frequent_first(names, person, np.concatenate([time, shared_time]))
     reviewer = who[: len(time)]
     paper = _papers(pasts)
     visits, visit = _visits(who, np.concatenate([time, shared_time]), len(names))
@@ -256,7 +258,7 @@ def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
         width=width,
         better=tuple(past.better for past in pasts),
         steps=len(pasts) + len(shared),
-        gathered=gather([one for _, one in shared], visit[len(time) :]),
+        gathered=gather([sums for _, sums in shared], visit[len(time) :]),
     )
 
 
@@ -264,7 +266,7 @@ def _times(conference: Integers, pasts: int, shared: Sequence[Dated]) -> tuple[I
     """When each review was written, and when each shared row was: conferences in one order."""
     after = np.array([before for before, _ in shared], dtype=np.int64)
     own = np.arange(pasts) + np.searchsorted(after, np.arange(pasts), side="right")
-    others = np.repeat(after + np.arange(len(shared)), [len(one.reviewers) for _, one in shared])
+    others = np.repeat(after + np.arange(len(shared)), [len(sums.reviewers) for _, sums in shared])
     return own[conference], others.astype(np.int64)
 
 
@@ -289,77 +291,61 @@ def cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
     return ends[index], ends[index + 1]
 
 
-def _numbered(ids: Sequence[str]) -> tuple[tuple[str, ...], Integers]:
-    names = tuple(in_natural_order(set(ids)))
-    place = {name: index for index, name in enumerate(names)}
-    return names, np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
-
-
-def _by_visits(
+def _most_frequent_first(
     names: tuple[str, ...], person: Integers, conference: Integers
 ) -> tuple[tuple[str, ...], Integers]:
     """The same people, those who came most often first."""
     pairs = np.unique(person * (conference.max() + 1) + conference) // (conference.max() + 1)
     order = np.argsort(-np.bincount(pairs, minlength=len(names)), kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(names))
-    return tuple(names[index] for index in order), place[person]
+    return tuple(names[index] for index in order), np.argsort(order)[person]
 
 
 def _papers(pasts: Sequence[Past]) -> Integers:
     """Papers numbered through all conferences: one that came twice is two papers."""
-    found, start = [], 0
+    numbers, start = [], 0
     for past in pasts:
-        names, paper = _numbered(past.paper)
-        found.append(paper + start)
+        names, paper = encode_ids(past.paper, in_natural_order)
+        numbers.append(paper + start)
         start += len(names)
-    return np.concatenate(found)
+    return np.concatenate(numbers)
 
 
 def _visits(reviewer: Integers, conference: Integers, people: int) -> tuple[Visits, Integers]:
     """Visits by rank and reviewer, and the visit of each row."""
     size = int(conference.max()) + 1
     pair, row_pair = np.unique(reviewer * size + conference, return_inverse=True)
-    who, where = pair // size, pair % size
-    often = np.bincount(who, minlength=people)
-    begin = np.concatenate([[0], np.cumsum(often)])
+    who, time = pair // size, pair % size
+    begin = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=people))])
     rank = np.arange(len(pair)) - begin[who]
     order = np.lexsort((who, rank))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(pair))
-    gap = np.where(rank > 0, np.diff(where, prepend=0), 0)
+    number = np.argsort(order)
+    gap = np.where(rank > 0, np.diff(time, prepend=0), 0)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rank))])
-    last = place[begin[1:] - 1]
-    visits = Visits(who[order], where[order], gap[order], tuple(starts.tolist()), last)
-    return visits, place[row_pair]
+    last = number[begin[1:] - 1]
+    visits = Visits(who[order], time[order], gap[order], tuple(starts.tolist()), last)
+    return visits, number[row_pair]
 
 
 def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
     """Levels of confidence, `nan` for those that are not given, the most frequent one first."""
     levels, level = np.unique(confidence, return_inverse=True)
     order = np.argsort(-np.bincount(level), kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(levels))
-    return tuple(levels[order].tolist()), place[level]
+    return tuple(levels[order].tolist()), np.argsort(order)[level]
 
 
 def _sums(index: Integers, value: Array | None, size: int) -> Array:
     return np.bincount(index, value, size).astype(np.float64, copy=False)
 
 
-# A calibration is moved to this year's scale no further than this: beyond, it is probably for another scale.
-MOST_SHIFT, MOST_STRETCH = 1.0, 1.5
-_TURNS, _CLOSE = 500, 1e-10
-
-
 @dataclass(frozen=True)
 class Scale:
     """How a calibration was moved: `score -> center + stretch * (score - center) + shift`.
 
-    `shift`: what was added to scores; 0 by default, and `stretch` 1: nothing is moved.
-    `stretch`: the factor by which this year's scores are spread more widely than predicted.
-    `center`: the mean score that the calibration predicted before.
-    `shift_in_sds`: the shift in standard deviations of this year's scores.
+    Attributes:
+        shift: What was added to scores; by default nothing is moved.
+        stretch: The factor by which this year's scores are spread more widely than predicted.
+        center: The mean score that the calibration predicted before.
+        shift_in_sds: The shift in standard deviations of this year's scores.
     """
 
     shift: float = 0.0
@@ -382,10 +368,10 @@ class Scale:
 
 
 def matched(parameters: Array, reviews: Reviews) -> Scale:
-    """The scale on which these people, each as likely as the next, give scores with the mean and the standard
-    deviation of `reviews`; rounded to its grid where it declares or shows one.
+    """The scale on which these people give scores with the mean and standard deviation of `reviews`.
 
-    Refused beyond `MOST_SHIFT` standard deviations or a stretch of `MOST_STRETCH`.
+    Each person is as likely as the next to have written a review. Scores are rounded to the grid, if there is
+    one. Refused beyond `MOST_SHIFT` standard deviations or a stretch of `MOST_STRETCH`.
     """
     # Reviews stand by paper and reviewer, and the last digits of a sum depend on the order: sorted, nothing
     # is left of who wrote what.
@@ -393,34 +379,40 @@ def matched(parameters: Array, reviews: Reviews) -> Scale:
     mean, sd = float(score.mean()), float(score.std())
     if score[0] == score[-1]:
         raise InputError("this year's scores are all equal: they have no scale")
-    offset, total = _mean_and_variance(parameters)
+    offset, total = score_moments(parameters)
     center = float(offset.mean())
-    shift, stretch = _solved(offset - center, total, (mean - center, sd), center, reviews.grid)
+    shift, stretch = _solve_shift_and_stretch(
+        offset - center, total, (mean - center, sd), center, reviews.grid
+    )
     scale = Scale(shift, stretch, center, shift / sd)
     _check_scale(scale)
     return scale
 
 
-def _mean_and_variance(parameters: Array) -> tuple[Array, Array]:
-    """Mean and variance of a score by each person: quality is N(0, 1), and errors count as noise."""
+def score_moments(parameters: Array) -> tuple[Array, Array]:
+    """Mean and variance of a score by each person: quality is N(0, 1), and standard errors count as noise."""
     slope, offset, noise, slope_se, offset_se, _, noise_se = parameters
     return offset, slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
 
 
-def _solved(
+def _solve_shift_and_stretch(
     offset: Array, variance: Array, wanted: tuple[float, float], center: float, grid: Array | None
 ) -> tuple[float, float]:
-    """Shift and stretch, by turns: what is seen is off by about as much as what is under it."""
+    """Shift and stretch by fixed-point iteration.
+
+    Rounding changes mean and spread little, so what is missing from the reported ones is about what is
+    missing from those before rounding.
+    """
     shift, stretch = 0.0, 1.0
-    for _ in range(_TURNS):
-        mean, sd = _seen(shift + stretch * offset, stretch * np.sqrt(variance), center, grid)
-        if max(abs(wanted[0] - mean), abs(wanted[1] - sd)) < _CLOSE * wanted[1]:
+    for _ in range(_MAX_ITERATIONS):
+        mean, sd = _reported_moments(shift + stretch * offset, stretch * np.sqrt(variance), center, grid)
+        if max(abs(wanted[0] - mean), abs(wanted[1] - sd)) < _TOLERANCE * wanted[1]:
             return shift, stretch
         shift, stretch = shift + wanted[0] - mean, stretch * wanted[1] / max(sd, 1e-3 * wanted[1])
     raise InputError("no scale gives this year's scores their mean and spread: is the grid the right one?")
 
 
-def _seen(mean: Array, sd: Array, center: float, grid: Array | None) -> tuple[float, float]:
+def _reported_moments(mean: Array, sd: Array, center: float, grid: Array | None) -> tuple[float, float]:
     """Mean and standard deviation of the scores that are reported, from `center`."""
     if grid is None or grid.size < 2:
         return float(mean.mean()), float(np.sqrt(mean.var() + (sd**2).mean()))

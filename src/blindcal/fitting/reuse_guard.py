@@ -1,7 +1,8 @@
-"""Never on the reviews being decided: digests of what a fit used, kept beside its output, and the refusal.
+"""The guard against reuse: a calibration is refused for the very reviews that it was fitted on.
 
-A calibration fitted on the very reviews that are decided depends on who wrote them, and gives that away. The
-digests are CONFIDENTIAL: whoever guesses a review can check the guess by them.
+Such a calibration depends on who wrote the reviews, and gives that away. A fit keeps digests of the reviews
+it used in a file beside its table; a calibration made by hand is known by offsets that are the reviewers' own
+means. The digests are CONFIDENTIAL: whoever guesses a review can check the guess by them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, gammainc, ndtr
@@ -22,23 +24,24 @@ from blindcal.cells import count, loose, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.history import Past, Scale
-from blindcal.io.atomic_files import digest, read_bytes, read_json
+from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
 from blindcal.io.tables import refuse
 from blindcal.reviews import Reviews
 
 # So rarely is a calibration refused that has nothing to do with the reviews, and so rarely is there a remark.
-FALSE_ALARM, _REMARKED = 1e-6, 0.01
+FALSE_ALARM, _REMARK_RATE = 1e-6, 0.01
 _FORMAT = 1
+
 # Digests of ids are cut to so many digits: 64 bits tell them apart.
-_SHORT = 16
+_ID_DIGITS = 16
+
 # So many of everybody's scores count beside one's own where chance is taken.
-_FEW = 2.0
+_PRIOR_SCORES = 2.0
 _WHY = (
-    "a calibration fitted on the reviews being decided gives their authors away: in a simulated conference "
+    "a calibration fitted on the reviews being decided gives their reviewers away: in a simulated conference "
     "it names 40.0 % of the authors without seeing any decision, against 12.5 % from the pools; fit on other "
     "conferences alone"
 )
-
 
 Row = tuple[str, str, float]
 """One review: digests of the paper's id and of the reviewer's, and the score. Ids as `loose` has them: 007 is
@@ -53,28 +56,221 @@ class Footprint:
     reviews: frozenset[Row] = field(repr=False)
 
 
-def beside(reviewers: str | os.PathLike[str]) -> str:
-    """The file that a fit writes beside its table of reviewers: beside the table itself, not a link to it."""
-    name = os.fspath(reviewers)
-    return f"{os.path.realpath(name) if os.path.islink(name) else name}.fit.json"
+def refuse_own(
+    reviewers: str | os.PathLike[str] | Any, parameters: Mapping[str, Sequence[float]], reviews: Reviews
+) -> None:
+    """Refuse a calibration that was fitted on these very reviews, as far as that can be seen.
+
+    A fit is known by the digests beside it: half of the papers with reviewers and scores, or more equal
+    (paper, scores) or (paper, reviewer, score) than chance gives once in a million. One made by hand, or
+    given as a data frame, is known by offsets that are the reviewers' own means.
+    """
+    name = source_name(reviewers, "reviewers")
+    if is_path(reviewers) and os.path.exists(beside(name)):
+        now = footprint_of(reviews)
+        for past in read_footprints(beside(name)):
+            if evidence := overlap(past, now):
+                raise InputError(f"{name} was fitted on these reviews ({evidence}): {_WHY}")
+    if own_means(parameters, reviews):
+        raise InputError(f"{name} has the reviewers' own mean scores of this year for offsets: {_WHY}")
+
+
+def reuse_remarks(pasts: Iterable[Footprint], reviews: Reviews) -> list[str]:
+    """Refuse a past conference whose reviews are being decided, and remark on one that may share some.
+
+    The remarks are for the chair alone: they depend on who reviewed what.
+    """
+    now, remarks = footprint_of(reviews), []
+    for past in pasts:
+        if evidence := overlap(past, now):
+            raise InputError(
+                "`past` must be other conferences than the one being decided, whose own reviews would give "
+                f"their reviewers away; found {evidence}"
+            )
+        if evidence := resemblance(past, now):
+            remarks.append(
+                f"some of this year's reviews may be among the past ones: {evidence}, and chance does as "
+                "much once in a hundred times. A calibration must be fitted on other reviews alone"
+            )
+    return remarks
+
+
+def overlap(past: Footprint, now: Footprint) -> str:
+    """What two conferences share beyond what chance gives once in a million times, in words; otherwise empty.
+
+    The null hypothesis is that paper ids were dealt out anew: a paper's scores are then found under its id as
+    often as they are among all past papers. If the same person reviewed the same id both times, it is that
+    this person's past scores were dealt out anew.
+    """
+    then, later = _papers(past), _papers(now)
+    whole = sum(then.get(paper) == scores for paper, scores in later.items())
+    if 2 * whole >= max(len(later), 2):
+        return f"the papers of {past.conference!r} with the same reviewers and scores"
+    return _most_unlikely(_coincidences(past, now), FALSE_ALARM, past.conference)
+
+
+def resemblance(past: Footprint, now: Footprint) -> str:
+    """What two conferences share beyond what chance gives once in a hundred times, in words.
+
+    Scores that are nearly the same count too. This is no reason to refuse: jurors may score the same
+    contestants every year, who stay as good.
+    """
+    levels = sorted({score for conference in (past, now) for *_, score in conference.reviews})
+    step = min((high - low for low, high in pairwise(levels)), default=0.0)
+    near = f"the same paper and reviewer, and at most {number_text(step)} between the scores"
+    ways = (*_coincidences(past, now), ("review", near, *_same_reviews(past, now, step)))
+    return overlap(past, now) or _most_unlikely(ways, _REMARK_RATE, past.conference)
+
+
+_Coincidence = tuple[str, str, int, float]
+"""Reviews or papers that have something in common, how many of them, and how many would by chance."""
+
+
+def _coincidences(past: Footprint, now: Footprint) -> tuple[_Coincidence, ...]:
+    return (
+        ("paper", "the same scores", *_same_scores(_papers(past), _papers(now))),
+        ("review", "the same paper, reviewer and score", *_same_reviews(past, now, 0.0)),
+    )
+
+
+def _most_unlikely(ways: Sequence[_Coincidence], alarm: float, conference: str) -> str:
+    for what, how, same, expected in ways:
+        if _poisson_tail(same, expected) < alarm / len(ways):
+            return f"{count(same, what)} of {conference!r} with {how}, {expected:.1f} by chance"
+    return ""
+
+
+Written = Mapping[str, float]
+"""The scores of one paper, by the digests of its reviewers."""
+
+
+def _papers(conference: Footprint) -> dict[str, Written]:
+    papers = defaultdict[str, dict[str, float]](dict)
+    for paper, who, score in conference.reviews:
+        papers[paper][who] = score
+    return dict(papers)
+
+
+def _same_scores(then: Mapping[str, Written], later: Mapping[str, Written]) -> tuple[int, float]:
+    """How many papers have the same scores by people with other ids, and how many would by chance.
+
+    Panels that see the same ids every year have scores of their own: what they share is seen review by
+    review.
+    """
+    before, after = ({p: tuple(sorted(w.values())) for p, w in papers.items()} for papers in (then, later))
+    known = Counter(before.values())
+    strange = [paper for paper in later if not then.get(paper, {}).keys() & later[paper].keys()]
+    expected = sum(known[after[paper]] for paper in strange) / len(before)
+    return sum(before.get(paper) == after[paper] for paper in strange), expected
+
+
+def _same_reviews(past: Footprint, now: Footprint, near: float) -> tuple[int, float]:
+    """How many reviews have the same paper and reviewer and nearly the same score, and how many by chance.
+
+    The score that somebody gives to an id is expected to have the distribution of the other past reviews of
+    this person, with a few of everybody's added.
+    """
+    then, own = dict[tuple[str, str], float](), defaultdict[str, list[float]](list)
+    for paper, who, score in sorted(past.reviews, key=itemgetter(2)):
+        then[paper, who] = score
+        own[who].append(score)
+    everybody, same, expected = list(then.values()), 0, 0.0
+    for paper, who, score in now.reviews:
+        if (paper, who) in then:
+            alike = _close(score, [then[paper, who]], near)
+            same += alike
+            others = _close(score, own[who], near) - alike
+            usual = _close(score, everybody, near) / len(everybody)
+            expected += (others + _PRIOR_SCORES * usual) / (len(own[who]) - 1 + _PRIOR_SCORES)
+    return same, expected
+
+
+def _close(score: float, ordered: Sequence[float], near: float) -> int:
+    """How many of some ordered scores are so near, but for roundoff."""
+    reach = near * (1 + 1e-9)
+    return bisect_right(ordered, score + reach) - bisect_left(ordered, score - reach)
+
+
+def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:
+    """Whether more offsets equal the reviewers' own mean scores than chance gives once in a million.
+
+    They are compared in as many digits as the offsets have. A calibration from other reviews may be right
+    about everybody, but it does not know which papers and which noise they had this time: by these a mean of
+    k scores is off by their standard deviation over sqrt(k), or by half a step of such a mean.
+    """
+    number = np.bincount(reviews.reviewer)
+    known = [index for index, name in enumerate(reviews.reviewers) if name in parameters]
+    if not known:
+        return False
+    means = np.bincount(reviews.reviewer, reviews.score) / number
+    squares = np.bincount(reviews.reviewer, (reviews.score - means[reviews.reviewer]) ** 2)
+    freedom = np.maximum(number - 1, 1)
+    pooled = squares.sum() / max(len(reviews) - number.size, 1)
+    # Of two estimates the smaller: it gives chance more. Nobody who always gives one score counts.
+    error = np.sqrt(np.minimum(squares / freedom, pooled) / number)[known]
+    offsets = np.array([parameters[reviews.reviewers[index]][1] for index in known])
+    near = _half_unit(offsets)
+    same = np.abs(offsets - means[known]) <= near * (1 + 1e-6)
+    steps = np.diff(np.unique(reviews.score))
+    half = np.maximum(near, (steps.min() if steps.size else 0.0) / (2 * number[known]))
+    chance = np.where(error > 0.0, 2.0 * ndtr(half / np.where(error > 0.0, error, 1.0)) - 1.0, 1.0)
+    return _binomial_tail_bound(int(same.sum()), float(chance.sum()), len(known)) < FALSE_ALARM
+
+
+def _half_unit(offsets: Array) -> float:
+    """Half a unit of the last digit that these numbers have: whole ones, tenths, or else hundredths.
+
+    >>> [_half_unit(np.array(numbers)) for numbers in ([5.0, 6.0], [5.3, 6.0], [5.25, 6.0], [1 / 3])]
+    [0.5, 0.05, 0.005, 0.005]
+    """
+    units = (unit for unit in (1, 10) if np.allclose(unit * offsets, (unit * offsets).round(), 0.0, 1e-9))
+    return 0.5 / next(units, 100)
+
+
+def _poisson_tail(number: int, expected: float) -> float:
+    """The probability of this many or more, if a Poisson number of them is expected.
+
+    >>> _poisson_tail(0, 0.0), round(_poisson_tail(2, 1.0), 6), round(1 - 2 / np.e, 6)
+    (1.0, 0.264241, 0.264241)
+    """
+    return float(gammainc(number, expected)) if number else 1.0
+
+
+def _binomial_tail_bound(number: int, expected: float, trials: int) -> float:
+    """A bound on the probability of this many or more successes in independent trials.
+
+    For a given expectation it is largest if all trials are alike (Hoeffding 1956).
+
+    >>> [round(_binomial_tail_bound(*case), 6) for case in ((0, 0.0, 5), (2, 1.0, 2), (2, 2.5, 5))]
+    [1.0, 0.25, 1.0]
+    """
+    if number < expected + 1.0:
+        return 1.0
+    return float(betainc(number, trials - number + 1, min(expected / trials, 1.0)))
 
 
 def footprint(past: Past) -> Footprint:
     """The digests of a past conference."""
     plain = [paper.removeprefix(f"{past.name}/") for paper in past.paper]
-    return _footprint(past.name, plain, past.reviewer, past.score.tolist())
+    return _digests(past.name, plain, past.reviewer, past.score.tolist())
 
 
 def footprint_of(reviews: Reviews) -> Footprint:
     """The digests of the conference that is decided."""
     table = reviews.columns()
-    return _footprint("", table["paper"], table["reviewer"], table["score"])
+    return _digests("", table["paper"], table["reviewer"], table["score"])
 
 
-def _footprint(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Footprint:
-    short = {one: digest(loose(one))[:_SHORT] for one in {*paper, *reviewer}}
+def _digests(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Footprint:
+    short = {name: digest(loose(name))[:_ID_DIGITS] for name in {*paper, *reviewer}}
     rows = zip(paper, reviewer, score, strict=True)
-    return Footprint(name, frozenset((short[one], short[who], float(given)) for one, who, given in rows))
+    return Footprint(name, frozenset((short[p], short[who], float(value)) for p, who, value in rows))
+
+
+def beside(reviewers: str | os.PathLike[str]) -> str:
+    """The record that a fit writes beside its table of reviewers; beside the table itself, not a link."""
+    name = os.fspath(reviewers)
+    return f"{os.path.realpath(name) if os.path.islink(name) else name}.fit.json"
 
 
 def written(footprints: Sequence[Footprint]) -> dict[str, object]:
@@ -84,16 +280,16 @@ def written(footprints: Sequence[Footprint]) -> dict[str, object]:
 
 def used_in(footprints: Sequence[Footprint]) -> list[dict[str, object]]:
     """The part of that file that `as_footprint` reads."""
-    return [{"conference": one.conference, "reviews": sorted(one.reviews)} for one in footprints]
+    return [{"conference": past.conference, "reviews": sorted(past.reviews)} for past in footprints]
 
 
 def read_footprints(path: str | os.PathLike[str]) -> list[Footprint]:
     """What `written` wrote."""
     match read_json(path):
         case {"format": 1, "used": [*used]}:
-            read = [as_footprint(one) for one in used]
+            read = [as_footprint(content) for content in used]
             if None not in read:
-                return [one for one in read if one is not None]
+                return [footprint for footprint in read if footprint is not None]
     rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
     raise refuse([Problem(os.fspath(path), None, None, rule)])
 
@@ -113,10 +309,9 @@ def _is_row(content: object) -> bool:
     return False
 
 
-def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
-    """How a calibration was moved to this year's scale, by what lies beside it; None where it was not."""
-    path = beside(reviewers)
-    if not os.path.exists(path):
+def read_scale(reviewers: str | os.PathLike[str] | Any) -> Scale | None:
+    """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
+    if not is_path(reviewers) or not os.path.exists(path := beside(reviewers)):
         return None
     content = read_json(path)
     match content:
@@ -128,8 +323,8 @@ def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
                 "shift_in_sds": (int() | float()) as in_sds,
             }
         } if stretch > 0:
-            found = Scale(float(shift), float(stretch), float(center), float(in_sds))
-            return None if found == Scale() else found
+            scale = Scale(float(shift), float(stretch), float(center), float(in_sds))
+            return None if scale == Scale() else scale
         case {"scale": _}:
             rule = "must state shift and stretch as `blindcal fit` wrote them"
             raise refuse([Problem(path, None, "scale", rule)])
@@ -137,13 +332,15 @@ def read_scale(reviewers: str | os.PathLike[str]) -> Scale | None:
 
 
 def table_digest(table: bytes) -> str:
-    """The digest of a table of reviewers as it was written: by it a table that nobody changed is known."""
+    """The digest of a table of reviewers as it was written: it tells a table that nobody changed."""
     return digest(table.hex())
 
 
 def unchanged(reviewers: str | os.PathLike[str]) -> bool:
-    """Whether a table of reviewers is as a fit wrote it, by the digest beside it; also where it is gone, and
-    only what the fit wrote beside it is left."""
+    """Whether a table of reviewers is as a fit wrote it, by the digest beside it.
+
+    So it is if the table is gone and only the record is left.
+    """
     path = beside(reviewers)
     if os.path.islink(reviewers) or os.path.islink(path) or not os.path.isfile(path):
         return False
@@ -152,192 +349,6 @@ def unchanged(reviewers: str | os.PathLike[str]) -> bool:
     except InputError:
         return False
     match content:
-        case {"format": 1, "used": [*_], "table": str(found)}:
-            return not os.path.lexists(reviewers) or found == table_digest(read_bytes(reviewers))
+        case {"format": 1, "used": [*_], "table": str(stated)}:
+            return not os.path.lexists(reviewers) or stated == table_digest(read_bytes(reviewers))
     return False
-
-
-def refuse_own(
-    reviewers: str | os.PathLike[str], parameters: Mapping[str, Sequence[float]], reviews: Reviews
-) -> None:
-    """An `InputError` if the calibration was fitted on these very reviews, as far as that can be seen.
-
-    A fit is known by the digests beside it: half of the papers with reviewers and scores, or more equal
-    (paper, scores) or (paper, reviewer, score) than chance gives once in a million. One made by hand is known
-    by offsets that are the reviewers' own means.
-    """
-    name = os.fspath(reviewers)
-    if os.path.exists(beside(name)):
-        now = footprint_of(reviews)
-        for past in read_footprints(beside(name)):
-            if found := overlap(past, now):
-                raise InputError(f"{name} was fitted on these reviews ({found}): {_WHY}")
-    if own_means(parameters, reviews):
-        raise InputError(f"{name} has the reviewers' own mean scores of this year for offsets: {_WHY}")
-
-
-def reuse_remarks(pasts: Iterable[Footprint], reviews: Reviews) -> list[str]:
-    """An `InputError` if one of these past conferences is that of the reviews being decided; what to know if
-    some of its reviews may be in one. For the chair alone: it depends on who reviewed what."""
-    now, remarks = footprint_of(reviews), []
-    for past in pasts:
-        if found := overlap(past, now):
-            raise InputError(
-                "`past` must be other conferences than the one being decided, whose own reviews would give "
-                f"their authors away; found {found}"
-            )
-        if found := resemblance(past, now):
-            remarks.append(
-                f"some of this year's reviews may be among the past ones: {found}, and chance does as much "
-                "once in a hundred times. A calibration must be fitted on other reviews alone"
-            )
-    return remarks
-
-
-def overlap(past: Footprint, now: Footprint) -> str:
-    """What the two conferences share that chance gives them once in a million times, in words; else empty.
-
-    Chance is taken as if paper ids had been dealt out anew: a paper's scores are then found under its id as
-    often as they are among all past papers. If the same person reviewed the same id both times, as if this
-    person's past scores had been dealt out anew.
-    """
-    then, later = _papers(past), _papers(now)
-    whole = sum(then.get(paper) == written for paper, written in later.items())
-    if 2 * whole >= max(len(later), 2):
-        return f"the papers of {past.conference!r} with the same reviewers and scores"
-    return _beyond_chance(_ways(past, now), FALSE_ALARM, past.conference)
-
-
-def resemblance(past: Footprint, now: Footprint) -> str:
-    """What the two share that chance gives them once in a hundred times, scores that are nearly the same
-    included. (No reason to refuse: jurors may score the same contestants every year, who stay as good.)"""
-    levels = sorted({score for one in (past, now) for *_, score in one.reviews})
-    step = min((high - low for low, high in pairwise(levels)), default=0.0)
-    near = f"the same paper and reviewer, and at most {number_text(step)} between the scores"
-    ways = (*_ways(past, now), ("review", near, *_same_reviews(past, now, step)))
-    return overlap(past, now) or _beyond_chance(ways, _REMARKED, past.conference)
-
-
-_Way = tuple[str, str, int, float]
-"""Reviews or papers that have something in common, how many of them, and how many would by chance."""
-
-
-def _ways(past: Footprint, now: Footprint) -> tuple[_Way, ...]:
-    return (
-        ("paper", "the same scores", *_same_scores(_papers(past), _papers(now))),
-        ("review", "the same paper, reviewer and score", *_same_reviews(past, now, 0.0)),
-    )
-
-
-def _beyond_chance(ways: Sequence[_Way], alarm: float, conference: str) -> str:
-    for what, how, same, expected in ways:
-        if _by_chance(same, expected) < alarm / len(ways):
-            return f"{count(same, what)} of {conference!r} with {how}, {expected:.1f} by chance"
-    return ""
-
-
-Written = Mapping[str, float]
-"""The scores of one paper, by the digests of its reviewers."""
-
-
-def _papers(one: Footprint) -> dict[str, Written]:
-    papers = defaultdict[str, dict[str, float]](dict)
-    for paper, who, score in one.reviews:
-        papers[paper][who] = score
-    return dict(papers)
-
-
-def _same_scores(then: Mapping[str, Written], later: Mapping[str, Written]) -> tuple[int, float]:
-    """How many papers have the same scores by people with other ids, and how many would by chance. (Panels
-    that see the same ids every year have scores of their own: what they share is seen review by review.)"""
-    before, after = ({p: tuple(sorted(w.values())) for p, w in papers.items()} for papers in (then, later))
-    known = Counter(before.values())
-    strange = [paper for paper in later if not then.get(paper, {}).keys() & later[paper].keys()]
-    expected = sum(known[after[paper]] for paper in strange) / len(before)
-    return sum(before.get(paper) == after[paper] for paper in strange), expected
-
-
-def _same_reviews(past: Footprint, now: Footprint, near: float) -> tuple[int, float]:
-    """How many reviews have the same paper and reviewer and scores that are so near, and how many would by
-    chance.
-
-    What somebody's score for an id is expected to be: as often this or that as in the other past reviews of
-    this person, with a few of everybody's added.
-    """
-    then, own = dict[tuple[str, str], float](), defaultdict[str, list[float]](list)
-    for paper, who, score in sorted(past.reviews, key=itemgetter(2)):
-        then[paper, who] = score
-        own[who].append(score)
-    everybody, same, expected = list(then.values()), 0, 0.0
-    for paper, who, score in now.reviews:
-        if (paper, who) in then:
-            alike = _close(score, [then[paper, who]], near)
-            same += alike
-            others = _close(score, own[who], near) - alike
-            usual = _close(score, everybody, near) / len(everybody)
-            expected += (others + _FEW * usual) / (len(own[who]) - 1 + _FEW)
-    return same, expected
-
-
-def _close(score: float, ordered: Sequence[float], near: float) -> int:
-    """How many of some ordered scores are so near, but for roundoff."""
-    reach = near * (1 + 1e-9)
-    return bisect_right(ordered, score + reach) - bisect_left(ordered, score - reach)
-
-
-def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:
-    """Whether more offsets are the mean scores that the same reviewers gave, in as many digits as the offsets
-    have, than chance gives once in a million.
-
-    A calibration from other reviews may be right about everybody. It does not know which papers and which
-    noise they had this time: by these a mean of k scores is off by their standard deviation over sqrt(k), or
-    by half a step of such a mean.
-    """
-    number = np.bincount(reviews.reviewer)
-    known = [place for place, name in enumerate(reviews.reviewers) if name in parameters]
-    if not known:
-        return False
-    means = np.bincount(reviews.reviewer, reviews.score) / number
-    squares = np.bincount(reviews.reviewer, (reviews.score - means[reviews.reviewer]) ** 2)
-    freedom = np.maximum(number - 1, 1)
-    pooled = squares.sum() / max(len(reviews) - number.size, 1)
-    # Of two estimates the smaller: it gives chance more. Nobody who always gives one score counts.
-    error = np.sqrt(np.minimum(squares / freedom, pooled) / number)[known]
-    offsets = np.array([parameters[reviews.reviewers[place]][1] for place in known])
-    near = _half_digit(offsets)
-    same = np.abs(offsets - means[known]) <= near * (1 + 1e-6)
-    steps = np.diff(np.unique(reviews.score))
-    half = np.maximum(near, (steps.min() if steps.size else 0.0) / (2 * number[known]))
-    chance = np.where(error > 0.0, 2.0 * ndtr(half / np.where(error > 0.0, error, 1.0)) - 1.0, 1.0)
-    return _at_least(int(same.sum()), float(chance.sum()), len(known)) < FALSE_ALARM
-
-
-def _half_digit(offsets: Array) -> float:
-    """Half a unit of the last digit that these numbers have: whole ones, tenths, or else hundredths.
-
-    >>> [_half_digit(np.array(numbers)) for numbers in ([5.0, 6.0], [5.3, 6.0], [5.25, 6.0], [1 / 3])]
-    [0.5, 0.05, 0.005, 0.005]
-    """
-    units = (unit for unit in (1, 10) if np.allclose(unit * offsets, (unit * offsets).round(), 0.0, 1e-9))
-    return 0.5 / next(units, 100)
-
-
-def _by_chance(number: int, expected: float) -> float:
-    """The chance of this many or more, if a Poisson number of them is expected.
-
-    >>> _by_chance(0, 0.0), round(_by_chance(2, 1.0), 6), round(1 - 2 / np.e, 6)
-    (1.0, 0.264241, 0.264241)
-    """
-    return float(gammainc(number, expected)) if number else 1.0
-
-
-def _at_least(number: int, expected: float, trials: int) -> float:
-    """At most the chance of this many or more, if so many of some independent trials are expected: that of
-    trials that are all alike (Hoeffding).
-
-    >>> _at_least(0, 0.0, 5), round(_at_least(2, 1.0, 2), 6), _at_least(2, 2.5, 5)
-    (1.0, 0.25, 1.0)
-    """
-    if number < expected + 1.0:
-        return 1.0
-    return float(betainc(number, trials - number + 1, min(expected / trials, 1.0)))

@@ -1,6 +1,6 @@
-"""Shared: the noisy sums that another conference shared, and what they say about its reviewers' leniency.
+"""The noisy sums that another conference shared, and what they say about its reviewers' leniency.
 
-Of a reviewer with offset b who wrote n reviews the sum of differences is, but for noise, normal around
+The sum of differences of a reviewer with offset b who wrote n reviews is, before noise, normal around
 `n (mean + gain b)` with variance `n within`. Neither the sum nor n is known exactly: the noise of the sum is
 added to its variance, and n is drawn from what its own noisy value leaves possible.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,22 @@ from blindcal.io.atomic_files import read_json, read_table
 from blindcal.io.tables import refuse
 
 SHARED_FORMAT = 1
+
 # What a review is worth, split between *above* and *below*.
 POINTS = 100
+
 # Differences beyond this many standard deviations of the scores count as this much: a wider reach needs more
 # noise, a narrower one makes all reviews alike.
 REACH = 1.0
 _COLUMNS = ("above", "below")
-_LARGEST = 10.0**9
+_MAX_POINTS = 10.0**9
+
 # Reviews of a conference that one person may have written, at most.
-_MOST_REVIEWS = 400
+_MAX_REVIEWS = 400
+
 # The variance of differences is one person's and that of offsets over people, which is taken as this: a
 # tenth of the variance of a score, or so.
-_OFFSETS, _LEAST_WITHIN = 0.12, 0.3
+_OFFSET_VARIANCE, _MIN_WITHIN = 0.12, 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +46,15 @@ class Shared:
     Each review is worth 100 points, split by how far its score lies above what the paper's other scores
     suggest. Whatever is done with these numbers, they reveal no more than the stated guarantee allows.
 
-    `conference`: the name of the one that shared them.
-    `reviewers`: the ids on the list, each once.
-    `above`, `below`: each person's sum of points above and below what others suggest, with noise added.
-    `mean`, `variance`: those of such differences over all reviews, in standard deviations of the scores.
-    `gain`: how much a difference grows on average for a reviewer who is more lenient by 1; at most 1.
-    `noise`: the variance of the noise added to each number.
+    Attributes:
+        conference: The name of the one that shared them.
+        reviewers: The ids on the list, each once.
+        above: Each person's sum of points above what others suggest, with noise added.
+        below: Each person's sum of points below it, with noise added.
+        mean: The mean of such differences over all reviews, in standard deviations of the scores.
+        gain: How much a difference grows on average for a reviewer who is more lenient by 1; at most 1.
+        variance: The variance of such differences over all reviews.
+        noise: The variance of the noise added to each number.
     """
 
     conference: str
@@ -82,42 +89,36 @@ class Shared:
         return 2.0 * self.noise * (REACH / POINTS) ** 2
 
 
-def statement_path(table: str | os.PathLike[str]) -> str:
-    """The file that says how a shared table was made; it lies beside it."""
-    return f"{os.fspath(table)}.share.json"
-
-
-def is_shared(path: str | os.PathLike[str]) -> bool:
-    """Whether a table was made by `share`: its statement lies beside it."""
-    return os.path.exists(statement_path(path))
-
-
 def read_shared(path: str | os.PathLike[str]) -> Shared:
-    """What another conference shared: the table `path` of noisy points, and the statement beside it.
+    """The sums that another conference shared.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from blindcal.io.atomic_files import write_json
-    >>> points = {"each_review": 100, "reach": 1.0, "mean": 0.0, "gain": 0.6, "variance": 0.4}
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "shared.csv"
-    ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
-    ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
-    ...     write_json(statement_path(path), stated)
-    ...     read_shared(path).counts, read_shared(path).sums
-    (array([2., 2.]), array([ 1.6, -0.2]))
+    Args:
+        path: The table of noisy points; its statement lies beside it.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from blindcal.io.atomic_files import write_json
+        >>> points = {"each_review": 100, "reach": 1.0, "mean": 0.0, "gain": 0.6, "variance": 0.4}
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "shared.csv"
+        ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
+        ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
+        ...     write_json(statement_path(path), stated)
+        ...     read_shared(path).counts, read_shared(path).sums
+        (array([2., 2.]), array([ 1.6, -0.2]))
     """
-    whole = [Column(name, "integer", low=-_LARGEST, high=_LARGEST) for name in _COLUMNS]
+    whole = [Column(name, "integer", low=-_MAX_POINTS, high=_MAX_POINTS) for name in _COLUMNS]
     table = read_table(path, [Column("reviewer", "id", secret=True), *whole])
     above, below = (table.number(name).astype(np.int64) for name in _COLUMNS)
-    stated = _stated(statement_path(path))
+    statement = _read_statement(statement_path(path))
     names = table.text("reviewer")
     if len(set(names)) < len(names):
         raise refuse([Problem(table.file, None, "reviewer", "must have each person once")])
-    return Shared(reviewers=tuple(names), above=above, below=below, **stated)
+    return Shared(reviewers=tuple(names), above=above, below=below, **statement)
 
 
-def _stated(path: str) -> dict[str, Any]:
+def _read_statement(path: str) -> dict[str, Any]:
     content = read_json(path)
     rule = f"must be what `blindcal share` wrote beside its table, format {SHARED_FORMAT}"
     match content:
@@ -138,7 +139,20 @@ def _stated(path: str) -> dict[str, Any]:
     raise refuse([Problem(path, None, None, rule)])
 
 
-# --- in a history
+def statement_path(table: str | os.PathLike[str]) -> str:
+    """The file that says how a shared table was made; it lies beside it."""
+    return f"{os.fspath(table)}.share.json"
+
+
+def is_shared(path: str | os.PathLike[str]) -> bool:
+    """Whether a table was made by `share`: its statement lies beside it."""
+    return os.path.exists(statement_path(path))
+
+
+def renamed(shared: Shared, same: Mapping[str, str]) -> Shared:
+    """The same numbers under people's present ids."""
+    names = tuple(same.get(name, name) for name in shared.reviewers)
+    return replace(shared, reviewers=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +174,7 @@ class Gathered:
     @property
     def within(self) -> Array:
         """The variance of one person's differences."""
-        return np.maximum(self.variance - self.gain**2 * _OFFSETS, _LEAST_WITHIN * self.variance)
+        return np.maximum(self.variance - self.gain**2 * _OFFSET_VARIANCE, _MIN_WITHIN * self.variance)
 
     def variances(self, load: Array) -> Array:
         """The variance of each sum of this many differences, its noise with it."""
@@ -169,43 +183,44 @@ class Gathered:
 
 def gather(shared: Sequence[Shared], visit: Integers) -> Gathered:
     """Rows of all conferences that shared something, in the order of `visit`."""
-    sizes = [len(one.reviewers) for one in shared]
+    sizes = [len(sums.reviewers) for sums in shared]
 
     def column(values: Sequence[float]) -> Array:
         return np.repeat(np.array(values, dtype=np.float64), sizes)
 
-    longest = max((_longest(one) for one in shared), default=1)
+    longest = max((_max_load(sums) for sums in shared), default=1)
     return Gathered(
         visit=visit,
-        total=np.concatenate([one.sums for one in shared]) if shared else np.empty(0),
-        mean=column([one.mean for one in shared]),
-        gain=column([one.gain for one in shared]),
-        variance=column([one.variance for one in shared]),
-        noise=column([one.sum_variance for one in shared]),
-        likely=np.concatenate([_likely(one, longest) for one in shared])
+        total=np.concatenate([sums.sums for sums in shared]) if shared else np.empty(0),
+        mean=column([sums.mean for sums in shared]),
+        gain=column([sums.gain for sums in shared]),
+        variance=column([sums.variance for sums in shared]),
+        noise=column([sums.sum_variance for sums in shared]),
+        likely=np.concatenate([_log_load_likelihood(sums, longest) for sums in shared])
         if shared
         else np.empty((0, longest)),
     )
 
 
-def _usual(one: Shared) -> tuple[float, float]:
-    """Mean and variance of the number of reviews over the people of a list, without the noise."""
-    mean = max(float(one.counts.mean()), 0.0)
-    return mean, max(float(one.counts.var()) - one.count_variance, 0.25)
-
-
-def _longest(one: Shared) -> int:
+def _max_load(shared: Shared) -> int:
     """One more than the largest number of reviews that need be thought of."""
-    mean, variance = _usual(one)
-    far = max(mean, float(one.counts.max())) + 4.0 * np.sqrt(min(variance, one.count_variance))
-    return int(min(max(far, 1.0), _MOST_REVIEWS)) + 2
+    mean, variance = _load_moments(shared)
+    far = max(mean, float(shared.counts.max())) + 4.0 * np.sqrt(min(variance, shared.count_variance))
+    return int(min(max(far, 1.0), _MAX_REVIEWS)) + 2
 
 
-def _likely(one: Shared, longest: int) -> Array:
+def _log_load_likelihood(shared: Shared, longest: int) -> Array:
+    """The log likelihood of each number of reviews, from its noisy value and the usual numbers."""
     n = np.arange(longest)
-    mean, variance = _usual(one)
-    seen = (one.counts[:, None] - n) ** 2 / one.count_variance
+    mean, variance = _load_moments(shared)
+    seen = (shared.counts[:, None] - n) ** 2 / shared.count_variance
     return np.asarray(-0.5 * (seen + (n - mean) ** 2 / variance))
+
+
+def _load_moments(shared: Shared) -> tuple[float, float]:
+    """Mean and variance of the number of reviews over the people of a list, without the noise."""
+    mean = max(float(shared.counts.mean()), 0.0)
+    return mean, max(float(shared.counts.var()) - shared.count_variance, 0.25)
 
 
 def drawn_loads(gathered: Gathered, offset: Array, rng: np.random.Generator) -> Array:
@@ -225,18 +240,3 @@ def as_regression(gathered: Gathered, load: Array) -> tuple[Array, Array]:
     """(x, y) so that `y = x offset + N(0, 1)` for each row, given how many reviews it rests on."""
     sd = np.sqrt(gathered.variances(load))
     return np.asarray(load * gathered.gain / sd), np.asarray((gathered.total - load * gathered.mean) / sd)
-
-
-def renamed(shared: Shared, same: Mapping[str, str]) -> Shared:
-    """The same numbers under people's present ids."""
-    names = tuple(same.get(name, name) for name in shared.reviewers)
-    return Shared(
-        shared.conference,
-        names,
-        shared.above,
-        shared.below,
-        shared.mean,
-        shared.gain,
-        shared.variance,
-        shared.noise,
-    )

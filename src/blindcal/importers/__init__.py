@@ -1,11 +1,9 @@
-"""Importers: the exports of conference systems -> Reviews and what came with them. An edge of the core.
+"""Exports of conference systems to reviews and what came with them.
 
-bytes -> Opened (sheets or JSON) -> Found (a system's reviews, as text) -> Imported (checked, sorted)
-
-In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. A
-new system is a module of its own here with `NAME`, `recognize` and `read`, listed in `recognizing` before
-`panels`, which takes any table; `cli.imports` and `app.views` name it, tests/exports.py has its exports.
-Imports: the core, never the reverse.
+In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. Bytes
+are opened (`open`), recognized (`detect`), read as text by the system's module, and checked (`normalize`).
+Open `detect` first. A new system is a module of its own with `NAME`, `recognize` and `read`, listed in
+`detect` before `plain_table`, which takes any table; tests/exports.py has its exports. Imports: the core.
 """
 
 from blindcal.importers.detect import FORMATS, import_reviews

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from blindcal.cells import count
 from blindcal.importers.export import (
     Choices,
     Dropped,
@@ -14,7 +15,6 @@ from blindcal.importers.export import (
     called_score,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
 )
@@ -152,8 +152,11 @@ def _questions(table: Headed) -> dict[str, list[str]]:
 
 
 def _fields(columns: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """The questions that can be the score: those with a column of values, and those without one that are
-    called so, in numbers or in words. Only if that is none of them, anything that looks like a score."""
+    """The questions that can be the score.
+
+    These are the ones with a column of values, and those without one that are called so, in numbers or in
+    words. Only if there are none, anything that looks like a score.
+    """
     valued = [name for name in columns if _NUMERIC.fullmatch(name) or re.fullmatch(r".* - Value\)", name)]
     # A question and its values have one number; their texts may differ by a space.
     twins = {_key(name) for name in valued}
@@ -199,7 +202,7 @@ def _asks(table: Headed, given: str | None) -> bool:
 
 
 def _without_score(table: Headed) -> Dropped:
-    rows = counted(len(table.rows), "row")
+    rows = count(len(table.rows), "row")
     return Dropped(f"the sheet {table.sheet.name} with {rows}", "it does not ask for the score")
 
 

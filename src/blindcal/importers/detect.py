@@ -1,4 +1,4 @@
-"""Bytes -> Imported: the format is recognized from the content, never from the file's name."""
+"""Import of any export: the format is recognized from the content, never from the file's name."""
 
 from __future__ import annotations
 
@@ -99,14 +99,16 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
 def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Imported:
     """The reviews in an export, and what else it says; an `InputError` lists every problem in it.
 
-    `data`: the bytes of the export, packed or not: CSV, `.xlsx`, SpreadsheetML or JSON, up to `MAX_EXPORT`.
-    `file`: its name in messages; the format is recognized from the content alone.
-    `choices`: what the content leaves open, such as the order of letters; by default nothing.
+    Args:
+        data: The bytes of the export, packed or not: CSV, `.xlsx`, SpreadsheetML or JSON, up to `MAX_EXPORT`.
+        file: Its name in messages; the format is recognized from the content alone.
+        choices: What the content leaves open, such as the order of letters; by default nothing.
 
-    >>> csv = b"paper;reviewer;score\\n1;ada;2,5\\n2;ada;3\\n"
-    >>> imported = import_reviews(csv, "panel.csv")
-    >>> imported.reviews.score, imported.recognized[-2:]
-    (array([2.5, 3. ]), ('score from column score', 'decimals written with a comma'))
+    Example:
+        >>> csv = b"paper;reviewer;score\\n1;ada;2,5\\n2;ada;3\\n"
+        >>> imported = import_reviews(csv, "panel.csv")
+        >>> imported.reviews.score, imported.recognized[-2:]
+        (array([2.5, 3. ]), ('score from column score', 'decimals written with a comma'))
     """
     choices = choices or Choices()
     if not data.strip():

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
@@ -15,7 +16,6 @@ from blindcal.importers.export import (
     Row,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
     what_became,
@@ -191,9 +191,9 @@ def _authors(
         for number, name in members
     ]
     if choices.unit == "member":
-        said = f"{counted(written, 'review')} by sub-reviewers count for the committee member"
+        said = f"{count(written, 'review')} by sub-reviewers count for the committee member"
         return by_member, (said,) if written else ()
-    said = f"{counted(written, 'review')} by sub-reviewers count for them (`unit` member: for the member)"
+    said = f"{count(written, 'review')} by sub-reviewers count for them (`unit` member: for the member)"
     authors = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
     return authors, (said,) if written else ()
 
@@ -290,9 +290,7 @@ def _committee(opened: Opened) -> Mapping[str, str]:
 def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
     used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
     names = [name for name in table.names if name.casefold() not in used]
-    version = (
-        [Dropped(counted(old, "older version") + " of reviews", "only the latest counts")] if old else []
-    )
+    version = [Dropped(count(old, "older version") + " of reviews", "only the latest counts")] if old else []
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
 
 
@@ -300,14 +298,14 @@ def _metareviews(opened: Opened) -> list[Dropped]:
     """The metareviews that came along, in a table of their own."""
     table = one_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
     number = 0 if table is None else len(table.rows)
-    return [Dropped(counted(number, "metareview"), METAREVIEWS)] if number else []
+    return [Dropped(count(number, "metareview"), METAREVIEWS)] if number else []
 
 
 def _go_by(authors: Sequence[tuple[str, str]]) -> str:
     """How reviewers are told apart."""
     ids = {who.strip() for who, _ in authors}
     emails = sum("@" in who for who in ids)
-    return f"{counted(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
+    return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
 
 
 def _numberless(table: Headed) -> tuple[str, ...]:
@@ -323,4 +321,4 @@ def _namesakes(authors: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         ids.setdefault(name.strip().casefold(), set()).add(who)
     several = sum(len(found) > 1 for name, found in ids.items() if name)
     what = "with more than one reviewer id: kept apart; if that is one person, `map` can join them"
-    return (f"{counted(several, 'name')} {what}",) if several else ()
+    return (f"{count(several, 'name')} {what}",) if several else ()

@@ -1,4 +1,8 @@
-"""What an importer finds in an export, before any of it is checked; and what the chair chose."""
+"""What an importer reads in an export, before any of it is checked; and the chair's choices.
+
+Also the rules that all importers share: which fields can be the score and the confidence, and which columns
+are dropped because they could reveal who wrote a review.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +41,17 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices:
-    """What the chair says about an export: nothing, where its content says it already.
+    """What the chair says about an export: nothing, if its content says it already.
 
-    `format`: the name of a system, one of `FORMATS`; None recognizes it from the content.
-    `score_field`: the field or column to take as the score; None takes the only one that can be it.
-    `columns`: for a table of your own, the name of the column that has the `paper`, `reviewer`, `score`,
-    `confidence`, `track`, `round`, `title` or `name`; any left out go by their usual names.
-    `best_first`: the order of scores that are not numbers, or of numbers if the lowest is best.
-    `people`: the person behind an id of the export, as `read_map` returns it; other ids stay as they are.
-    `unit`: whose severity is calibrated where sub-reviewers write: `reviewer` is the one who wrote, `member`
-    the one responsible.
+    Attributes:
+        format: The name of a system, one of `FORMATS`; None recognizes it from the content.
+        score_field: The field or column to take as the score; None takes the only one that can be it.
+        columns: For a table of your own, the name of the column that has the `paper`, `reviewer`, `score`,
+            `confidence`, `track`, `round`, `title` or `name`; any left out go by their usual names.
+        best_first: The order of scores that are not numbers, or of numbers if the lowest is best.
+        people: The person behind an id of the export, as `read_map` returns it; other ids stay as they are.
+        unit: Whose severity is calibrated if sub-reviewers write: `reviewer` is the one who wrote, `member`
+            the one responsible.
     """
 
     format: str | None = None
@@ -59,7 +64,12 @@ class Choices:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something in the export that goes no further: `what` it is, such as some columns, and `why`."""
+    """Something in the export that goes no further.
+
+    Attributes:
+        what: What it is, such as some columns.
+        why: The reason.
+    """
 
     what: str
     why: str
@@ -223,8 +233,10 @@ def chosen_confidence(fields: Iterable[str], score: str) -> str | None:
 
 
 def refusal(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
-    """The error for an export that cannot be used: the `rule` says what to do, `found` what there is instead,
-    at a `row` of the `file` or, if that is None, in all of it.
+    """The error for an export that cannot be used.
+
+    The `rule` says what to do, `found` what there is instead, at a `row` of the `file` or, if that is None,
+    in all of it.
 
     >>> print(refusal("x.csv", "must hold reviews", "a list of people"))
     x.csv: must hold reviews, found a list of people
@@ -240,12 +252,3 @@ def what_became(text: str) -> str | None:
     """
     words = re.sub(r"[\W_]+", "", text.casefold())
     return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)
-
-
-def counted(number: int, what: str) -> str:
-    """A `number` and `what` it counts.
-
-    >>> counted(1, "paper"), counted(1200, "paper")
-    ('1 paper', '1,200 papers')
-    """
-    return f"{number:,} {what}{'s' * (number != 1)}"

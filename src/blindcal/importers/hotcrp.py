@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
@@ -17,7 +18,6 @@ from blindcal.importers.export import (
     Row,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
     what_became,
@@ -194,7 +194,7 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
         found,
         dropped=(
             *found.dropped,
-            *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+            *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         ),
         titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
         tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
@@ -302,7 +302,7 @@ def _found(
         best_first=_letters(form, score),
         dropped=(
             *dropped_columns([*unused, *others], texts),
-            *([Dropped(counted(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),
+            *([Dropped(count(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),
         ),
         problems=tuple(strange),
     )
@@ -334,13 +334,9 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
 
 
 def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What the site calls its decisions, from each paper's decision and status. Without a status the word
-    must say it itself; of several words for one decision none is taken.
+    """The site's words for its decisions, from each paper's decision and status.
 
-    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
-    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
-    >>> _decision_words([("A", "accept")])
-    {'accept': 'A'}
+    Without a status the word must say it itself; of several words for one decision none is taken.
     """
     words: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:

@@ -1,13 +1,13 @@
-"""Lists that come beside the reviews: who is on the committee, and who has a conflict with which paper."""
+"""Lists beside the reviews: who is on the committee, and who has a conflict with which paper."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import id_problem, same_id, unescape
+from blindcal.cells import count, id_problem, same_id, unescape
 from blindcal.errors import Problem
 from blindcal.importers.easychair import committee_table
-from blindcal.importers.export import counted, refusal
+from blindcal.importers.export import refusal
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
@@ -43,14 +43,17 @@ _TWO_PEOPLE = (
 
 
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The name of everyone in the list of a committee, by id; empty where there is only the id.
+    """The name of everyone in the list of a committee, by id; empty if there is only the id.
 
-    `data` holds the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
-    EasyChair and pretalx (its teams) export of their committees, where ids are emails. `file` is its name in
-    messages. `people` maps an id to a person, as for reviews; by default ids stay as they are.
+    Args:
+        data: The bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
+            EasyChair and pretalx (its teams) export of their committees, whose ids are emails.
+        file: Its name in messages.
+        people: The person behind an id, as for reviews; by default ids stay as they are.
 
-    >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
-    {'ada@example.edu': 'Ada Byron'}
+    Example:
+        >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
+        {'ada@example.edu': 'Ada Byron'}
     """
     table = _people_table(open_export(data, file))
     if table is None:
@@ -79,15 +82,19 @@ def read_conflicts(
 ) -> tuple[tuple[tuple[str, str], ...], str]:
     """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
-    `data` holds the bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or
-    `paper,email`; or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only conflicts
-    are taken. Of two rows of a bulk assignment on the same paper and person the later counts, as it does
-    there. `file` is its name in messages. `people` maps an id to a person, as for reviews; by default ids
-    stay as they are.
+    Of two rows of a bulk assignment on the same paper and person the later counts, as it does there.
 
-    >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
-    >>> read_conflicts(bulk, "assignments.csv")
-    ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
+    Args:
+        data: The bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or
+            `paper,email`; or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only
+            conflicts are taken.
+        file: Its name in messages.
+        people: The person behind an id, as for reviews; by default ids stay as they are.
+
+    Example:
+        >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
+        >>> read_conflicts(bulk, "assignments.csv")
+        ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
     """
     opened = open_export(data, file)
     if opened.is_json:
@@ -167,7 +174,7 @@ def _left(others: int) -> str:
     >>> _left(0), _left(2)
     ('', ': 2 rows that are no conflict left out')
     """
-    left = f": {counted(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
+    left = f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
     return left if others else ""
 
 

@@ -1,4 +1,4 @@
-"""What was found -> Imported: every cell checked, all problems listed at once, order and ordinals gone."""
+"""From a raw export to `Imported`: every cell checked, all problems listed at once, ordinals gone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, id_problem, same_id
+from blindcal.cells import Broken, count, id_problem, same_id
 from blindcal.errors import Problem
-from blindcal.importers.export import Choices, Dropped, Found, Row, counted
+from blindcal.importers.export import Choices, Dropped, Found, Row
 from blindcal.importers.people import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
     ScoreScale,
@@ -39,20 +39,23 @@ NO_ORDER = (
 class Imported:
     """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
 
-    `format`: the system that the export is from, one of `FORMATS`.
-    `reviews`: checked and sorted; those without a score are left out.
-    `scale`: the distinct scores that were given, with their labels.
-    `score_field`, `confidence_field`: the fields that scores and confidences were taken from, the second None
-    where there is no confidence in numbers.
-    `rounds`: one entry per review, in the order of `reviews`, or none at all.
-    `titles`, `tracks`: by paper, for those papers that have one.
-    `committee`: the name of everyone known, by id; empty where there is only the id.
-    `conflicts`: pairs of paper and reviewer.
-    `withdrawn`: of the papers that have reviews, those that the system says were withdrawn, desk rejected or
-    deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
-    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
-    `recognized`, `dropped`, `warnings`: for the chair, what the export was taken for, what goes no further,
-    and what to look at; they name nobody.
+    Attributes:
+        format: The system that the export is from, one of `FORMATS`.
+        reviews: Checked and sorted; those without a score are left out.
+        scale: The distinct scores that were given, with their labels.
+        score_field: The field that scores were taken from.
+        confidence_field: The field that confidences were taken from; None without any in numbers.
+        rounds: One entry per review, in the order of `reviews`, or none at all.
+        titles: By paper, for those papers that have one.
+        tracks: By paper, for those papers that have one.
+        committee: The name of everyone known, by id; empty if there is only the id.
+        conflicts: Pairs of paper and reviewer.
+        withdrawn: Of the papers that have reviews, those that the system says were withdrawn, desk rejected
+            or deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
+        decision_words: What the site calls its decisions, by `accept` and `reject`, if the export shows it.
+        recognized: For the chair, what the export was taken for; it names nobody, nor do the next two.
+        dropped: What goes no further.
+        warnings: What to look at.
     """
 
     format: str
@@ -164,14 +167,17 @@ def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str
 def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:
     """The same reviews with codes in place of reviewers, and the code of each; names stay behind.
 
-    `imported` is left as it is. `known` has the codes of an earlier import by reviewer, as `read_codes`
-    returns them: these people keep theirs, everyone else gets a new one in random order.
+    Args:
+        imported: Left as it is.
+        known: The codes of an earlier import by reviewer, as `read_codes` returns them: these people keep
+            theirs, everyone else gets a new one in random order.
 
-    >>> from blindcal.importers import import_reviews
-    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
-    >>> hidden, codes = coded(imported, {"bo": "R001"})
-    >>> hidden.reviews.reviewers, codes
-    (('R002',), {'ada': 'R002'})
+    Example:
+        >>> from blindcal.importers import import_reviews
+        >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+        >>> hidden, codes = coded(imported, {"bo": "R001"})
+        >>> hidden.reviews.reviewers, codes
+        (('R002',), {'ada': 'R002'})
     """
     people = {*imported.committee, *imported.reviews.reviewers, *(who for _, who in imported.conflicts)}
     code = new_codes(people, known)
@@ -292,7 +298,7 @@ def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
     double = sum(len(given - {""}) > 1 for given in titles.values())
     mixed = double > 1 and _MIXED * double >= len(titles)
     if mixed:
-        what = f"{counted(double, 'paper')} with two titles: two years in one file?"
+        what = f"{count(double, 'paper')} with two titles: two years in one file?"
         log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
     return mixed
 
@@ -363,15 +369,19 @@ def _withdrawn(found: Found, reviews: Reviews) -> dict[str, str]:
 
 
 def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
-    """What is said of papers that were `withdrawn`, as `Imported` has them: how many, why, and which.
+    """Sentences about withdrawn papers: how many, why, and which.
 
-    >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})
-    ['2 papers withdrawn: 4, 17', '1 paper desk rejected: 9']
+    Args:
+        withdrawn: As `Imported` has it.
+
+    Example:
+        >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})
+        ['2 papers withdrawn: 4, 17', '1 paper desk rejected: 9']
     """
     papers = defaultdict[str, list[str]](list)
     for paper, what in withdrawn.items():
         papers[what].append(paper)
-    return [f"{counted(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
+    return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
 def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
@@ -382,7 +392,7 @@ def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
         return []
     places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
     more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{counted(len(blank), 'review')} without a score left out ({places}{more})"]
+    return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"]
 
 
 def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
@@ -393,14 +403,14 @@ def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
 
 def _disagreements(rows: Sequence[Row], titles: Mapping[str, str]) -> list[str]:
     papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
-    return [f"{counted(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
+    return [f"{count(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
 
 
 def _spellings(committee: Mapping[str, str]) -> list[str]:
     alike = spelled_alike(committee)
     what = "differs from another only in capitals or spaces: they are"
     return (
-        [f"{counted(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
+        [f"{count(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
         if alike
         else []
     )
@@ -411,4 +421,4 @@ def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
     if not people:
         return []
     missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
-    return [f"{counted(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []
+    return [f"{count(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []

@@ -1,8 +1,8 @@
-"""Bytes -> sheets or JSON, by content alone: gzip, zip, `.xlsx`, SpreadsheetML, JSON, delimited text.
+"""Opening an export: bytes to sheets or JSON, by content alone.
 
-Nothing is unpacked beyond a limit, whatever a file says of itself, or kept beyond the memory of an input.
-
-Bytes -> text -> cells: encodings and separators are recognized, and what was recognized is said.
+Gzip, zip, `.xlsx`, SpreadsheetML, JSON and delimited text are recognized, and so are encodings and
+separators; what was recognized is reported. Nothing is unpacked beyond a limit, whatever a file says of
+itself, or kept beyond the memory that an input may take.
 """
 
 from __future__ import annotations
@@ -18,12 +18,21 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from sys import getsizeof
 
-from blindcal.errors import InputError, Problem
+from blindcal.errors import InputError
+from blindcal.importers.export import refusal
 from blindcal.importers.sheet import Memory, Opened, Sheet, json_size
 from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheets
 from blindcal.io.atomic_files import parse_json
-from blindcal.io.tables import Problems, records, refuse
+from blindcal.io.tables import SEPARATORS, Problems, records
 
+MAX_EXPORT = 256 * 2**20
+_MAX_PARTS = 2_000
+_ZIP_ENTRY = b"PK\x01\x02"
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
+_FOREIGN = (
+    (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
+    (b"%PDF", "a PDF file", "must be an export with one row per review"),
+)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
     (codecs.BOM_UTF32_LE, "", "UTF-32"),
@@ -33,7 +42,168 @@ _MARKS = (
 _SAMPLE = 2**16
 _TOP_LINES = 50
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def open_export(data: bytes, file: str) -> Opened:
+    """What the bytes of an export hold, unpacked and decoded.
+
+    `data` may be packed as gzip or zip; `file` is its name, for messages alone.
+
+    >>> opened = open_export(b"paper;score\\n7;2\\n", "x.csv")
+    >>> opened.sheets[0].rows, opened.said
+    ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
+    """
+    if len(data) > MAX_EXPORT:
+        raise refusal(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
+    memory = Memory(file)
+    memory.take(len(data))
+    if data.startswith(b"\x1f\x8b"):
+        data = unpacked(data, file)
+        memory.take(len(data))
+        inner = _open_unpacked(data, file, memory)
+        return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
+    return _open_unpacked(data, file, memory)
+
+
+def _open_unpacked(data: bytes, file: str, memory: Memory) -> Opened:
+    for mark, kind, rule in _FOREIGN:
+        if data.startswith(mark):
+            raise refusal(file, rule, kind)
+    if data.startswith(b"\x1f\x8b"):
+        raise refusal(file, "must be packed once", "gzip within gzip")
+    if data.startswith(b"PK\x03\x04"):
+        return _open_zip(data, file, memory)
+    return _open_text(data, file, PurePosixPath(file).stem, memory)
+
+
+def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
+    """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
+
+    `data` holds its bytes; `file` is its name, for messages.
+
+    >>> import gzip
+    >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
+    b'paper,score'
+    """
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            content = packed.read(limit + 1)
+    except EOFError:
+        raise refusal(file, "must be a whole gzip file", "its end missing") from None
+    except (zlib.error, OSError):
+        raise refusal(file, "must be a whole gzip file", "damage") from None
+    if len(content) > limit:
+        raise refusal(file, f"must unpack to at most {limit:,} bytes", "more")
+    return content
+
+
+def _open_zip(data: bytes, file: str, memory: Memory) -> Opened:
+    if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
+        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        names = archive.namelist()
+    except _BROKEN_ZIP:
+        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
+    if len(set(names)) < len(names):
+        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
+    read = _reader(archive, file)
+    if "xl/workbook.xml" in names:
+        return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
+    return _open_zipped_files(names, read, file, memory)
+
+
+def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
+    """A function that reads a part of the archive, within one limit for all parts together.
+
+    Each part is read once to measure it, and once more for whoever takes it.
+    """
+    left = MAX_EXPORT
+
+    def read(name: str) -> Part | None:
+        nonlocal left
+        try:
+            info = archive.getinfo(name)
+        except KeyError:
+            return None
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
+            raise refusal(file, "must be packed plainly", "a password or an unusual packing")
+        size = tags = 0
+        for chunk in _chunks(archive, info, file):
+            size, tags = size + len(chunk), tags + chunk.count(b"<")
+            if size > left:
+                raise refusal(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+        left -= size
+        return Part(size, tags, _chunks(archive, info, file))
+
+    return read
+
+
+def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
+    try:
+        with archive.open(info) as part:
+            while chunk := part.read(CHUNK):
+                yield chunk
+    except _BROKEN_ZIP as error:
+        if isinstance(error, InputError):
+            raise
+        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
+
+
+def _open_zipped_files(
+    names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory
+) -> Opened:
+    """The tables of a zip of text files, or the only JSON text in it."""
+    files = []
+    for name in filter(_is_table, names):
+        if (part := read(name)) is not None:
+            memory.take(part.size)
+            data = b"".join(part.chunks)
+            files.append(_open_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
+    if not files:
+        raise refusal(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
+    said = tuple(dict.fromkeys(("zip", *(line for part in files for line in part.said))))
+    if any(part.is_json for part in files):
+        if len(files) > 1:
+            raise refusal(file, "must hold one JSON file or only tables", f"{len(files)} files")
+        return Opened(file, value=files[0].value, is_json=True, said=said)
+    return Opened(file, tuple(sheet for part in files for sheet in part.sheets), said=said)
+
+
+def _is_table(name: str) -> bool:
+    path = PurePosixPath(name)
+    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
+
+
+def _open_text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
+    start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise refusal(file, "must be an export and not a web page", "HTML (a page to sign in?)")
+    if start.startswith(b"<"):
+        return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
+    text, encoding = decoded(data, file, memory)
+    if start.startswith((b"{", b"[")):
+        memory.check(json_size(text), file=file)
+        return Opened(file, value=_parse_json_or_lines(text, file), is_json=True, said=(f"JSON, {encoding}",))
+    sheet, separator = delimited(text, file, name, memory)
+    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}s, {encoding}",))
+
+
+def _parse_json_or_lines(text: str, file: str) -> object:
+    """The value of a JSON text, or the list of those on its lines where each line is one."""
+    first, line_end, rest = text.strip().partition("\n")
+    if line_end and rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        return [_json_line(line, number, file) for number, line in lines]
+    return parse_json(text, file)
+
+
+def _json_line(line: str, number: int, file: str) -> object:
+    try:
+        return parse_json(line, file)
+    except InputError as error:
+        raise refusal(file, "must be one JSON value per line", error.problems[0].found, number) from None
 
 
 def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
@@ -51,15 +221,17 @@ def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
     )
     if not codec:
-        raise _bad(data, file, None, "must be UTF-8, UTF-16 or Windows-1252 text", name)
+        raise refusal(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
     try:
         text = data.decode(codec)
     except UnicodeDecodeError as error:
         offset = error.start + (len(data) - len(error.object))
-        raise _bad(data, file, offset, f"must be {name} text throughout", f"byte {offset}") from None
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, f"must be {name} text throughout", f"byte {offset}", row) from None
     if "\0" in text:
         offset = data.find(b"\0")
-        raise _bad(data, file, offset, "must have no NUL characters", f"one at byte {offset}")
+        row = data.count(b"\n", 0, offset) + 1
+        raise refusal(file, "must have no NUL characters", f"one at byte {offset}", row)
     return text, name
 
 
@@ -88,14 +260,10 @@ def _mostly_utf8(data: bytes) -> bool:
     return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
 
 
-def _bad(data: bytes, file: str, offset: int | None, rule: str, found: str) -> InputError:
-    row = None if offset is None else data.count(b"\n", 0, offset) + 1
-    return refuse([Problem(file, row, None, rule, found)])
-
-
 def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
-    """The sheet of a delimited `text`, called `name`, and the separator of its cells; `file` is for messages,
-    and rows are counted in `memory`.
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells.
+
+    `file` is for messages, and rows are counted in `memory`.
 
     >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
     >>> sheet.rows, separator
@@ -115,8 +283,9 @@ def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, s
 
 
 def _separator(text: str) -> str:
-    """The separator that stands equally often in the most of the first lines, outside quotes; a comma if it
-    stands in less than half of them, as in a list of names.
+    """The separator that stands equally often in most of the first lines, outside quotes.
+
+    It is a comma if the best one stands in less than half of them, as in a list of names.
 
     >>> _separator("a,b,c\\n1,x;;;;;;,2\\n"), _separator("CONF, 2026\\n\\na\\tb\\n1\\t2, 3\\n")
     (',', '\\t')
@@ -130,176 +299,3 @@ def _separator(text: str) -> str:
     # Where two agree equally well it is the comma that stands in texts.
     best = max(reversed(SEPARATORS), key=agreement)
     return best if 2 * agreement(best)[0] >= len(top) else ","
-
-
-MAX_EXPORT = 256 * 2**20
-_MAX_PARTS = 2_000
-_ZIP_ENTRY = b"PK\x01\x02"
-_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
-_FOREIGN = (
-    (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
-    (b"%PDF", "a PDF file", "must be an export with one row per review"),
-)
-
-
-def open_export(data: bytes, file: str) -> Opened:
-    """What the bytes of an export hold, unpacked and decoded.
-
-    `data` may be packed as gzip or zip; `file` is its name, for messages alone.
-
-    >>> opened = open_export(b"paper;score\\n7;2\\n", "x.csv")
-    >>> opened.sheets[0].rows, opened.said
-    ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
-    """
-    if len(data) > MAX_EXPORT:
-        raise _refused(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
-    memory = Memory(file)
-    memory.take(len(data))
-    if data.startswith(b"\x1f\x8b"):
-        data = unpacked(data, file)
-        memory.take(len(data))
-        inner = _opened(data, file, memory)
-        return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
-    return _opened(data, file, memory)
-
-
-def _opened(data: bytes, file: str, memory: Memory) -> Opened:
-    for mark, found, rule in _FOREIGN:
-        if data.startswith(mark):
-            raise _refused(file, rule, found)
-    if data.startswith(b"\x1f\x8b"):
-        raise _refused(file, "must be packed once", "gzip within gzip")
-    if data.startswith(b"PK\x03\x04"):
-        return _zipped(data, file, memory)
-    return _text(data, file, PurePosixPath(file).stem, memory)
-
-
-def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
-    """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
-
-    `data` holds its bytes; `file` is its name, for messages.
-
-    >>> import gzip
-    >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
-    b'paper,score'
-    """
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            found = packed.read(limit + 1)
-    except EOFError:
-        raise _refused(file, "must be a whole gzip file", "its end missing") from None
-    except (zlib.error, OSError):
-        raise _refused(file, "must be a whole gzip file", "damage") from None
-    if len(found) > limit:
-        raise _refused(file, f"must unpack to at most {limit:,} bytes", "more")
-    return found
-
-
-def _zipped(data: bytes, file: str, memory: Memory) -> Opened:
-    if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
-        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        names = archive.namelist()
-    except _BROKEN_ZIP:
-        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
-    if len(set(names)) < len(names):
-        raise _refused(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
-    read = _reader(archive, file)
-    if "xl/workbook.xml" in names:
-        return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
-    return _folder(names, read, file, memory)
-
-
-def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
-    """A function that reads a part of the archive, within one limit for all parts together: once to measure
-    it, and once more for whoever takes it."""
-    left = MAX_EXPORT
-
-    def read(name: str) -> Part | None:
-        nonlocal left
-        try:
-            info = archive.getinfo(name)
-        except KeyError:
-            return None
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise _refused(file, "must be packed plainly", "a password or an unusual packing")
-        size = tags = 0
-        for chunk in _chunks(archive, info, file):
-            size, tags = size + len(chunk), tags + chunk.count(b"<")
-            if size > left:
-                raise _refused(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
-        left -= size
-        return Part(size, tags, _chunks(archive, info, file))
-
-    return read
-
-
-def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
-    try:
-        with archive.open(info) as part:
-            while chunk := part.read(CHUNK):
-                yield chunk
-    except _BROKEN_ZIP as error:
-        if isinstance(error, InputError):
-            raise
-        raise _refused(file, "must be a whole zip or .xlsx file", "damage") from None
-
-
-def _folder(names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory) -> Opened:
-    """The tables of a zip of text files, or the only JSON text in it."""
-    found = []
-    for name in filter(_is_table, names):
-        if (part := read(name)) is not None:
-            memory.take(part.size)
-            data = b"".join(part.chunks)
-            found.append(_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
-    if not found:
-        raise _refused(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
-    said = tuple(dict.fromkeys(("zip", *(line for part in found for line in part.said))))
-    if any(part.is_json for part in found):
-        if len(found) > 1:
-            raise _refused(file, "must hold one JSON file or only tables", f"{len(found)} files")
-        return Opened(file, value=found[0].value, is_json=True, said=said)
-    return Opened(file, tuple(sheet for part in found for sheet in part.sheets), said=said)
-
-
-def _is_table(name: str) -> bool:
-    path = PurePosixPath(name)
-    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
-    return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
-
-
-def _text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
-    start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        raise _refused(file, "must be an export and not a web page", "HTML (a page to sign in?)")
-    if start.startswith(b"<"):
-        return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
-    text, encoding = decoded(data, file, memory)
-    if start.startswith((b"{", b"[")):
-        memory.check(json_size(text), file=file)
-        return Opened(file, value=_json(text, file), is_json=True, said=(f"JSON, {encoding}",))
-    sheet, separator = delimited(text, file, name, memory)
-    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}, {encoding}",))
-
-
-def _json(text: str, file: str) -> object:
-    """The value of a JSON text, or the list of those on its lines where each line is one."""
-    first, line_end, rest = text.strip().partition("\n")
-    if line_end and rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        return [_json_line(line, number, file) for number, line in lines]
-    return parse_json(text, file)
-
-
-def _json_line(line: str, number: int, file: str) -> object:
-    try:
-        return parse_json(line, file)
-    except InputError as error:
-        found = error.problems[0].found
-        raise refuse([Problem(file, number, None, "must be one JSON value per line", found)]) from None
-
-
-def _refused(file: str, rule: str, found: str) -> InputError:
-    return refuse([Problem(file, None, None, rule, found)])

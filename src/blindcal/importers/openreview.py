@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
@@ -16,7 +17,6 @@ from blindcal.importers.export import (
     Row,
     chosen_confidence,
     chosen_score,
-    counted,
     dropped_columns,
     refusal,
     what_became,
@@ -269,8 +269,11 @@ def _forum(note: Item) -> str:
 
 
 def _papers(notes: _Notes) -> dict[str, str]:
-    """The id of each paper by forum: its number, which decisions go by; without those of all that have
-    reviews, the forum itself. A submission without reviews may have no number of its own, and then no id."""
+    """The id of each paper by forum: its number, which decisions go by.
+
+    If not all papers with reviews have a number, it is the forum itself. A submission without reviews may
+    have no number of its own, and then no id.
+    """
     numbers: dict[str, str] = {}
     for note in notes.submissions:
         author = _AUTHORS.search(_signature(note))
@@ -324,7 +327,7 @@ def _dropped(
             if "number" in keys
             else []
         ),
-        *([Dropped(counted(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+        *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         *([Dropped(notes_left, "no reviews")] if notes_left else []),
-        *([Dropped(counted(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
+        *([Dropped(count(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
     )

@@ -1,4 +1,4 @@
-"""Who the reviewers are: whether the ids are people at all, ids joined by a map, codes in place of names."""
+"""Reviewers' identities: whether ids are people at all, maps that join ids, codes in place of names."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _numbers_reviews(pairs: Sequence[tuple[str, str]]) -> bool:
     place = {name: _value(match[1]) for name, match in matches.items() if match is not None}
     if len(place) < len(matches):
         return False
-    found: defaultdict[str, set[int]] = defaultdict(set)
+    mapping: defaultdict[str, set[int]] = defaultdict(set)
     for paper, reviewer in pairs:
-        found[paper].add(place[reviewer])
+        mapping[paper].add(place[reviewer])
     lowest = min(place.values())
-    nested = all(numbers == set(range(lowest, lowest + len(numbers))) for numbers in found.values())
-    few = _SOME_PAPERS if len({len(numbers) for numbers in found.values()}) > 1 else _MANY_PAPERS
-    return nested and len(found) >= few
+    nested = all(numbers == set(range(lowest, lowest + len(numbers))) for numbers in mapping.values())
+    few = _SOME_PAPERS if len({len(numbers) for numbers in mapping.values()}) > 1 else _MANY_PAPERS
+    return nested and len(mapping) >= few
 
 
 def _value(ordinal: str) -> int:
@@ -76,13 +76,16 @@ def spelled_alike(ids: Iterable[str]) -> int:
 
 
 def read_map(data: bytes, file: str) -> dict[str, str]:
-    """The people behind the ids of an export: a table `signature,profile_id` (or `reviewer,person`), or
-    pretalx's list of teams, which has the email behind each code.
+    """The people behind the ids of an export.
 
-    `data` holds the bytes of the table, a CSV, or of the list; `file` is its name in messages.
+    Args:
+        data: The bytes of a CSV table `signature,profile_id` (or `reviewer,person`), or of pretalx's list of
+            teams, which has the email behind each code.
+        file: Its name in messages.
 
-    >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
-    {'Reviewer_x1': 'Ada'}
+    Example:
+        >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
+        {'Reviewer_x1': 'Ada'}
     """
     if codes := team_codes(data, file):
         return codes
@@ -99,11 +102,17 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
 
 
 def team_codes(data: bytes, file: str) -> dict[str, str]:
-    """The email behind each code in pretalx's list of teams; none if this `data` of a `file` is another.
+    """The email behind each code in pretalx's list of teams; none if this is another file.
 
-    >>> teams = b'[{"is_reviewer": true, "members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}]}]'
-    >>> team_codes(teams, "teams.json"), team_codes(b"reviewer\\nada\\n", "pc.csv")
-    ({'U1': 'ada@x.org'}, {})
+    Args:
+        data: The bytes of the file.
+        file: Its name in messages.
+
+    Example:
+        >>> member = b'{"code": "U1", "name": "Ada", "email": "ada@x.org"}'
+        >>> teams = b'[{"is_reviewer": true, "members": [' + member + b"]}]"
+        >>> team_codes(teams, "teams.json"), team_codes(b"reviewer\\nada\\n", "pc.csv")
+        ({'U1': 'ada@x.org'}, {})
     """
     maybe = data.lstrip()[:1] in (b"[", b"{")
     sheet = team_sheet(open_export(data, file)) if maybe else None
@@ -112,21 +121,24 @@ def team_codes(data: bytes, file: str) -> dict[str, str]:
 
 
 def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
-    """The people behind the ids of several exports, as of several years, joined into one map.
+    """The people behind the ids of several exports, for example of several years, as one map.
 
-    `files` holds the bytes of each map, as `read_map` takes them, by the name that messages use. An id that
-    stands for two people is refused.
+    An id that stands for two people is refused.
 
-    >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
-    {'x': 'Ada', 'y': 'Bo'}
+    Args:
+        files: The bytes of each map, as `read_map` takes them, by the name that messages use.
+
+    Example:
+        >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
+        {'x': 'Ada', 'y': 'Bo'}
     """
     people: dict[str, str] = {}
     for file, data in files.items():
-        found = read_map(data, file)
-        if any(people.get(key, person) != person for key, person in found.items()):
+        mapping = read_map(data, file)
+        if any(people.get(key, person) != person for key, person in mapping.items()):
             rule = "must not stand for another person than in the maps before"
             raise refuse([Problem(file, None, "signature", rule)])
-        people |= found
+        people |= mapping
     return people
 
 
@@ -142,12 +154,15 @@ def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) ->
 
 
 def read_codes(data: bytes, file: str) -> dict[str, str]:
-    """The codes of an earlier import by reviewer: a table `code,reviewer[,name]`.
+    """The codes of an earlier import by reviewer.
 
-    `data` holds the bytes of the table, a CSV; `file` is its name in messages.
+    Args:
+        data: The bytes of a CSV table `code,reviewer[,name]`.
+        file: Its name in messages.
 
-    >>> read_codes(b"code,reviewer\\nR001,ada\\nR002,bo\\n", "codes.csv")
-    {'ada': 'R001', 'bo': 'R002'}
+    Example:
+        >>> read_codes(b"code,reviewer\\nR001,ada\\nR002,bo\\n", "codes.csv")
+        {'ada': 'R001', 'bo': 'R002'}
     """
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
     table = parse_table(data, file, columns, extra=True)

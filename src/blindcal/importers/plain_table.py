@@ -72,19 +72,19 @@ def read(opened: Opened, choices: Choices) -> Found:
         raise refusal(
             opened.file, f"must have a header row with the columns {wanted}: name them with `columns`"
         )
-    place = _places(table, choices)
-    cells = {field: [unescape(cell) for cell in table.column(place.get(field))] for field in FIELDS}
-    cells["score"] = table.column(place["score"])
+    column_of = _places(table, choices)
+    cells = {field: [unescape(cell) for cell in table.column(column_of.get(field))] for field in FIELDS}
+    cells["score"] = table.column(column_of["score"])
     rows = [Row(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)]
     return Found(
         format=NAME,
         file=table.file,
         rows=rows,
-        score_field=place["score"],
-        confidence_field=place.get("confidence"),
-        said=tuple(f"{field} from column {name}" for field, name in place.items()),
-        dropped=dropped_columns(name for name in table.names if name not in place.values()),
-        problems=(*table.problems, *table.repeated(list(place.values()))),
+        score_field=column_of["score"],
+        confidence_field=column_of.get("confidence"),
+        said=tuple(f"{field} from column {name}" for field, name in column_of.items()),
+        dropped=dropped_columns(name for name in table.names if name not in column_of.values()),
+        problems=(*table.problems, *table.repeated(list(column_of.values()))),
     )
 
 
@@ -108,22 +108,22 @@ def _places(table: Headed, choices: Choices) -> dict[str, str]:
     columns = dict(choices.columns)
     if choices.score_field is not None:
         columns["score"] = choices.score_field
-    place, problems = {}, []
+    column_of, problems = {}, []
     taken = {name.casefold() for name in columns.values()}
     for field in FIELDS:
         spellings = _spellings(field, columns) - (frozenset() if field in columns else taken)
-        found = [name for name in dict.fromkeys(table.names) if name.casefold() in spellings]
-        if len({name.casefold() for name in found}) > 1:
+        matches = [name for name in dict.fromkeys(table.names) if name.casefold() in spellings]
+        if len({name.casefold() for name in matches}) > 1:
             rule = f"must have one column for it: say which with `columns` {field}=..."
-            problems.append(Problem(table.file, table.row, field, rule, ", ".join(found)))
-        elif found:
-            place[field] = found[0]
+            problems.append(Problem(table.file, table.row, field, rule, ", ".join(matches)))
+        elif matches:
+            column_of[field] = matches[0]
         elif field in columns or field in _NEEDED:
             rule = f"must be in the header as {columns.get(field, field)}"
             problems.append(Problem(table.file, table.row, field, rule))
     if problems:
         raise refuse(problems)
-    return place
+    return column_of
 
 
 def columns_of(text: str) -> dict[str, str]:

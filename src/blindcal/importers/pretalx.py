@@ -63,8 +63,10 @@ def read(opened: Opened, choices: Choices) -> Found:
 
 
 def team_sheet(opened: Opened) -> Sheet | None:
-    """The members of all teams that may review, as a table `code,name,email`; None if this is no list of
-    teams, which the API has under `teams/?expand=members`. `opened` is what `open_export` returns.
+    """The members of all teams that may review, as a table `code,name,email`.
+
+    None if `opened`, as `open_export` returns it, is no list of teams, which the API has under
+    `teams/?expand=members`.
 
     >>> team = {"members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}], "is_reviewer": True}
     >>> team_sheet(Opened("teams.json", value={"results": [team]}, is_json=True)).rows
@@ -133,9 +135,9 @@ def _read_export(table: Headed, choices: Choices) -> Found:
 
 
 def _read_api(opened: Opened, choices: Choices) -> Found:
-    found = pages(opened.value)
-    paged = any("results" in page for page in found)
-    reviews = list(whole(found, "results", opened.file)) if paged else found
+    items = pages(opened.value)
+    paged = any("results" in page for page in items)
+    reviews = list(whole(items, "results", opened.file)) if paged else items
     if not any(map(_is_review, reviews)):
         raise refusal(opened.file, "must be pretalx reviews: objects with submission, user and score")
     if not any(_user(review)[0] for review in reviews):
@@ -164,16 +166,21 @@ def _read_api(opened: Opened, choices: Choices) -> Found:
 def _score(
     columns: Mapping[str, list[str]], choices: Choices, file: str, row: int | None = None
 ) -> tuple[str, Mapping[str, tuple[str, ...]]]:
-    """The column of the score, which is the total unless one is named, and all that could be it. A category
-    goes by one name in the export, `Quality`, and in the API, `category Quality`: either is understood."""
+    """The column of the score, and all that could be it.
+
+    It is the total unless one is named. A category goes by one name in the export, `Quality`, and by another
+    in the API, `category Quality`: either is understood.
+    """
     fields = {name: _aliases(name) for name, cells in columns.items() if score_shaped(cells)}
     total = next((name for name in fields if name.casefold() == _TOTAL), None)
     return chosen_score(fields, choices.score_field or total, file, row), fields
 
 
 def _aliases(name: str) -> tuple[str, ...]:
-    """The other name of a category; one that is called Score, as pretalx's first is, has none: that is the
-    total's."""
+    """The other name of a category.
+
+    One that is called Score, as pretalx's first is, has none: that name is the total's.
+    """
     bare = name.removeprefix(_CATEGORY)
     if bare.casefold() == _TOTAL:
         return ()
@@ -186,8 +193,8 @@ def _row(number: int, review: Item, score: str) -> Row:
 
 
 def _items(value: object) -> list[Item]:
-    found = pages(value)
-    return [item for page in found for item in objects(page.get("results"))] or found
+    items = pages(value)
+    return [item for page in items for item in objects(page.get("results"))] or items
 
 
 def _is_review(item: Item) -> bool:

@@ -1,4 +1,4 @@
-"""Cells -> scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
+"""Cells as scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 class ScoreScale:
     """The distinct scores that were given.
 
-    `levels` are the numbers, from worst to best, and `labels` the label or letter of each, empty where it has
-    none. If they are `named`, reviewers gave letters or words, and a level is the place of its label in their
-    order, 1 being the worst.
+    Attributes:
+        levels: The numbers, from worst to best.
+        labels: The label or letter of each, empty if it has none.
+        named: Whether reviewers gave letters or words; a level is then the rank of its label in their order,
+            1 being the worst.
     """
 
     levels: tuple[float, ...]
@@ -74,8 +76,9 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
 
 
 def read_number(cell: str, commas: bool) -> tuple[float, str] | Broken:
-    """The number of a `cell` and its label; else the rule that the cell breaks, and what to show of it. With
-    `commas`, decimals are written with a comma.
+    """The number of a `cell` and its label; otherwise the rule that it breaks, and what to show of it.
+
+    With `commas`, decimals are written with a comma.
 
     >>> read_number("8: Top 50% of papers", False), read_number("3 good", False), read_number("2,5", True)
     ((8.0, 'Top 50% of papers'), (3.0, 'good'), (2.5, ''))
@@ -102,8 +105,7 @@ def _number(text: str) -> re.Match[str] | None:
 
 
 def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
-    """The place of a letter, word or number, the `cell`, in an `order` from best to worst: the best of four
-    is 4.
+    """The rank of a letter, word or number in an `order` from best to worst: the best of four is 4.
 
     >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")
     ((4.0, 'A'), (1.0, 'D'), ('must be one of A, B, C, D', None))
@@ -116,15 +118,16 @@ def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
     value = read_number(cell, False)[0]
     if isinstance(value, float):
         spellings.add(number_text(value))
-    for place, known in enumerate(order):
+    for index, known in enumerate(order):
         if known.casefold() in spellings:
-            return float(len(order) - place), known
+            return float(len(order) - index), known
     return f"must be one of {', '.join(order)}", None
 
 
 def scale_of(levels: Mapping[float, str], named: bool) -> ScoreScale:
-    """The scale of the scores that were found, lowest first: `levels` has the label of each, and they are
-    `named` if the labels are what reviewers gave.
+    """The scale of the scores in an export, lowest first.
+
+    `levels` has the label of each, and they are `named` if the labels are what reviewers gave.
 
     >>> print(scale_of({2.0: "A", 1.0: "B"}, named=True))
     B = 1, A = 2

@@ -1,11 +1,8 @@
 """A sheet of cells, whatever file it came from, and the table under its header row.
 
-What an input costs in memory: counted while it is read, refused as soon as it would be too much.
-
-A small file can stand for a large table: packed, sparse or full of short cells. So nothing is built before it
-is counted. The figures are those of CPython, rounded up, with what is later derived from a row or cell.
-
-Values of a JSON text: objects in lists, pages of a longer answer, values as the text of a cell, tables.
+Also JSON values as cells, and the memory that an input may take. A small file can stand for a large table:
+packed, sparse or full of short cells. So `Memory` counts a row or cell before it is built, by the sizes that
+CPython gives it, rounded up, with what is later derived from it.
 """
 
 from __future__ import annotations
@@ -26,78 +23,9 @@ MAX_MEMORY = 512 * 2**20
 _ROW, _SLOT, _TEXT, _TAG = 750, 16, 16, 48
 _LIST, _OBJECT, _KEY, _ITEM, _QUOTE = 88, 170, 30, 40, 28
 _RULE = "must take at most {limit} MiB of memory: leave out texts, columns or rows that are not needed"
-
-
-class Memory:
-    """What is left of `MAX_MEMORY` for one `file`.
-
-    >>> memory = Memory("x.csv")
-    >>> memory.take_row(["7", "2.5"], 3)
-    >>> memory.check(MAX_MEMORY)
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: x.csv: must take at most 512 MiB of memory: leave out texts, columns or rows
-    that are not needed, found more
-    """
-
-    def __init__(self, file: str) -> None:
-        self.file, self._left = file, MAX_MEMORY
-
-    def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
-        """Refuse what would cost `size` bytes more, if so much is not left."""
-        if size > self._left:
-            raise too_much(file or self.file, row)
-
-    def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
-        """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""
-        self.check(size, row, file)
-        self._left -= size
-
-    def take_cell(self, text: str, gap: int = 0, row: int | None = None, file: str | None = None) -> None:
-        """Count a cell with this `text`, after a `gap` of so many empty ones."""
-        self.take(_SLOT * (gap + 1) + _TEXT + getsizeof(text), row, file)
-
-    def take_row(self, cells: Sequence[str] = (), row: int | None = None, file: str | None = None) -> None:
-        """Count a row of these cells."""
-        texts = [_TEXT + getsizeof(cell) for cell in cells if cell]
-        self.take(_ROW + _SLOT * len(cells) + sum(texts), row, file)
-
-    def check_tags(self, tags: int) -> None:
-        """Refuse XML with so many `tags` that what they hold would not fit: before it is parsed, which takes
-        longer than to count them."""
-        self.check(_TAG * tags)
-
-
-def too_much(file: str, row: int | None = None) -> InputError:
-    """The error for a `file` that costs too much memory, from this `row` on if it is known."""
-    return refuse([Problem(file, row, None, _RULE.format(limit=MAX_MEMORY // 2**20), "more")])
-
-
-def grid_size(rows: int, columns: int) -> int:
-    """What a table of empty cells costs."""
-    return rows * (_ROW + _SLOT * columns)
-
-
-def json_size(text: str) -> int:
-    """What a JSON `text` costs once it is parsed, by the marks in it.
-
-    >>> json_size("[[], []]") - json_size("[]"), json_size('{"a": "b"}') - json_size("[]")
-    (222, 176)
-    """
-    width = 4 if "\\ud" in text or "\\uD" in text else 2 if "\\u" in text else 1
-    keys = text.count('":')
-    return (
-        max(getsizeof(text), width * len(text))
-        + _LIST * text.count("[")
-        + _OBJECT * text.count("{")
-        + _ITEM * text.count(",")
-        + _QUOTE * (text.count('"') - 2 * keys)
-        + _KEY * keys
-    )
-
-
 _HEADER_ROWS = 6
 Cells = Sequence[str]
+Item = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -133,10 +61,10 @@ class Opened:
 
 @dataclass(frozen=True)
 class Headed:
-    """A sheet's table: the `names` in its header row and the rows below, each as wide as the header or, in a
-    workbook, up to its last filled cell.
+    """A sheet's table: the `names` in its header row, and the rows below.
 
-    The header is at this `place` among the rows of the `sheet`, counted from 0, which shows it as its `row`.
+    Each row is as wide as the header or, in a workbook, ends with its last filled cell. The header has the
+    index `place` among the rows of the `sheet`, which shows it as its `row`.
 
     >>> rows = [["CONF 2026"], [""], ["Paper ID", "Score"], ["7", "2"]]
     >>> sheet = Sheet("x.csv", "x", list(enumerate(rows, start=1)))
@@ -152,8 +80,11 @@ class Headed:
 
     @cached_property
     def _under(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
-        """The rows that fit the header, and a problem for each that does not. Some systems leave out empty
-        cells at the end of a row; an empty line and a last row that may be cut are problems."""
+        """The rows that fit the header, and a problem for each that does not.
+
+        Some systems leave out empty cells at the end of a row; an empty line and a last row that may be cut
+        are problems.
+        """
         width, fitting, problems = len(self.names), [], []
         last = self.sheet.rows[-1][0] if self.sheet.cut else None
         # Readers take out whole columns, as long as the table.
@@ -197,8 +128,8 @@ class Headed:
         """The cells of a column; empty ones where there is no such column."""
         if name is None or name not in self:
             return [""] * len(self.rows)
-        place = self.folded.index(name.casefold())
-        return [cells[place] if place < len(cells) else "" for _, cells in self.rows]
+        index = self.folded.index(name.casefold())
+        return [cells[index] if index < len(cells) else "" for _, cells in self.rows]
 
     def repeated(self, used: Collection[str | None]) -> list[Problem]:
         """A problem for each used name that stands in the header twice."""
@@ -224,8 +155,9 @@ def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | N
 
 
 def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
-    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None; several are
-    refused, as they could be anything.
+    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None.
+
+    Several are refused, as they could be anything.
 
     >>> people, scores = (Sheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
     >>> one_table([people, scores], lambda names: "score" in names).sheet.name
@@ -248,25 +180,23 @@ def _trimmed(cells: Cells) -> Cells:
     return cells if end == len(cells) else cells[:end]
 
 
-Item = dict[str, Any]
-
-
 class MixedListError(Exception):
     """A list has objects and other things in it: then it is no list of reviews or notes."""
 
 
 def objects(value: object) -> list[Item]:
-    """The objects of a JSON list; none where the `value` is not a list. A list that also holds something else
-    is refused.
+    """The objects of a JSON list; none if the `value` is not a list.
+
+    A list that also holds something else is refused.
 
     >>> objects([{"score": 2}, {"score": 3}]), objects("text")
     ([{'score': 2}, {'score': 3}], [])
     """
     items = value if isinstance(value, list) else []
-    found = [item for item in items if isinstance(item, dict)]
-    if found and len(found) < len(items):
+    dicts = [item for item in items if isinstance(item, dict)]
+    if dicts and len(dicts) < len(items):
         raise MixedListError
-    return found
+    return dicts
 
 
 def pages(value: object) -> list[Item]:
@@ -296,19 +226,20 @@ def cell_of(value: object) -> str:
 
 
 def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
-    """The objects under `key` on all pages that were `found`; refused where a page says, as its `count`, that
-    there are more than that. `file` is for messages.
+    """The objects under `key` on all pages.
+
+    They are refused if a page states, as its `count`, that there are more. `file` is for messages.
 
     >>> list(whole([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
     [{'id': 1}, {'id': 2}]
     """
-    said, items = 0, []
+    stated, items = 0, []
     for page in found:
         items += objects(page.get(key))
         count = page.get("count")
-        said = max(said, count if isinstance(count, int) else 0)
-    if said > len(items):
-        rule = f"must hold all {said:,} entries: fetch every page and save them as one list"
+        stated = max(stated, count if isinstance(count, int) else 0)
+    if stated > len(items):
+        rule = f"must hold all {stated:,} entries: fetch every page and save them as one list"
         raise refusal(file, rule, f"{len(items):,}")
     yield from items
 
@@ -326,3 +257,73 @@ def flat_sheet(opened: Opened) -> Sheet | None:
     Memory(opened.file).check(grid_size(len(value), len(names)))
     cells = [[cell_of(item.get(name)) for name in names] for item in value]
     return Sheet(opened.file, "", list(enumerate([names, *cells])))
+
+
+class Memory:
+    """What is left of `MAX_MEMORY` for one `file`.
+
+    >>> memory = Memory("x.csv")
+    >>> memory.take_row(["7", "2.5"], 3)
+    >>> memory.check(MAX_MEMORY)
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: x.csv: must take at most 512 MiB of memory: leave out texts, columns or rows
+    that are not needed, found more
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file, self._left = file, MAX_MEMORY
+
+    def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
+        """Refuse what would cost `size` bytes more, if so much is not left."""
+        if size > self._left:
+            raise too_much(file or self.file, row)
+
+    def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
+        """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""
+        self.check(size, row, file)
+        self._left -= size
+
+    def take_cell(self, text: str, gap: int = 0, row: int | None = None, file: str | None = None) -> None:
+        """Count a cell with this `text`, after a `gap` of so many empty ones."""
+        self.take(_SLOT * (gap + 1) + _TEXT + getsizeof(text), row, file)
+
+    def take_row(self, cells: Sequence[str] = (), row: int | None = None, file: str | None = None) -> None:
+        """Count a row of these cells."""
+        texts = [_TEXT + getsizeof(cell) for cell in cells if cell]
+        self.take(_ROW + _SLOT * len(cells) + sum(texts), row, file)
+
+    def check_tags(self, tags: int) -> None:
+        """Refuse XML with so many `tags` that their content would not fit.
+
+        It is asked before the text is parsed, which takes longer than to count them.
+        """
+        self.check(_TAG * tags)
+
+
+def too_much(file: str, row: int | None = None) -> InputError:
+    """The error for a `file` that costs too much memory, from this `row` on if it is known."""
+    return refusal(file, _RULE.format(limit=MAX_MEMORY // 2**20), "more", row)
+
+
+def grid_size(rows: int, columns: int) -> int:
+    """What a table of empty cells costs."""
+    return rows * (_ROW + _SLOT * columns)
+
+
+def json_size(text: str) -> int:
+    """What a JSON `text` costs once it is parsed, by the marks in it.
+
+    >>> json_size("[[], []]") - json_size("[]"), json_size('{"a": "b"}') - json_size("[]")
+    (222, 176)
+    """
+    width = 4 if "\\ud" in text or "\\uD" in text else 2 if "\\u" in text else 1
+    keys = text.count('":')
+    return (
+        max(getsizeof(text), width * len(text))
+        + _LIST * text.count("[")
+        + _OBJECT * text.count("{")
+        + _ITEM * text.count(",")
+        + _QUOTE * (text.count('"') - 2 * keys)
+        + _KEY * keys
+    )

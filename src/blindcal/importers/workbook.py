@@ -45,8 +45,10 @@ class Part(NamedTuple):
 
 
 class _Walk:
-    """Walks an XML text and calls `opens`, `closes` with local names. While it is `listening`, it collects
-    text, of at most one cell: from `begin` to `text`."""
+    """A walk over an XML text that calls `opens` and `closes` with local names.
+
+    While it is `listening`, it collects text, of at most one cell: from `begin` to `text`.
+    """
 
     def __init__(self, file: str, memory: Memory) -> None:
         self.file, self.memory = file, memory
@@ -67,8 +69,8 @@ class _Walk:
         try:
             self._parse(chunks)
         except expat.ExpatError as error:
-            found = f"{expat.ErrorString(error.code)} in line {error.lineno}"
-            raise self.bad("must be well-formed XML", found) from None
+            message = f"{expat.ErrorString(error.code)} in line {error.lineno}"
+            raise self.bad("must be well-formed XML", message) from None
         except (ValueError, LookupError) as error:
             if isinstance(error, InputError):
                 raise
@@ -132,8 +134,10 @@ class _Walk:
 
 
 class _Rows(_Walk):
-    """A walk that collects cells into numbered rows, within the limits of a table. A row ends with its last
-    cell that is filled; one without any is not kept."""
+    """A walk that collects cells into numbered rows, within the limits of a table.
+
+    A row ends with its last filled cell; one without any is not kept.
+    """
 
     def __init__(self, file: str, memory: Memory) -> None:
         super().__init__(file, memory)
@@ -169,8 +173,9 @@ class _Rows(_Walk):
 
 
 def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Sheet, ...]:
-    """The worksheets of a SpreadsheetML 2003 text; `data` holds its bytes, `file` is for messages, and what
-    is kept is counted in `memory`.
+    """The worksheets of a SpreadsheetML 2003 text.
+
+    `data` holds its bytes, `file` is for messages, and what is kept is counted in `memory`.
 
     >>> row = b"<Row><Cell><Data>7</Data></Cell><Cell><Data>2.5</Data></Cell></Row>"
     >>> text = b"<Workbook><Worksheet><Table>" + row + b"</Table></Worksheet></Workbook>"
@@ -223,8 +228,13 @@ class _Old(_Rows):
 
 
 def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Sheet, ...]:
-    """The sheets of an `.xlsx` file; `read` gives a part of it by name, or None if there is no such part,
-    `file` is for messages, and what is kept is counted in `memory`."""
+    """The sheets of an `.xlsx` file.
+
+    `read` gives a part of it by name, or None if there is no such part; `file` is for messages, and what is
+    kept is counted in `memory`.
+
+
+    """
     book, links, shared = _Book(file, memory), _Links(file, memory), _Strings(file, memory)
     book.run(_part(read, "xl/workbook.xml", file, memory))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file, memory))

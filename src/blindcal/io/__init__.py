@@ -1,7 +1,7 @@
 """Bytes on disk to checked tables and JSON, and back.
 
-In: paths, bytes, columns with their rules. Out: `Table`, or one `InputError` that names every bad
-cell; files that are written whole or not at all. Open `tables` first, then `atomic_files`. Imports:
+In: paths, bytes or data frames, and columns with their rules. Out: `Table`, or one `InputError` that names
+every bad cell; files that are written whole or not at all. Open `tables` first, then `atomic_files`. Imports:
 errors, cells, checks.
 """
 
@@ -16,7 +16,7 @@ from blindcal.io.atomic_files import (
     write_json,
     write_table,
 )
-from blindcal.io.tables import Table, format_table, parse_table
+from blindcal.io.tables import Table, format_table, parse_table, table_from_frame
 
 __all__ = [
     "Table",
@@ -28,6 +28,7 @@ __all__ = [
     "read_bytes",
     "read_json",
     "read_table",
+    "table_from_frame",
     "write_bytes",
     "write_json",
     "write_table",

@@ -1,8 +1,9 @@
-"""Everything that touches a disk: bounded reading, atomic writing, locks, digests of canonical content.
+"""Everything that touches a disk: bounded reading, atomic writing, locks, and digests of content.
 
-Which folders are meant to be shared: those that hold a release. Nothing confidential is written there.
-
-Where results will be written: checked before the work that makes them, so that nothing is left by half.
+A file is written under a temporary name and gets its own once all its bytes are on the disk, so a killed run
+leaves the old file or the new one. Nothing a user has is overwritten. Nothing confidential is written into a
+folder that holds a release, since that folder is meant to be shared. Where results will go is checked before
+the work that makes them (`check_targets`).
 """
 
 from __future__ import annotations
@@ -21,103 +22,57 @@ from dataclasses import fields, is_dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from blindcal.cells import Column, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.io.tables import MAX_BYTES, Table, decode, encoded, format_table, parse_table, refuse
+from blindcal.io.tables import (
+    MAX_BYTES,
+    Table,
+    decode,
+    encoded,
+    format_table,
+    parse_table,
+    refuse,
+    table_from_frame,
+)
 
 DECISIONS, CERTIFICATE = "decisions.csv", "certificate.json"
 NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
+
 PUBLIC = "public"
 """How a conference's folder calls the one for its releases."""
-
-
-def refuse_published(path: str | os.PathLike[str]) -> None:
-    """Refuse a place for something confidential that lies in a folder meant to be shared.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("decisions.csv", "certificate.json"):
-    ...         _ = Path(folder, name).write_text("")
-    ...     try:
-    ...         refuse_published(Path(folder, "audit.json"))
-    ...     except InputError as error:
-    ...         print(str(error).replace(os.path.realpath(folder), "out").replace(folder, "out"))
-    out/audit.json is confidential and must not lie in out, which is meant to be shared: give a place outside
-    """
-    # The file itself may be a link, which is replaced; its folder is where it will be.
-    place = Path(os.path.realpath(Path(path).parent))
-    shared = next((folder for folder in (place, *place.parents) if is_shared(folder)), None)
-    if shared is not None:
-        raise InputError(
-            f"{os.fspath(path)} is confidential and must not lie in {shared}, which is meant to be shared: "
-            "give a place outside"
-        )
-
-
-def is_shared(folder: Path) -> bool:
-    """Whether a folder holds a release, or is one for numbered releases and holds one of those.
-
-    A folder in which somebody works may have a release in it beside all else, and is none of these.
-    """
-    return _holds_release(folder) or _holds_numbered(folder)
-
-
-def _holds_release(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
-
-
-def _holds_numbered(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            folders = [Path(one.path) for one in entries if one.is_dir()]
-    except OSError:
-        return False
-    numbered = [one for one in folders if NUMBERED.fullmatch(one.name)]
-    alone = folder.name == PUBLIC or len(numbered) == len(folders)
-    return alone and any(map(_holds_release, numbered))
-
-
-__all__ = [
-    "Column",
-    "Table",
-    "canonical",
-    "clear_stale",
-    "digest",
-    "jsonable",
-    "lock",
-    "make_folder",
-    "parse_json",
-    "read_bytes",
-    "read_json",
-    "read_part",
-    "read_table",
-    "write_bytes",
-    "write_json",
-    "write_table",
-]
-
-_LONG = 308  # digits from which on a whole number can be beyond a float
+_MAX_DIGITS = 308  # a whole number of this many digits or more can be beyond a float
 _TEMPORARY = ".blindcal-new"
-_ANY_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
+
 # Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """The bytes of the regular file `path`, of at most `limit` bytes; anything else is an `InputError`.
+    """The bytes of a regular file.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "note"
-    ...     _ = path.write_text("ten bytes.")
-    ...     read_bytes(path, limit=10)
-    b'ten bytes.'
+    Args:
+        path: The file.
+        limit: How many bytes it may have.
+
+    Returns:
+        Its content.
+
+    Raises:
+        InputError: If it is missing, longer, or not a regular file.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "note"
+        ...     _ = path.write_text("ten bytes.")
+        ...     read_bytes(path, limit=10)
+        b'ten bytes.'
     """
     data = read_part(path, 0, limit + 1)
     if len(data) > limit:
@@ -145,33 +100,69 @@ def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
         os.close(descriptor)
 
 
-def read_table(path: str | os.PathLike[str], columns: Sequence[Column], *, extra: bool = False) -> Table:
-    """The named columns of the comma-separated file `path`, or an `InputError` with every problem in it.
+def read_table(
+    source: str | os.PathLike[str] | Any,
+    columns: Sequence[Column],
+    *,
+    extra: bool = False,
+    name: str = "table",
+) -> Table:
+    """The named columns of a comma-separated file or of a data frame.
 
-    `columns` say what to take and what it must hold; any other column is refused, or left out if `extra` (see
-    `parse_table`).
+    Args:
+        source: The path of the file, or a data frame (see `table_from_frame`).
+        columns: What to take and what it must hold.
+        extra: Whether any other column is left out; by default it is refused (see `parse_table`).
+        name: What messages call a data frame; a file is called by its path.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.csv"
-    ...     _ = path.write_text("who,score\\nada,3\\nben,4.5\\n")
-    ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
-    array([3. , 4.5])
+    Returns:
+        The columns by name.
+
+    Raises:
+        InputError: With every problem in the file or frame.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "scores.csv"
+        ...     _ = path.write_text("who,score\\nada,3\\nben,4.5\\n")
+        ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
+        array([3. , 4.5])
     """
-    return parse_table(read_bytes(path), os.fspath(path), columns, extra=extra)
+    if is_path(source):
+        return parse_table(read_bytes(source), os.fspath(source), columns, extra=extra)
+    return table_from_frame(source, columns, name, extra=extra)
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is a file, not a data frame."""
+    return isinstance(source, str | os.PathLike)
+
+
+def source_name(source: object, argument: str) -> str:
+    """What messages call a source: a file by its path, a data frame by the argument that it was."""
+    return str(source) if is_path(source) else f"`{argument}`"
 
 
 def read_json(path: str | os.PathLike[str]) -> object:
-    """What the JSON file `path` holds; repeated keys, `NaN`, `Infinity`, numbers beyond a float are refused.
+    """What a JSON file holds.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "settings.json"
-    ...     _ = path.write_text('{"epsilon": 2.0, "papers": [1, 2]}')
-    ...     read_json(path)
-    {'epsilon': 2.0, 'papers': [1, 2]}
+    Args:
+        path: The file.
+
+    Returns:
+        Dictionaries, lists, texts, numbers, truth values and None.
+
+    Raises:
+        InputError: For repeated keys, `NaN`, `Infinity` and numbers beyond a float, too.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "settings.json"
+        ...     _ = path.write_text('{"epsilon": 2.0, "papers": [1, 2]}')
+        ...     read_json(path)
+        {'epsilon': 2.0, 'papers': [1, 2]}
     """
     name = os.fspath(path)
     return parse_json(decode(read_bytes(path), name), name)
@@ -215,7 +206,7 @@ def _float(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if len(text) >= _LONG:
+    if len(text) >= _MAX_DIGITS:
         _float(text)
     return int(text)
 
@@ -223,21 +214,26 @@ def _whole(text: str) -> int:
 def write_bytes(
     path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
 ) -> None:
-    """Write `data` to the file `path`, whole or not at all: its name appears once all bytes are on the disk.
+    """Write a file whole or not at all: its name appears once all bytes are on the disk.
 
-    An existing file is never overwritten unless `replace`. Only its owner can read a `confidential` file, and
-    it is refused in a folder that is meant to be shared (see `published`).
-    A killed writer leaves the old state or the new one. Where the system allows it the temporary file has no
-    name and disappears with the process; where it needs a name, the next writer to the same file removes it,
-    and so does `clear_stale`.
+    A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
+    name and disappears with the process. Where it needs a name, the next writer to the same file removes what
+    is left, and so does `clear_stale`.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "key"
-    ...     write_bytes(path, b"secret", confidential=True)
-    ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
-    (b'secret', '0o600')
+    Args:
+        path: The file.
+        data: Its content.
+        confidential: Whether only its owner can read the file. It is then refused in a folder that is meant
+            to be shared.
+        replace: Whether an existing file is replaced; by default it is never overwritten.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "key"
+        ...     write_bytes(path, b"secret", confidential=True)
+        ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
+        (b'secret', '0o600')
     """
     refuse_empty(path)
     target = Path(path)
@@ -247,13 +243,13 @@ def write_bytes(
         raise InputError(f"{target.parent} must be a folder that exists")
     if confidential:
         refuse_published(target)
-    temporary = _temporary_name(target)
+    temporary = temporary_name(target)
     descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
     try:
         with open(descriptor, "wb", closefd=False) as file:
             file.write(data)
         os.fsync(descriptor)
-        _remove_stale(target)
+        clear_stale(target.parent, target.name)
         _publish(descriptor, temporary, named, target, replace)
         _fsync_folder(target.parent)
     except FileExistsError:
@@ -264,24 +260,94 @@ def write_bytes(
         os.close(descriptor)
 
 
-def refuse_empty(path: str | os.PathLike[str]) -> None:
-    """Refuse a path without a character, which would be taken for the current folder."""
-    if not os.fspath(path):
-        raise InputError("a path must not be empty")
+def write_table(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Sequence[object] | Array],
+    *,
+    confidential: bool = False,
+    replace: bool = False,
+) -> None:
+    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
+
+    Args:
+        path: The file.
+        columns: Texts or numbers by name.
+        confidential: As for `write_bytes`.
+        replace: As for `write_bytes`.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "scores.csv"
+        ...     write_table(path, {"who": ["ben", "ada"], "score": [4.5, 3.0]})
+        ...     path.read_bytes()
+        b'who,score\\nada,3\\nben,4.5\\n'
+    """
+    write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
 
 
-def refuse_existing(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that is there, before the work whose result would be written to it."""
-    if os.path.lexists(path):
-        raise _exists(Path(path))
+def write_json(
+    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
+) -> None:
+    """Write `jsonable(value)` with sorted keys, one item per line.
+
+    Args:
+        path: The file.
+        value: What to write.
+        confidential: As for `write_bytes`.
+        replace: As for `write_bytes`.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "claim.json"
+        ...     write_json(path, {"papers": 3, "epsilon": math.inf})
+        ...     path.read_text()
+        '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
+    """
+    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
 
 
-def _exists(target: Path) -> RefusedError:
-    return RefusedError(f"{target} exists already and is never overwritten")
+def jsonable(value: object) -> object:
+    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
+
+    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
+    {'epsilon': 'inf', 'error': [0.5, 0.25]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number_text(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
+        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise InputError(f"cannot be written as JSON: {type(value).__name__}")
 
 
-def _temporary_name(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
+    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
+    if not replace:
+        _link(descriptor, temporary, named, target)
+        return
+    if not named:
+        _link(descriptor, temporary, named, temporary)
+    os.replace(temporary, target)
+
+
+def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
+    if named:
+        os.link(temporary, target)
+    else:
+        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
+        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
 
 
 def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
@@ -311,64 +377,43 @@ def _open_nameless(folder: Path, mode: int) -> int | None:
         raise
 
 
-def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
-    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
-    if not replace:
-        _link(descriptor, temporary, named, target)
-        return
-    if not named:
-        _link(descriptor, temporary, named, temporary)
-    os.replace(temporary, target)
-
-
-def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
-    if named:
-        os.link(temporary, target)
-    else:
-        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
-        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
-
-
-def try_writing(folder: str | os.PathLike[str]) -> None:
-    """An `OSError` unless files can be written into a folder. Nothing is left there, even by a kill, but what
-    `clear_stale` removes."""
-    name = _temporary_name(Path(folder) / "blindcal")
-    descriptor, named = _open_temporary(name, 0o600)
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, _READ)
     try:
-        if named:
-            os.unlink(name)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def clear_stale(folder: str | os.PathLike[str]) -> None:
-    """Remove every temporary file that killed writers left in a folder; a missing folder has none."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for name in os.listdir(folder):
-            if _ANY_TEMPORARY.fullmatch(name):
-                _remove_unless_held(Path(folder) / name)
+def temporary_name(target: Path) -> Path:
+    """A new hidden name beside `target`, under which it is made before it gets its own."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
 
 
-def _remove_stale(target: Path) -> None:
-    """Remove the temporary files that killed writers of one file left."""
-    for stale in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
-        _remove_unless_held(stale)
+def temporary_paths(folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
+    """What has such a name in a folder, for any target or for `name`; a missing folder has none."""
+    target = ".+" if name is None else re.escape(name)
+    temporary = re.compile(rf"\.{target}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}", re.DOTALL)
+    try:
+        return [Path(folder, entry) for entry in os.listdir(folder) if temporary.fullmatch(entry)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
-def _remove_unless_held(stale: Path) -> None:
-    """Remove a temporary file that nobody holds locked any more."""
-    locks = _locks()
-    with suppress(OSError):
-        descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
-            os.unlink(stale)
-        finally:
-            os.close(descriptor)
+def clear_stale(folder: str | os.PathLike[str], name: str | None = None) -> None:
+    """Remove the temporary files that killed writers left in a folder, all or those of the file `name`.
 
-
-def _literal(name: str) -> str:
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+    A file that a living writer holds locked stays.
+    """
+    for stale in temporary_paths(folder, name):
+        locks = _locks()
+        with suppress(OSError):
+            descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+                os.unlink(stale)
+            finally:
+                os.close(descriptor)
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
@@ -385,86 +430,139 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     folder.chmod(0o700)
 
 
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, _READ)
+def check_targets(*paths: str | os.PathLike[str] | None) -> None:
+    """Refuse files that could not all be written.
+
+    A file is refused if it exists, if its folder does not, or if two names lead to it. None stands for a file
+    that was not requested.
+
+    >>> check_targets("found.json", None, "./found.json")
+    Traceback (most recent call last):
+    ...
+    blindcal.errors.InputError: found.json must not be written twice: give each file a name of its own
+    """
+    targets = [path for path in paths if path is not None]
+    resolved = [_resolved(path) for path in targets]
+    for path, target in zip(targets, resolved, strict=True):
+        if resolved.count(target) > 1:
+            raise InputError(f"{Path(path)} must not be written twice: give each file a name of its own")
+    for path in targets:
+        refuse_existing(path)
+    for path in targets:
+        check_folder_of(path)
+
+
+def check_folder_of(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there, or cannot be written into."""
+    refuse_empty(path)
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"{folder} must be a folder that exists")
+    check_folder(folder, folder)
+
+
+def check_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
+    """Refuse a `folder` where nothing can be written; nothing is left there.
+
+    `there` is the folder itself, or the one it will be made in.
+    """
+    clear_stale(there)
+    temporary = temporary_name(Path(there) / "blindcal")
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor, named = _open_temporary(temporary, 0o600)
+        try:
+            if named:
+                os.unlink(temporary)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
 
 
-def write_table(
-    path: str | os.PathLike[str],
-    columns: Mapping[str, Sequence[object] | Array],
-    *,
-    confidential: bool = False,
-    replace: bool = False,
-) -> None:
-    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
+def refuse_empty(path: str | os.PathLike[str]) -> None:
+    """Refuse a path without a character, which would be taken for the current folder."""
+    if not os.fspath(path):
+        raise InputError("a path must not be empty")
 
-    `columns` are texts or numbers by name. `path`, `confidential` and `replace` are those of `write_bytes`.
 
-    >>> from pathlib import Path
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there, before the work whose result would be written to it."""
+    if os.path.lexists(path):
+        raise _exists(Path(path))
+
+
+def _exists(target: Path) -> RefusedError:
+    return RefusedError(f"{target} exists already and is never overwritten")
+
+
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    """A file by one name, whatever links lead to its folder."""
+    refuse_empty(path)
+    return Path(os.path.realpath(Path(path).parent)) / Path(path).name
+
+
+def refuse_published(path: str | os.PathLike[str]) -> None:
+    """Refuse to put something confidential into a folder that is meant to be shared.
+
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.csv"
-    ...     write_table(path, {"who": ["ben", "ada"], "score": [4.5, 3.0]})
-    ...     path.read_bytes()
-    b'who,score\\nada,3\\nben,4.5\\n'
+    ...     for name in ("decisions.csv", "certificate.json"):
+    ...         _ = Path(folder, name).write_text("")
+    ...     try:
+    ...         refuse_published(Path(folder, "audit.json"))
+    ...     except InputError as error:
+    ...         print(str(error).replace(os.path.realpath(folder), "out").replace(folder, "out"))
+    out/audit.json is confidential and must not lie in out, which is meant to be shared: give a place outside
     """
-    write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
+    # The file itself may be a link, which is replaced; its folder is where it will be.
+    parent = _resolved(path).parent
+    shared = next((folder for folder in (parent, *parent.parents) if is_shared(folder)), None)
+    if shared is not None:
+        raise InputError(
+            f"{os.fspath(path)} is confidential and must not lie in {shared}, which is meant to be shared: "
+            "give a place outside"
+        )
 
 
-def write_json(
-    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
-) -> None:
-    """Write `jsonable(value)` with sorted keys, one item per line.
+def is_shared(folder: Path) -> bool:
+    """Whether a folder holds a release, or is one for numbered releases and holds one of those.
 
-    `path`, `confidential` and `replace` are those of `write_bytes`.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "claim.json"
-    ...     write_json(path, {"papers": 3, "epsilon": math.inf})
-    ...     path.read_text()
-    '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
+    A working folder may hold a release among other things, and does not count.
     """
-    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
+    return _holds_release(folder) or _holds_numbered(folder)
 
 
-def jsonable(value: object) -> object:
-    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
+def _holds_release(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
 
-    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
-    {'epsilon': 'inf', 'error': [0.5, 0.25]}
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None if math.isnan(value) else number_text(value)
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
-        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise InputError(f"cannot be written as JSON: {type(value).__name__}")
+
+def _holds_numbered(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            folders = [Path(entry.path) for entry in entries if entry.is_dir()]
+    except OSError:
+        return False
+    numbered = [path for path in folders if NUMBERED.fullmatch(path.name)]
+    alone = folder.name == PUBLIC or len(numbered) == len(folders)
+    return alone and any(map(_holds_release, numbered))
 
 
 def canonical(value: object) -> bytes:
-    """One encoding for equal content: keys sorted, numbers by value, no spaces. Different content differs.
+    """The one encoding that equal content has: keys sorted, numbers by value, no spaces.
 
-    `value` is made of mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is
-    refused.
+    Different content has different encodings.
 
-    >>> canonical({"b": 3.0, "a": [0.5, "x"]}), canonical(3) == canonical(3.0), canonical("3") == canonical(3)
-    (b'{"a":[0.5,"x"],"b":3}', True, False)
+    Args:
+        value: Mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is refused.
+
+    Returns:
+        The encoding, UTF-8.
+
+    Example:
+        >>> canonical({"b": 3.0, "a": [0.5, "x"]})
+        b'{"a":[0.5,"x"],"b":3}'
+        >>> canonical(3) == canonical(3.0), canonical("3") == canonical(3)
+        (True, False)
     """
     return encoded(_canonical(value))
 
@@ -494,27 +592,39 @@ def _canonical(value: object) -> str:
 
 
 def digest(value: object) -> str:
-    """The SHA-256 of `canonical(value)` in hexadecimal. Digests of confidential content are confidential.
+    """The SHA-256 of `canonical(value)`. Digests of confidential content are confidential.
 
-    >>> digest({"a": 1}) == digest({"a": 1.0})
-    True
+    Args:
+        value: As for `canonical`.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> digest({"a": 1}) == digest({"a": 1.0})
+        True
     """
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
 @contextmanager
 def lock(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold `path` for this process alone; a second holder is refused at once. Freed even if killed.
+    """Hold a file or folder for this process alone; a second holder is refused at once.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, lock(Path(folder) / "ledger"):
-    ...     try:
-    ...         with lock(Path(folder) / "ledger"):
-    ...             pass
-    ...     except RefusedError as error:
-    ...         print(str(error).replace(folder, "here"))
-    another run is working on here/ledger
+    The lock is freed even if the process is killed.
+
+    Args:
+        path: What is held; it need not exist.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, lock(Path(folder) / "ledger"):
+        ...     try:
+        ...         with lock(Path(folder) / "ledger"):
+        ...             pass
+        ...     except RefusedError as error:
+        ...         print(str(error).replace(folder, "here"))
+        another run is working on here/ledger
     """
     target = Path(path)
     name = target.with_name(f".{target.name}.lock")
@@ -525,17 +635,6 @@ def lock(path: str | os.PathLike[str]) -> Iterator[None]:
         with suppress(FileNotFoundError):
             os.unlink(name)
         os.close(descriptor)
-
-
-def _locks() -> ModuleType:
-    """The system's file locks; imported here, so that a system without them can at least read and compute."""
-    try:
-        import fcntl
-    except ImportError:
-        raise InputError(
-            "writing needs file locks, which Linux and macOS have and this system lacks"
-        ) from None
-    return fcntl
 
 
 def _acquire(name: Path, target: Path) -> int:
@@ -560,46 +659,12 @@ def _is_still(name: Path, descriptor: int) -> bool:
         return False
 
 
-def check_targets(*paths: str | os.PathLike[str] | None) -> None:
-    """Refuse files that could not all be written: one that is there already, that has no folder, or that is
-    another one by the same or another name. None is a file that is not wanted.
-
-    >>> check_targets("found.json", None, "./found.json")
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: found.json must not be written twice: give each file a name of its own
-    """
-    wanted = [path for path in paths if path is not None]
-    places = [_place(path) for path in wanted]
-    for path, place in zip(wanted, places, strict=True):
-        if places.count(place) > 1:
-            raise InputError(f"{Path(path)} must not be written twice: give each file a name of its own")
-    for path in wanted:
-        refuse_existing(path)
-    for path in wanted:
-        check_folder_of(path)
-
-
-def check_folder_of(path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose folder is not there, or cannot be written into."""
-    refuse_empty(path)
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise InputError(f"{folder} must be a folder that exists")
-    check_folder(folder, folder)
-
-
-def check_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
-    """Refuse a `folder` where nothing can be written; `there` is the folder itself, or the one it will be
-    made in. Nothing is left."""
-    clear_stale(there)
+def _locks() -> ModuleType:
+    """The system's file locks; imported here, so that a system without them can at least read and compute."""
     try:
-        try_writing(there)
-    except OSError as error:
-        raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
-
-
-def _place(path: str | os.PathLike[str]) -> Path:
-    """A file by one name, whatever links lead to its folder."""
-    refuse_empty(path)
-    return Path(os.path.realpath(Path(path).parent)) / Path(path).name
+        import fcntl
+    except ImportError:
+        raise InputError(
+            "writing needs file locks, which Linux and macOS have and this system lacks"
+        ) from None
+    return fcntl

@@ -1,8 +1,9 @@
-"""Bytes <-> columns: the strict reader of comma-separated tables and their writer.
+"""Tables in and out: the strict reader of comma-separated files and data frames, and the writer.
 
-A header row -> where each wanted column stands, or what the file seems to be instead.
-
-Results as pandas data frames, for whoever has pandas: one row per number that is repeated.
+A table becomes a `Table` only if every cell holds what its `Column` says; otherwise one `InputError` names
+every bad cell by file, row, column and rule (`Problems` collects them, `refuse` words them). Files and data
+frames are held to the same rules: a frame's values are read as the cells that a file would have for them.
+The reader has limits on bytes, lines, columns and cells, so that no file can exhaust the memory.
 """
 
 from __future__ import annotations
@@ -24,6 +25,21 @@ from blindcal.errors import InputError, Problem
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """What may separate cells, by its name."""
+MAX_BYTES = 64 * 2**20
+MAX_LINES = 2_000_000
+MAX_COLUMNS = 1_000
+MAX_CELL = 100_000
+_SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
+_SHOWN_ALIKE = 3
+_KNOWN = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
+_CHUNK = 256  # rows at a time: small enough to stay in the cache
+_MARK = b"\xef\xbb\xbf"
+_FOREIGN = (
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"PK\x03\x04", "a zip or Excel file"),
+    (b"\x1f\x8b", "a gzip file"),
+)
 
 # The tables of a conference by the columns that they must have, and may have (None: any).
 _KINDS: dict[str, tuple[set[str], set[str] | None]] = {
@@ -34,94 +50,20 @@ _KINDS: dict[str, tuple[set[str], set[str] | None]] = {
 }
 
 
-def match_columns(
-    header: Sequence[str], file: str, columns: Sequence[Column], *, extra: bool = False
-) -> tuple[dict[str, int], list[Problem]]:
-    """Where each column stands in the header, and what is wrong with it.
-
-    The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
-    unless `extra`.
-
-    >>> match_columns(["Score", "paper"], "x.csv", [Column("paper"), Column("score")])
-    ({'paper': 1, 'score': 0}, [])
-    """
-    if (separator := _other_separator(header)) is not None and len(columns) > 1:
-        rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
-        return {}, [Problem(file, 1, None, rule, separator)]
-    names = [cell.strip().casefold() for cell in header]
-    place, problems, used = dict[str, int](), list[Problem](), set[int]()
-    if (likely := _likely(set(names), columns, extra)) is not None:
-        problems.append(Problem(file, 1, None, "must be the header of this table", likely))
-    for column in columns:
-        found = [index for index, name in enumerate(names) if name in _spellings(column)]
-        used.update(found)
-        if len(found) == 1:
-            place[column.name] = found[0]
-        elif found:
-            what = f"{len(found)} columns that mean it"
-            problems.append(Problem(file, 1, column.name, "must appear once", what))
-        elif column.required:
-            also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
-            problems.append(Problem(file, 1, column.name, f"must be in the header{also}"))
-    if not extra and likely is None:
-        rule = f"must be one of the known columns ({', '.join(column.name for column in columns)})"
-        unknown = sorted(set(range(len(header))) - used)
-        problems += [Problem(file, 1, f"{index + 1}", rule) for index in unknown]
-    return place, problems
-
-
-def _spellings(column: Column) -> set[str]:
-    return {name.casefold() for name in (column.name, *column.synonyms)}
-
-
-def _likely(names: set[str], columns: Sequence[Column], extra: bool) -> str | None:
-    """What a header that does not fit these columns looks like instead, if that can be seen."""
-    spellings = {column.name: _spellings(column) for column in columns}
-    missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
-    if missing and names.isdisjoint(set().union(*spellings.values())):
-        return "none of its names: is there no header, or a line before it?"
-    for kind, (these, others) in _KINDS.items():
-        fits = these <= names and (others is None or names <= these | others)
-        if fits and (missing or not (extra or these <= spellings.keys())):
-            return f"that of {kind}: is it the wrong file, or are two swapped?"
-    return None
-
-
-def _other_separator(header: Sequence[str]) -> str | None:
-    """What separates the cells of a header that commas leave in one piece, if anything does."""
-    names = [name for separator, name in SEPARATORS.items() if separator in header[0]]
-    return f"{names[0]}s" if len(header) == 1 and names else None
-
-
-MAX_BYTES = 64 * 2**20
-MAX_LINES = 2_000_000
-MAX_COLUMNS = 1_000
-MAX_CELL = 100_000
-_SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
-_SHOWN_ALIKE = 3
-_KNOWN = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
-_CHUNK = 256  # rows at a time: small enough to stay in the cache
-
-_MARK = b"\xef\xbb\xbf"
-_FOREIGN = (
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
-    (b"PK\x03\x04", "a zip or Excel file"),
-    (b"\x1f\x8b", "a gzip file"),
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of one file by name, and the spreadsheet row of each record (the header is row 1).
+    """The columns of one file or data frame by name, and the row number of each record.
 
-    `file` is the name for messages, `rows` are the numbers of the rows under the header, and `columns` has
-    text or floats for each row; `text` and `number` take a column out by its name.
+    Attributes:
+        file: The name for messages.
+        rows: The numbers of the rows: as in a spreadsheet, the header being row 1; from 0 on in a data frame.
+        columns: Text or floats for each row; `text` and `number` take a column out by its name.
 
-    >>> who, score = Column("who", "id"), Column("score", "number")
-    >>> table = parse_table(b"who,score\\n007,2.5\\n", "x.csv", [who, score])
-    >>> table.text("who"), table.number("score"), table.rows
-    (('007',), array([2.5]), range(2, 3))
+    Example:
+        >>> who, score = Column("who", "id"), Column("score", "number")
+        >>> table = parse_table(b"who,score\\n007,2.5\\n", "x.csv", [who, score])
+        >>> table.text("who"), table.number("score"), table.rows
+        (('007',), array([2.5]), range(2, 3))
     """
 
     file: str
@@ -150,17 +92,26 @@ class Table:
 
 
 def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: bool = False) -> Table:
-    """The named columns of a comma-separated table, or an `InputError` with every problem in it.
+    """The named columns of a comma-separated table.
 
     Column order, line ends and a byte-order mark do not matter; header names match in any case.
 
-    `data`: the content of the file, UTF-8.
-    `file`: its name for messages; nothing is read from there.
-    `columns`: which ones to take, and what their cells must hold.
-    `extra`: whether other columns are left out; by default they are refused.
+    Args:
+        data: The content of the file, UTF-8.
+        file: Its name for messages; nothing is read from there.
+        columns: Which ones to take, and what their cells must hold.
+        extra: Whether other columns are left out; by default they are refused.
 
-    >>> parse_table(b"Score,who\\n3,ada\\n", "x.csv", [Column("score", "number")], extra=True).number("score")
-    array([3.])
+    Returns:
+        The columns by name.
+
+    Raises:
+        InputError: With every problem in the table.
+
+    Example:
+        >>> score = Column("score", "number")
+        >>> parse_table(b"Score,who\\n3,ada\\n", "x.csv", [score], extra=True).number("score")
+        array([3.])
     """
     log = Problems(file)
     cut = records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
@@ -168,130 +119,228 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     log.finish()
     if header is None or header == [""]:
         raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
-    place, wrong = match_columns(header, file, columns, extra=extra)
-    log.extend(wrong)
+    index, problems = match_columns(header, file, columns, extra=extra)
+    log.extend(problems)
     log.finish()
-    secret = any(column.secret for column in columns)
-    fields = [_Field(column, place[column.name], secret) for column in columns if column.name in place]
+    fields = _readers(columns, index)
     end = 2
     while rows := list(islice(cut, _CHUNK)):
-        log.extend(_take(rows, end, len(header), fields, file))
+        log.extend(_read_rows(rows, end, len(header), fields, file))
         end += len(rows)
     if end == 2 and not log.torn:
         log.add(2, None, "must have at least one row under the header", "none")
     log.finish()
-    return Table(file, range(2, end), {field.column.name: field.done() for field in fields})
+    return Table(file, range(2, end), {field.column.name: field.values() for field in fields})
 
 
-def _take(
-    rows: list[list[str]], first: int, width: int, fields: Sequence[_Field], file: str
+def _read_rows(
+    rows: list[list[str]], first: int, width: int, fields: Sequence[_ColumnReader], file: str
 ) -> list[Problem]:
-    """Hand a stretch of rows to the columns; what is wrong with it in the order of the file."""
-    ragged = f"must have {width} cells like the header"
-    number = [first + i for i, cells in enumerate(rows) if len(cells) == width]
+    """Hand a stretch of rows to the columns; its problems in the order of the file."""
+    rule = f"must have {width} cells like the header"
+    numbers = [first + i for i, cells in enumerate(rows) if len(cells) == width]
     problems = [
-        (first + i, -1, Problem(file, first + i, None, ragged, f"{len(cells)}"))
+        (first + i, -1, Problem(file, first + i, None, rule, f"{len(cells)}"))
         for i, cells in enumerate(rows)
         if len(cells) != width
     ]
     columns = list(zip(*(cells for cells in rows if len(cells) == width), strict=True))
     for order, field in enumerate(fields if columns else ()):
-        for row, rule, found in field.take(columns[field.index], number):
-            problems.append((row, order, Problem(file, row, field.column.name, rule, found)))
+        taken = field.take(columns[field.index], numbers, file)
+        problems += [(problem.row or 0, order, problem) for problem in taken]
     return [problem for *_, problem in sorted(problems, key=lambda item: item[:2])]
 
 
-def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
-    """The error that lists the first hundred problems of an input and what tore it apart, if anything did.
+def table_from_frame(
+    frame: Any, columns: Sequence[Column], name: str = "table", *, extra: bool = False
+) -> Table:
+    """The named columns of a data frame, held to the rules of a file's cells.
 
-    Its text shows the first few of those that break one rule in one column, and counts all the rest.
+    Rows in messages count from 0, as they do in a data frame.
 
-    >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
-    >>> print(refuse(rows, more=3))
-    r.csv, row 2, column score: must be a number
-    r.csv, row 3, column score: must be a number
-    r.csv, row 4, column score: must be a number
-    ... and 4 more rows with the same problem
-    and 3 more problems
+    Args:
+        frame: Anything with named columns: a pandas, Polars or Arrow table, a mapping of columns, or a
+            structured array.
+        columns: Which ones to take, and what their cells must hold.
+        name: What messages call the frame.
+        extra: Whether other columns are left out; by default they are refused.
+
+    Returns:
+        The table that a file with the same cells would give.
+
+    Raises:
+        InputError: With every problem in the frame.
+
+    Example:
+        >>> columns = [Column("who", "id"), Column("score", "number")]
+        >>> table_from_frame({"who": ["ada", 7], "score": [3, 4.5]}, columns).columns
+        {'who': ('ada', '7'), 'score': array([3. , 4.5])}
     """
-    alike: dict[tuple[str, str | None, str], list[Problem]] = {}
-    for problem in problems:
-        alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
-    first = list(problems[:_SHOWN_PROBLEMS])
-    listed = [group for group in alike.values() if group[0] in first]
-    least = "at least " * (len(problems) >= _MAX_PROBLEMS)
-    lines = [line for group in listed for line in _shown(group, least)]
-    if torn is not None:
-        lines.append(str(torn))
-    if more := more + len(problems) - sum(map(len, listed)):
-        lines.append(f"and {least}{count(more, 'more problem')}")
-    return InputError("\n".join(lines), first if torn is None else [*first, torn])
+    headers = _column_names(frame)
+    log = Problems(name)
+    index, problems = match_columns([str(header) for header in headers], name, columns, extra=extra, row=None)
+    log.extend(problems)
+    log.finish()
+    fields = _readers(columns, index)
+    values = [_column_values(frame[headers[field.index]]) for field in fields]
+    lengths = [len(column) for column in values]
+    if len(set(lengths)) != 1:
+        raise InputError(f"columns must have one length, found {lengths}")
+    if not lengths[0]:
+        log.add(None, None, "must have at least one row", "none")
+    for field, column in zip(fields, values, strict=True):
+        log.extend(field.take_values(column, name))
+    log.finish()
+    return Table(name, range(lengths[0]), {field.column.name: field.values() for field in fields})
 
 
-def _shown(group: Sequence[Problem], least: str) -> list[str]:
-    """The first few of the problems that break one rule, and how many more there are, `least` before it."""
-    lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
-    if left <= 0:
-        return lines
-    rows = "" if group[0].row is None else " row" if left == 1 else " rows"
-    return [*lines, f"... and {least}{left:,} more{rows} with the same problem"]
+def _column_names(frame: Any) -> list[Any]:
+    # Arrow's `columns` are the data, so its `column_names` come first.
+    if hasattr(frame, "column_names"):
+        return list(frame.column_names)
+    if hasattr(frame, "keys"):
+        return list(frame.keys())
+    if hasattr(frame, "columns"):
+        return list(frame.columns)
+    return list(getattr(getattr(frame, "dtype", None), "names", None) or ())
 
 
-class Problems:
-    """What is wrong with one file, all raised at once, and sooner where there is no end to it."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.found: list[Problem] = []
-        self.torn: Problem | None = None
-
-    def add(self, row: int | None, column: str | None, rule: str, found: str | None = None) -> None:
-        self.extend([Problem(self.file, row, column, rule, found)])
-
-    def extend(self, problems: Sequence[Problem]) -> None:
-        self.found += problems
-        if len(self.found) >= _MAX_PROBLEMS:
-            self.finish()
-
-    def finish(self) -> None:
-        """Raise if there was any problem. What tore the file apart comes last, and always."""
-        if self.found or self.torn:
-            raise refuse(self.found, torn=self.torn)
+def _column_values(values: Any) -> list[object]:
+    """A column as plain values: `tolist` of NumPy and pandas, `to_pylist` of Arrow; Polars iterates."""
+    as_list = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
+    return list(values if as_list is None else as_list())
 
 
-class _Field:
+def _readers(columns: Sequence[Column], index: Mapping[str, int]) -> list[_ColumnReader]:
+    """A reader for each column that is there; where one is secret, no cell of the table is quoted."""
+    secret = any(column.secret for column in columns)
+    return [_ColumnReader(column, index[column.name], secret) for column in columns if column.name in index]
+
+
+class _ColumnReader:
     """One column being read. Cells repeat, so each distinct one is checked and kept once."""
 
     def __init__(self, column: Column, index: int, secret: bool) -> None:
         self.column, self.index, self.secret = column, index, secret
+        self.number = column.kind in ("number", "integer")
         self.known: dict[str, str | float] = {}
         self.broken: dict[str, Broken] = {}
-        self.values: list[str | float] = []
+        self.kept: list[str | float] = []
 
-    def take(self, cells: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[int, str, str | None]]:
-        """Keep the values of these cells; the row, rule and finding of each that breaks a rule."""
+    def take(self, cells: Sequence[str], rows: Sequence[int], file: str) -> Iterator[Problem]:
+        """Keep the values of these cells; the problem of each that breaks a rule."""
         for cell in [cell for cell in set(cells) if cell not in self.known]:
-            broken = cell_problem(cell, self.column)
-            if broken is None:
+            violation = cell_problem(cell, self.column)
+            if violation is None:
                 self.known[cell] = cell_value(cell, self.column)
             else:
-                self.broken[cell] = broken
+                self.broken[cell] = violation
         if not self.broken:
-            self.values += map(self.known.__getitem__, cells)
+            self.kept += map(self.known.__getitem__, cells)
             return
         for row, cell in zip(rows, cells, strict=True):
             if cell in self.broken:
-                rule, found = self.broken[cell]
-                yield row, rule, found or (None if self.secret else _quoted(cell))
+                rule, finding = self.broken[cell]
+                yield Problem(
+                    file, row, self.column.name, rule, finding or (None if self.secret else _excerpt(cell))
+                )
 
-    def done(self) -> tuple[str, ...] | Array:
-        if self.column.kind in ("number", "integer"):
-            return np.array(self.values, dtype=np.float64)
-        return tuple(map(str, self.values))
+    def take_values(self, column: Sequence[object], name: str) -> list[Problem]:
+        """Keep the values of a frame's column, read as the cells that a file would have for them."""
+        cells = [_cell_of(value, self.column, self.number) for value in column]
+        rule = "must be a number" if self.number else "must be text or a whole number"
+        problems = [
+            Problem(name, row, self.column.name, rule, type(column[row]).__name__)
+            for row, cell in enumerate(cells)
+            if cell is None
+        ]
+        rows = [row for row, cell in enumerate(cells) if cell is not None]
+        problems += self.take([cell for cell in cells if cell is not None], rows, name)
+        return sorted(problems, key=lambda problem: problem.row or 0)
+
+    def values(self) -> tuple[str, ...] | Array:
+        return np.array(self.kept, dtype=np.float64) if self.number else tuple(map(str, self.kept))
 
 
-def _quoted(cell: str) -> str:
+def _cell_of(value: object, column: Column, number: bool) -> str | None:
+    """The cell a file would have for this value; None for what can be neither an id nor a number."""
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return "" if column.empty else "nan" if number else None
+    if isinstance(value, str):
+        return value if number else escape(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return repr(value) if whole or (column.kind != "id" and isinstance(value, float)) else None
+
+
+def _excerpt(cell: str) -> str:
     return ascii(cell if len(cell) <= 40 else cell[:40] + "...")
+
+
+def match_columns(
+    header: Sequence[str],
+    file: str,
+    columns: Sequence[Column],
+    *,
+    extra: bool = False,
+    row: int | None = 1,
+) -> tuple[dict[str, int], list[Problem]]:
+    """Where each column stands in the header, and what is wrong with it.
+
+    The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
+    unless `extra`. `row` is None for the columns of a data frame, which has no header row.
+
+    >>> match_columns(["Score", "paper"], "x.csv", [Column("paper"), Column("score")])
+    ({'paper': 1, 'score': 0}, [])
+    """
+    if row is not None and (separator := _other_separator(header)) is not None and len(columns) > 1:
+        rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
+        return {}, [Problem(file, row, None, rule, separator)]
+    names = [cell.strip().casefold() for cell in header]
+    index, problems, used = dict[str, int](), list[Problem](), set[int]()
+    if (kind := _likely_kind(set(names), columns, extra, row)) is not None:
+        problems.append(Problem(file, row, None, "must be the header of this table", kind))
+    for column in columns:
+        matches = [i for i, name in enumerate(names) if name in _spellings(column)]
+        used.update(matches)
+        if len(matches) == 1:
+            index[column.name] = matches[0]
+        elif matches:
+            finding = f"{len(matches)} columns that mean it"
+            problems.append(Problem(file, row, column.name, "must appear once", finding))
+        elif column.required:
+            also = f" (or {', '.join(column.synonyms)})" if column.synonyms else ""
+            rule = "must be a column" if row is None else "must be in the header"
+            problems.append(Problem(file, row, column.name, rule + also))
+    if not extra and kind is None:
+        rule = f"must be one of the known columns ({', '.join(column.name for column in columns)})"
+        unknown = sorted(set(range(len(header))) - used)
+        problems += [Problem(file, row, f"{i + 1}", rule) for i in unknown]
+    return index, problems
+
+
+def _likely_kind(names: set[str], columns: Sequence[Column], extra: bool, row: int | None) -> str | None:
+    """What a header that does not fit these columns looks like instead, if that can be seen."""
+    spellings = {column.name: _spellings(column) for column in columns}
+    missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
+    if row is not None and missing and names.isdisjoint(set().union(*spellings.values())):
+        return "none of its names: is there no header, or a line before it?"
+    for kind, (needed, allowed) in _KINDS.items():
+        fits = needed <= names and (allowed is None or names <= needed | allowed)
+        if fits and (missing or not (extra or needed <= spellings.keys())):
+            table = "file" if row is not None else "frame"
+            return f"that of {kind}: is it the wrong {table}, or are two swapped?"
+    return None
+
+
+def _spellings(column: Column) -> set[str]:
+    return {name.casefold() for name in (column.name, *column.synonyms)}
+
+
+def _other_separator(header: Sequence[str]) -> str | None:
+    """What separates the cells of a header that commas leave in one piece, if anything does."""
+    names = [name for separator, name in SEPARATORS.items() if separator in header[0]]
+    return f"{names[0]}s" if len(header) == 1 and names else None
 
 
 def decode(data: bytes, file: str) -> str:
@@ -362,15 +411,6 @@ def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
     return Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
 
 
-@cache
-def _cell_pattern(separator: str) -> re.Pattern[str]:
-    """One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack."""
-    end = re.escape(separator)
-    # Tab-separated text is often written without any quoting: a quote inside a cell is then just a quote.
-    bare = rf"(?!\")[^{end}\r\n]*+" if separator == "\t" else rf'[^"{end}\r\n]*+'
-    return re.compile(rf'(?:"((?:[^"]++|(?:"")++)*+)"|({bare}))({end}|\r?\n|\Z)')
-
-
 def _quoted_record(
     text: str, position: int, row: int, log: Problems, start: int, separator: str
 ) -> tuple[list[str], int]:
@@ -385,9 +425,18 @@ def _quoted_record(
             log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters per cell")
         if log.torn or ending != separator:
             return cells, position
-    place = f"the cell that starts at byte {start + len(text[:position].encode())}"
-    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position, separator), place)
+    cell = f"the cell that starts at byte {start + len(text[:position].encode())}"
+    log.torn = Problem(log.file, row, f"{len(cells) + 1}", _quote_problem(text, position, separator), cell)
     return cells, position
+
+
+@cache
+def _cell_pattern(separator: str) -> re.Pattern[str]:
+    """One cell, quoted or bare, and what must follow it. Possessive, so that no input makes it backtrack."""
+    end = re.escape(separator)
+    # Tab-separated text is often written without any quoting: a quote inside a cell is then just a quote.
+    bare = rf"(?!\")[^{end}\r\n]*+" if separator == "\t" else rf'[^"{end}\r\n]*+'
+    return re.compile(rf'(?:"((?:[^"]++|(?:"")++)*+)"|({bare}))({end}|\r?\n|\Z)')
 
 
 def _quote_problem(text: str, position: int, separator: str) -> str:
@@ -400,17 +449,78 @@ def _quote_problem(text: str, position: int, separator: str) -> str:
     return f"must have a {SEPARATORS[separator]} or a line end after the closing quote"
 
 
-_natural = lru_cache(maxsize=_KNOWN)(natural)
+class Problems:
+    """What is wrong with one file, all raised at once, and sooner where there is no end to it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[Problem] = []
+        self.torn: Problem | None = None
+
+    def add(self, row: int | None, column: str | None, rule: str, found: str | None = None) -> None:
+        self.extend([Problem(self.file, row, column, rule, found)])
+
+    def extend(self, problems: Sequence[Problem]) -> None:
+        self.found += problems
+        if len(self.found) >= _MAX_PROBLEMS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Raise if there was any problem. What tore the file apart comes last, and always."""
+        if self.found or self.torn:
+            raise refuse(self.found, torn=self.torn)
+
+
+def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
+    """The error that lists the first hundred problems of an input and what tore it apart, if anything did.
+
+    Its text shows the first few of those that break one rule in one column, and counts all the rest.
+
+    >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
+    >>> print(refuse(rows, more=3))
+    r.csv, row 2, column score: must be a number
+    r.csv, row 3, column score: must be a number
+    r.csv, row 4, column score: must be a number
+    ... and 4 more rows with the same problem
+    and 3 more problems
+    """
+    alike: dict[tuple[str, str | None, str], list[Problem]] = {}
+    for problem in problems:
+        alike.setdefault((problem.file, problem.column, problem.rule), []).append(problem)
+    first = list(problems[:_SHOWN_PROBLEMS])
+    listed = [group for group in alike.values() if group[0] in first]
+    least = "at least " * (len(problems) >= _MAX_PROBLEMS)
+    lines = [line for group in listed for line in _shown(group, least)]
+    if torn is not None:
+        lines.append(str(torn))
+    if more := more + len(problems) - sum(map(len, listed)):
+        lines.append(f"and {least}{count(more, 'more problem')}")
+    return InputError("\n".join(lines), first if torn is None else [*first, torn])
+
+
+def _shown(group: Sequence[Problem], least: str) -> list[str]:
+    """The first few of the problems that break one rule, and how many more there are, `least` before it."""
+    lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
+    if left <= 0:
+        return lines
+    rows = "" if group[0].row is None else " row" if left == 1 else " rows"
+    return [*lines, f"... and {least}{left:,} more{rows} with the same problem"]
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
-    """A table as comma-separated UTF-8, rows sorted from the first column on, `\\n` line ends.
+    """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
 
-    `columns` are texts or numbers by name, all of one length. A cell that a spreadsheet would run as a
-    formula is escaped; `nan` is an empty cell.
+    A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
 
-    >>> format_table({"paper": ["b", "a"], "score": [3.0, 2.5]})
-    b'paper,score\\na,2.5\\nb,3\\n'
+    Args:
+        columns: Texts or numbers by name, all of one length.
+
+    Returns:
+        The content of the file.
+
+    Example:
+        >>> format_table({"paper": ["b", "a"], "score": [3.0, 2.5]})
+        b'paper,score\\na,2.5\\nb,3\\n'
     """
     values = [_values(name, column) for name, column in columns.items()]
     if len(set(map(len, values))) != 1:
@@ -419,20 +529,15 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     return encoded("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
-def encoded(text: str) -> bytes:
-    """`text` as UTF-8."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
-
-
 def _values(name: str, column: Sequence[object] | Array) -> list[str | int | float]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in column]
     bad = [v for v in plain if isinstance(v, bool) or not isinstance(v, str | int | float)]
     if bad:
         raise InputError(f"column {name} must hold text or numbers, found {type(bad[0]).__name__}")
     return [value for value in plain if isinstance(value, str | int | float)]
+
+
+_natural = lru_cache(maxsize=_KNOWN)(natural)
 
 
 def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
@@ -461,8 +566,10 @@ def _text_cell(value: str) -> str:
 
 
 def quoted(cell: str) -> str:
-    """A cell in quotes where it needs them: also where it has a semicolon or a tab, at which a spreadsheet of
-    another country may split it, and run what follows.
+    """A cell, in quotes if it needs them.
+
+    So does one with a semicolon or a tab: a spreadsheet of another country may split it there, and run what
+    follows.
 
     >>> quoted("x;=1+1"), quoted('a "b" c'), quoted("plain")
     ('"x;=1+1"', '"a ""b"" c"', 'plain')
@@ -470,8 +577,16 @@ def quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if re.search(r'[",;\t\r\n]', cell) else cell
 
 
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError("text must be valid Unicode, found half a surrogate pair") from None
+
+
 def frame(columns: Mapping[str, object]) -> Any:
-    """A data frame of these columns, each a list or an array of one dimension."""
+    """A pandas data frame of these columns, each a list or an array of one dimension."""
     try:
         pandas = import_module("pandas")
     except ImportError:
@@ -480,8 +595,9 @@ def frame(columns: Mapping[str, object]) -> Any:
 
 
 def long_frame(values: Mapping[str, object], *axes: str) -> Any:
-    """One row per entry of arrays that share a shape; the last axes have these names, those before them are
-    instances, numbered in a column `instance`.
+    """One row for each entry of arrays that share a shape.
+
+    The last axes have these names; those before them are instances, numbered in a column `instance`.
 
     >>> long_frame({"accept": np.array([[1.0, 0.0]])}, "secret").to_dict("list")
     {'instance': [0, 0], 'secret': [0, 1], 'accept': [1.0, 0.0]}
@@ -493,7 +609,7 @@ def long_frame(values: Mapping[str, object], *axes: str) -> Any:
     lead = len(shape) - len(axes)
     names = [*(["instance"] if lead else []), *axes]
     sizes = [*([int(np.prod(shape[:lead]))] if lead else []), *shape[lead:]]
-    places = np.indices(sizes).reshape(len(sizes), -1)
-    columns: dict[str, object] = dict(zip(names, places, strict=True))
+    index = np.indices(sizes).reshape(len(sizes), -1)
+    columns: dict[str, object] = dict(zip(names, index, strict=True))
     columns |= {name: array.ravel() for name, array in zip(values, arrays, strict=True)}
     return frame(columns)

@@ -1,8 +1,8 @@
 """The paper's own items under their own numbers and letters; docs/paper.md lists them all.
 
-In: beliefs about two assignments, made in the paper's letters (`letters`). Out: its theorems and algorithms
-(`theorems`), Appendix B (`responses`), and the data of its figures (`figures`). Imports: simulations and
-below.
+In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems and algorithms
+(`theorems`), Appendix B (`local_dp`), and the data of its figures (`figures`). Open `theorems` first.
+Imports: simulation and earlier.
 """
 
 from blindcal.paper import figures

@@ -1,6 +1,6 @@
-"""The figures of the paper as data: every curve, corner and region computed by the functions of this floor.
+"""The figures of the paper as data: every curve, corner and region computed by the functions of this package.
 
-Figures 1 to 6 have their own numbers; `cases` shows the eight noisy cases side by side, of which the paper
+Figures 1 to 6 have their own numbers. `cases` shows the eight noisy cases side by side, of which the paper
 draws one, and `limit` how the noisy frontier becomes the noiseless one. Nothing is drawn here: the command
 `blindcal paper` does that.
 """
@@ -50,11 +50,14 @@ _LIMIT = (0.8, 0.5, 0.3, 0.15, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line through the points `(x, y)`.
+    """A line through points.
 
-    `kind`: how to draw it, such as `frontier`, `relation` or `level`.
-    `label`: its text in the legend.
-    `bar`: half the width of the 95 % interval at each point; None where nothing was simulated.
+    Attributes:
+        kind: How to draw it, such as `frontier`, `relation` or `level`.
+        label: Its text in the legend.
+        x: The abscissas of the points.
+        y: Their ordinates.
+        bar: Half the width of the 95 % interval at each point; None if nothing was simulated.
     """
 
     kind: str
@@ -66,7 +69,14 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Corner:
-    """A point at `(x, y)` with a `name`, such as 1, and its `meaning`: what it is in the paper's letters."""
+    """A point with a name.
+
+    Attributes:
+        name: Such as 1.
+        meaning: What it is in the paper's letters.
+        x: Its abscissa.
+        y: Its ordinate.
+    """
 
     name: str
     meaning: str
@@ -76,7 +86,14 @@ class Corner:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A polygon with the vertices `(x, y)`; its `label` says what holds in it and is written at `place`."""
+    """A polygon.
+
+    Attributes:
+        label: What holds in it.
+        x: The abscissas of its vertices.
+        y: Their ordinates.
+        place: The point at which the label is written.
+    """
 
     label: str
     x: Array
@@ -86,9 +103,16 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One pair of axes: their `title`, and what is drawn on them (`curves`, `corners`, `regions`).
+    """One pair of axes, and what is drawn on them.
 
-    `x_label`, `y_label`: what the axes measure. `reach`: how far they go, from 0.
+    Attributes:
+        title: Their title.
+        x_label: What the first axis measures.
+        y_label: What the second axis measures.
+        curves: The lines.
+        corners: The points.
+        regions: The polygons.
+        reach: How far the axes go, from 0.
     """
 
     title: str
@@ -102,8 +126,14 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the paper: `name` is its number, or `cases` or `limit`; `title` says what it shows, and the
-    `caption` explains its corners. `panels` are its pairs of axes, as data."""
+    """A figure of the paper, as data.
+
+    Attributes:
+        name: Its number, or `cases` or `limit`.
+        title: What it shows.
+        caption: What its corners mean.
+        panels: Its pairs of axes.
+    """
 
     name: str
     title: str
@@ -136,8 +166,9 @@ def _drawn(panel: Panel) -> list[tuple[str, str, ArrayLike, ArrayLike]]:
 def figure_1() -> Figure:
     """Figure 1: the noiseless frontier, part (1) and part (2) of Theorem 4.2.
 
-    >>> figure_1().panels[1].corners[1].meaning
-    'min(u,v)/(u+v)'
+    Example:
+        >>> figure_1().panels[1].corners[1].meaning
+        'min(u,v)/(u+v)'
     """
     agree, disagree = (0.65, 0.35, 0.0, 0.0), NOISELESS
     point, line = (theorem_4_2(from_letters(*one)) for one in (agree, disagree))
@@ -170,9 +201,10 @@ def _both_parts(
 def figure_2() -> Figure:
     """Figure 2: a noisy frontier, part (1) and part (2) of Theorem 4.5, in the case that the paper draws.
 
-    >>> corner = figure_2().panels[1].corners[0]
-    >>> corner.meaning, round(float(corner.x), 3)
-    ('(u Phi_1 + v (1-Phi_2))/(u+v)', 0.217)
+    Example:
+        >>> corner = figure_2().panels[1].corners[0]
+        >>> corner.meaning, round(float(corner.x), 3)
+        ('(u Phi_1 + v (1-Phi_2))/(u+v)', 0.217)
     """
     point, line = (theorem_4_5(from_letters(*one)) for one in (AGREEING, NOISY))
     corners = (
@@ -193,12 +225,14 @@ def figure_2() -> Figure:
 def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
     """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings.
 
-    `trials`: how many conferences are simulated for each point.
-    `seed`: of the simulations; the same seed gives the same figure.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    Args:
+        trials: How many conferences are simulated for each point.
+        seed: Of the simulations; the same seed gives the same figure.
+        workers: How many processes share the work, or a cluster's pool; results are the same.
 
-    >>> [curve.label for curve in figure_3(trials=1).panels[0].curves]
-    ['no calibration', 'within-conference calibration', 'known parameters']
+    Example:
+        >>> [curve.label for curve in figure_3(trials=1).panels[0].curves]
+        ['no calibration', 'within-conference calibration', 'known parameters']
     """
     panels = [panel for reading in READINGS for panel in _simulated(reading, trials, seed, workers)]
     return Figure(
@@ -214,8 +248,9 @@ def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
 def figure_4() -> Figure:
     """Figure 4: the whole relation without noise, for u > v and for u < v.
 
-    >>> [round(corner.x, 2) for corner in figure_4().panels[0].corners]
-    [0.0, 0.35, 0.65, 1.0]
+    Example:
+        >>> [round(corner.x, 2) for corner in figure_4().panels[0].corners]
+        [0.0, 0.35, 0.65, 1.0]
     """
     return Figure(
         "4",
@@ -233,12 +268,13 @@ def figure_4() -> Figure:
 def figure_5() -> Figure:
     """Figure 5: the optimization in the square of (q1, q2), for the noisy case that the paper works out.
 
-    >>> [region.label for region in figure_5().panels[0].regions]
-    ['(q1 u + q2 v)/(u+v)', 'u/(u+v)', '1 - (q1 u + q2 v)/(u+v)']
+    Example:
+        >>> [region.label for region in figure_5().panels[0].regions]
+        ['(q1 u + q2 v)/(u+v)', 'u/(u+v)', '1 - (q1 u + q2 v)/(u+v)']
     """
     belief = from_letters(*NOISY)
-    found, line = to_letters(belief), theorem_4_5(belief)
-    u, v = float(found.u), float(found.v)
+    letters, line = to_letters(belief), theorem_4_5(belief)
+    u, v = float(letters.u), float(letters.v)
     share = u / v
     low, high = float(line.start[0]), float(line.end[0])
     half = 0.5 * (low + high)
@@ -277,8 +313,9 @@ def figure_5() -> Figure:
 def figure_6() -> Figure:
     """Figure 6: the whole relation with noise, with the four coordinates that the paper's caption gives.
 
-    >>> [round(corner.x, 3) for corner in figure_6().panels[0].corners]
-    [0.217, 0.371, 0.629, 0.783]
+    Example:
+        >>> [round(corner.x, 3) for corner in figure_6().panels[0].corners]
+        [0.217, 0.371, 0.629, 0.783]
     """
     return Figure(
         "6",
@@ -293,11 +330,9 @@ def figure_6() -> Figure:
 
 
 def eight_cases() -> Figure:
-    """The eight noisy cases side by side: which product is larger, which paper A1 favors, whose evidence is
-    weaker. The paper works out the second.
+    """The eight noisy cases side by side, of which the paper works out the second.
 
-    >>> [panel.title.split(",")[0] for panel in eight_cases().panels[3:5]]
-    ['u < v', 'u > v']
+    They differ in which product is larger, which paper A1 favors, and whose evidence is weaker.
     """
     panels = []
     sides = ("Phi_1 < 1/2 < Phi_2", "Phi_2 < 1/2 < Phi_1")
@@ -320,12 +355,7 @@ def eight_cases() -> Figure:
 
 
 def noise_limit() -> Figure:
-    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and what becomes of its
-    ends.
-
-    >>> [curve.label for curve in noise_limit().panels[0].curves][-1]
-    'sigma = 0 (Theorem 4.2)'
-    """
+    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends."""
     curves = []
     for sigma in _LIMIT:
         belief = _example(sigma)
@@ -367,14 +397,17 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 
 
 def figure(name: str, trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
-    """A figure by its `name`: `1` to `6`, `cases` or `limit`. The other arguments are for Figure 3 alone.
+    """A figure of the paper by its name.
 
-    `trials`: how many conferences are simulated for each of its points.
-    `seed`: of these simulations; the same seed gives the same figure.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    Args:
+        name: `1` to `6`, `cases` or `limit`. The other arguments are for Figure 3 alone.
+        trials: How many conferences are simulated for each of its points.
+        seed: That of these simulations; the same seed gives the same figure.
+        workers: How many processes share the work, or a cluster's pool; results are the same.
 
-    >>> figure("5").title
-    'The optimization in the square of (q1, q2), with noise'
+    Example:
+        >>> figure("5").title
+        'The optimization in the square of (q1, q2), with noise'
     """
     if name not in FIGURES:
         raise InputError(f"a figure must be one of {', '.join(FIGURES)}, found {name!r}")
@@ -435,11 +468,13 @@ def _regions(share: float) -> tuple[Region, ...]:
 
 
 def _level(belief: Belief, error: float) -> Curve:
-    """Where in the square the conference error is `error`, A1 favoring paper 1 and A2 paper 2:
-    `E = u (1-Phi_1) + v Phi_2 + u (2 Phi_1 - 1) q1 + v (1 - 2 Phi_2) q2`."""
-    one = to_letters(belief)
-    left = error - one.u * (1.0 - one.Phi_1) - one.v * one.Phi_2
-    slope, height = one.u * (2.0 * one.Phi_1 - 1.0), one.v * (1.0 - 2.0 * one.Phi_2)
+    """The line of the square on which the conference error is `error`, A1 favoring paper 1 and A2 paper 2.
+
+    `E = u (1-Phi_1) + v Phi_2 + u (2 Phi_1 - 1) q1 + v (1 - 2 Phi_2) q2`.
+    """
+    letters = to_letters(belief)
+    left = error - letters.u * (1.0 - letters.Phi_1) - letters.v * letters.Phi_2
+    slope, height = letters.u * (2.0 * letters.Phi_1 - 1.0), letters.v * (1.0 - 2.0 * letters.Phi_2)
     # Where it meets the sides q2 = 1 and q2 = 0, or if these are beyond the square q1 = 0 and q1 = 1.
     q1 = np.clip((left - height * np.array([1.0, 0.0])) / slope, 0.0, 1.0)
     return Curve("level", f"conference error {error:.3f}", q1, (left - slope * q1) / height)
@@ -451,15 +486,15 @@ def _example(sigma: float) -> Belief:
 
 def _simulated(reading: str, trials: int, seed: int, workers: Workers) -> list[Panel]:
     grid = [Setting(paper_population(noise, reading), stacked=reading == "script") for noise in NOISES]
-    found = sweep(grid, list(METHODS), trials=trials, seed=seed, workers=workers)
-    noise, bars = np.array(NOISES), np.nan_to_num(1.96 * found.standard_error)
+    letters = sweep(grid, list(METHODS), trials=trials, seed=seed, workers=workers)
+    noise, bars = np.array(NOISES), np.nan_to_num(1.96 * letters.standard_error)
     return [
         Panel(
             f"as in the {reading}",
             READINGS[reading],
             measure,
             tuple(
-                Curve(method, name, noise, found.mean[:, m, k], bars[:, m, k])
+                Curve(method, name, noise, letters.mean[:, m, k], bars[:, m, k])
                 for m, (method, name) in enumerate(METHODS.items())
             ),
             reach=(0.5, 0.45),

@@ -17,16 +17,22 @@ from blindcal.posterior.belief import Belief
 
 
 def definition_b_1(chance: ArrayLike) -> Array:
-    """Definition B.1: the least epsilon for which a mechanism is differentially private, every two inputs
-    being neighbors.
+    """Definition B.1: the least epsilon for which a mechanism is differentially private.
 
-    `chance[..., input, output]` is the probability of each output given each input, and sums to 1 over the
-    outputs; leading axes are mechanisms. 0/0 counts as 1.
+    Every two inputs are neighbors. 0/0 counts as 1.
 
-    >>> round(float(definition_b_1([[0.75, 0.25], [0.25, 0.75]])), 6)
-    1.098612
-    >>> float(definition_b_1([[1.0, 0.0], [0.5, 0.5]]))
-    inf
+    Args:
+        chance: `chance[..., input, output]`, the probability of each output given each input, which sums to 1
+            over the outputs; leading axes are mechanisms.
+
+    Returns:
+        One epsilon for each mechanism.
+
+    Example:
+        >>> round(float(definition_b_1([[0.75, 0.25], [0.25, 0.75]])), 6)
+        1.098612
+        >>> float(definition_b_1([[1.0, 0.0], [0.5, 0.5]]))
+        inf
     """
     table = within("chance", chance, 0.0, 1.0)
     if table.ndim < 2 or (np.abs(table.sum(axis=-1) - 1.0) > 1e-9).any():
@@ -38,12 +44,20 @@ def definition_b_1(chance: ArrayLike) -> Array:
 
 
 def definition_b_2(gamma: ArrayLike) -> Array:
-    """Definition B.2 as printed: `chance[..., x, output]` of binary randomized response, the true bit having
-    probability `1/(1+gamma)`; `gamma` is above 0, and its axes come first.
+    """Definition B.2 as printed: binary randomized response.
 
-    >>> definition_b_2(3.0)
-    array([[0.25, 0.75],
-           [0.75, 0.25]])
+    The true bit has probability `1/(1+gamma)`.
+
+    Args:
+        gamma: The parameter, above 0.
+
+    Returns:
+        `chance[..., x, output]`; the axes of `gamma` come first.
+
+    Example:
+        >>> definition_b_2(3.0)
+        array([[0.25, 0.75],
+               [0.75, 0.25]])
     """
     g = positive("gamma", gamma)
     kept, flipped = 1.0 / (1.0 + g), g / (1.0 + g)
@@ -51,27 +65,39 @@ def definition_b_2(gamma: ArrayLike) -> Array:
 
 
 def proposition_b_3(epsilon: ArrayLike) -> Array:
-    """Proposition B.3: randomized response with parameter `e^epsilon` is epsilon-differentially private;
-    here with its outputs swapped, so that the true bit has probability `e^epsilon/(1+e^epsilon)`.
+    """Proposition B.3: randomized response with parameter `e^epsilon` is epsilon-differentially private.
 
-    Returns `chance[..., x, output]`; `epsilon` is at least 0, and its axes come first.
+    Here its outputs are swapped, so that the true bit has probability `e^epsilon/(1+e^epsilon)`.
 
-    >>> proposition_b_3(np.log(3.0)).round(12)
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
+    Args:
+        epsilon: The parameter, at least 0.
+
+    Returns:
+        `chance[..., x, output]`; the axes of `epsilon` come first.
+
+    Example:
+        >>> proposition_b_3(np.log(3.0)).round(12)
+        array([[0.75, 0.25],
+               [0.25, 0.75]])
     """
     return definition_b_2(np.exp(-nonnegative("epsilon", epsilon)))
 
 
 def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
-    """Appendix B: the assignment passes through randomized response, and the conference calibrates under what
-    comes out: `h(S, A) = e^epsilon/(1+e^epsilon)` whatever the scores, which keeps epsilon for all of them.
+    """Appendix B: the assignment passes through randomized response, and the output is calibrated.
 
-    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances, against
-    which `epsilon`, at least 0, broadcasts.
+    `h(S, A) = e^epsilon/(1+e^epsilon)` whatever the scores, which keeps epsilon for all of them.
 
-    >>> response_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(3.0)).accept.round(12)
-    array([0.75, 0.25])
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis; leading axes are instances.
+        epsilon: At least 0; it broadcasts against the instances.
+
+    Returns:
+        The policy.
+
+    Example:
+        >>> response_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(3.0)).accept.round(12)
+        array([0.75, 0.25])
     """
     if belief.weight.shape[-1] != 2 or belief.labels is not None:
         raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
@@ -80,15 +106,21 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
 
 
 def strategy_epsilon(found: Calibrated) -> Array:
-    """The least epsilon of what an algorithm chose for these scores: `q` depends on them, so no limit holds
-    for all scores, and at many it is infinite.
+    """The least epsilon of what an algorithm chose for these scores.
 
-    `found` is what `algorithm_1` or `algorithm_3` returned; there is one epsilon per instance.
+    `q` depends on the scores, so no limit holds for all of them, and for many it is infinite.
 
-    >>> from blindcal.paper.theorems import algorithm_1
-    >>> belief = Belief([0.75, 0.25], [1.0, 0.0])
-    >>> [float(strategy_epsilon(algorithm_1(belief, error))) for error in (0.125, 0.25)]
-    [inf, 0.0]
+    Args:
+        found: What `algorithm_1` or `algorithm_3` returned.
+
+    Returns:
+        One epsilon for each instance.
+
+    Example:
+        >>> from blindcal.paper.theorems import algorithm_1
+        >>> belief = Belief([0.75, 0.25], [1.0, 0.0])
+        >>> [float(strategy_epsilon(algorithm_1(belief, error))) for error in (0.125, 0.25)]
+        [inf, 0.0]
     """
     accept = found.policy.accept
     return definition_b_1(np.stack([accept, 1.0 - accept], axis=-1))

@@ -1,17 +1,16 @@
-"""Section 4: the theorems and algorithms for two papers and two reviewers, under their own numbers.
+"""Sections 3 and 4: the setting, theorems and algorithms for two papers and two reviewers.
 
-Thin views on the general code. Secret 1 is the assignment A1 (reviewer 1 on paper 1), secret 2 is A2; in the
-paper's letters `u : v = weight[0] : weight[1]`, `Phi_1 = 1 - favor[0]` and `Phi_2 = 1 - favor[1]`. `q1`, `q2`
-are the probabilities of calibrating under the true assignment, `zeta` the average conference error of
-Algorithm 1 at error 1, `eta` the average adversary error of full calibration. In the noiseless setting
-the paper counts a tie of the two qualities as no error, blindcal as half of one (the limit of small noise):
-these views subtract that half. Calibrating under an assignment at a tie (a favor of exactly 1/2;
-`pair_belief` says what counts as one) accepts either paper at random, as the paper has it.
+They stand under the paper's own numbers, as thin views on the general code. Secret 1 is the assignment A1
+(reviewer 1 on paper 1), secret 2 is A2. In the paper's letters, `a_j` and `b_j` are the slope and offset of
+reviewer j, `sigma` the noise, `S = [s1, s2]` the scores; `f_j` is the density of the *score* (with noise
+N(b_j, a_j^2 + sigma^2), as the proof of Theorem 4.5 has it). `u : v = weight[0] : weight[1]`,
+`Phi_1 = 1 - favor[0]` and `Phi_2 = 1 - favor[1]`. `q1`, `q2` are the probabilities of calibrating under the
+true assignment, `zeta` is the average conference error of Algorithm 1 at error 1, `eta` the average adversary
+error of full calibration.
 
-Section 3: the setting of the paper in its own letters, for two affine reviewers of the same noise.
-
-`a_j` and `b_j` are the slope and offset of reviewer j, `sigma` the noise, `S = [s1, s2]` the scores. `f_j` is
-the density of the *score* (with noise N(b_j, a_j^2 + sigma^2), as the proof of Theorem 4.5 has it).
+In the noiseless setting the paper counts a tie of the two qualities as no error, blindcal as half of one (the
+limit of small noise): these views subtract that half. Calibrating under an assignment at a tie (a favor of
+exactly 1/2; `pair_belief` says what counts as one) accepts either paper at random, as the paper has it.
 """
 
 from __future__ import annotations
@@ -34,15 +33,90 @@ PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "sat
 
 
 @dataclass(frozen=True, eq=False)
+class Letters:
+    """A belief in the paper's letters, one array each, of the shape of the instances.
+
+    Attributes:
+        u: The weight of A1, divided by the sum of both.
+        v: The weight of A2, divided by the sum of both.
+        Phi_1: The chance that paper 2 is the better one under A1.
+        Phi_2: The chance that paper 2 is the better one under A2.
+    """
+
+    u: Array
+    v: Array
+    Phi_1: Array
+    Phi_2: Array
+
+
+def setting(
+    S: ArrayLike, a_1: ArrayLike, b_1: ArrayLike, a_2: ArrayLike, b_2: ArrayLike, sigma: ArrayLike = 0.0
+) -> Belief:
+    """Section 3: the belief about A1 and A2 after the scores, the two being equally likely before.
+
+    Args:
+        S: `S[..., 2]`, the scores of paper 1 and paper 2; the other arguments broadcast against its leading
+            axes.
+        a_1: The slope of reviewer 1, above 0.
+        b_1: The offset of reviewer 1: what this reviewer gives a paper of quality 0.
+        a_2: The slope of reviewer 2, above 0.
+        b_2: The offset of reviewer 2.
+        sigma: The standard deviation of the noise of both; 0 is the noiseless setting.
+
+    Example:
+        >>> setting([0.9, 0.4], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5).favor.round(4)
+        array([0.1475, 0.9886])
+    """
+    return pair_belief((Affine(a_1, b_1, noise=sigma), Affine(a_2, b_2, noise=sigma)), S)
+
+
+def to_letters(belief: Belief) -> Letters:
+    """A belief about two assignments in the paper's letters.
+
+    Args:
+        belief: Its leading axes are instances.
+
+    Example:
+        >>> found = to_letters(Belief([0.6, 0.4], [0.9, 0.2]))
+        >>> [round(float(one), 12) for one in (found.u, found.v, found.Phi_1, found.Phi_2)]
+        [0.6, 0.4, 0.1, 0.8]
+    """
+    if belief.weight.shape[-1] != 2 or belief.labels is not None:
+        raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
+    phi = 1.0 - belief.favor
+    return Letters(belief.weight[..., 0], belief.weight[..., 1], phi[..., 0], phi[..., 1])
+
+
+def from_letters(u: ArrayLike, v: ArrayLike, Phi_1: ArrayLike, Phi_2: ArrayLike) -> Belief:
+    """The belief of which these are the letters; all four broadcast against each other.
+
+    Args:
+        u: The weight of A1, at least 0.
+        v: The weight of A2, at least 0; the two need not sum to 1.
+        Phi_1: The chance that paper 2 is the better one under A1.
+        Phi_2: The chance that paper 2 is the better one under A2.
+
+    Example:
+        >>> from_letters(u=3.0, v=1.0, Phi_1=0.25, Phi_2=1.0).favor
+        array([0.75, 0.  ])
+    """
+    weight = np.stack(np.broadcast_arrays(np.asarray(u, float), np.asarray(v, float)), axis=-1)
+    phi = np.stack(np.broadcast_arrays(np.asarray(Phi_1, float), np.asarray(Phi_2, float)), axis=-1)
+    return Belief(weight / weight.sum(axis=-1, keepdims=True), 1.0 - phi)
+
+
+@dataclass(frozen=True, eq=False)
 class Calibrated:
     """What an algorithm chose, for each instance.
 
-    `branch[...]`: `PAPER_1` or `PAPER_2` where the assignments agree on a paper, `SATURATED` where more
-    conference error would hide no more, else `INTERIOR`.
-    `q[..., 2]`: the chances of calibrating under the true assignment, q1 and q2; nan where A1 and A2 agree.
-    `policy`: the chances of accepting paper 1 under A1 and A2.
-
     At a tie under one assignment q is 0 for that one and 1 for the other, as in the proof of Theorem 4.2.
+
+    Attributes:
+        branch: `PAPER_1` or `PAPER_2` if the assignments agree on a paper, `SATURATED` if more conference
+            error would hide no more, otherwise `INTERIOR`.
+        q: `q[..., 2]`, the chances of calibrating under the true assignment, q1 and q2; nan if A1 and A2
+            agree.
+        policy: The chances of accepting paper 1 under A1 and A2.
     """
 
     branch: NDArray[np.str_]
@@ -52,7 +126,12 @@ class Calibrated:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A Pareto frontier: the line from (conference, adversary) `start` to `end`, each [..., 2]."""
+    """A Pareto frontier: a line between two points (conference error, adversary error).
+
+    Attributes:
+        start: One end, `[..., 2]`.
+        end: The other end, `[..., 2]`.
+    """
 
     start: Array
     end: Array
@@ -61,31 +140,37 @@ class Segment:
 def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
     """Proposition 4.1: `h[..., 2]` at least as good on both errors as the strategy `g[..., 2]`.
 
-    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances. `g` is the
-    chance of accepting paper 1 under A1 and A2; `h` the chance of calibrating under the true assignment, 1
-    where both assignments favor the same paper or both are tied. Where one is tied, h is 0 for it, so that
-    the other's evidence always decides.
+    `h` is the chance of calibrating under the true assignment, 1 if both assignments favor the same paper or
+    both are tied. If one is tied, h is 0 for it, so that the other's evidence always decides.
 
-    >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.2]), [0.7, 0.1])
-    array([0.7, 0.9])
-    >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.8]), [0.7, 0.1])
-    array([1., 1.])
-    >>> proposition_4_1(Belief([0.6, 0.4], [0.5, 0.8]), [0.7, 0.1])
-    array([0., 1.])
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis; leading axes are instances.
+        g: The chance of accepting paper 1 under A1 and A2.
+
+    Example:
+        >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.2]), [0.7, 0.1])
+        array([0.7, 0.9])
+        >>> proposition_4_1(Belief([0.6, 0.4], [0.9, 0.8]), [0.7, 0.1])
+        array([1., 1.])
+        >>> proposition_4_1(Belief([0.6, 0.4], [0.5, 0.8]), [0.7, 0.1])
+        array([0., 1.])
     """
     h = proposition_strategy(_pair(belief), Policy(g)).calibrates(belief)
     return np.where(np.isnan(h), 1.0, h)
 
 
 def theorem_4_2(belief: Belief) -> Segment:
-    """Theorem 4.2, noiseless: the point (0, min(u,v)/(u+v)), or the line of slope 1 from (0, 0) to
-    (min(u,v)/(u+v), min(u,v)/(u+v)) where the assignments disagree.
+    """Theorem 4.2, noiseless: the frontier is a point, or a line if the assignments disagree.
 
-    `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
-    leading axes are instances.
+    The point is (0, min(u,v)/(u+v)), the line has slope 1 from (0, 0) to (min(u,v)/(u+v), min(u,v)/(u+v)).
 
-    >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
-    array([0.3, 0.3])
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
+            leading axes are instances.
+
+    Example:
+        >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
+        array([0.3, 0.3])
     """
     return _segment(frontier(_noiseless(belief)), _ties(belief))
 
@@ -93,13 +178,17 @@ def theorem_4_2(belief: Belief) -> Segment:
 def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibrated:
     """Algorithm 1, noiseless: the branch, q1, q2 and the policy for an allowed conference error.
 
-    `belief` is about the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
-    leading axes are instances. `conference_error`, from 0 to 1, broadcasts against them. Of the optimal
-    pairs (q1, q2), this is the one that randomizes under the assignment of smaller weight.
+    Of the optimal pairs (q1, q2), this is the one that randomizes under the assignment of smaller weight.
 
-    >>> found = algorithm_1(Belief([0.75, 0.25], [1.0, 0.0]), 0.125)
-    >>> str(found.branch), found.q
-    ('interior', array([1. , 0.5]))
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis, each with a favor of 0, 1/2 or 1;
+            leading axes are instances.
+        conference_error: From 0 to 1; it broadcasts against the instances.
+
+    Example:
+        >>> found = algorithm_1(Belief([0.75, 0.25], [1.0, 0.0]), 0.125)
+        >>> str(found.branch), found.q
+        ('interior', array([1. , 0.5]))
     """
     front = frontier(_noiseless(belief))
     error = within("conference_error", conference_error, 0.0, 1.0)
@@ -108,12 +197,15 @@ def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibrated:
 
 
 def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
-    """Theorem 4.3: the greatest adversary error within `conference_error`, reached by Algorithm 1.
+    """Theorem 4.3: the greatest adversary error within a conference error, reached by Algorithm 1.
 
-    `belief` and `conference_error` are as for `algorithm_1`.
+    Args:
+        belief: As for `algorithm_1`.
+        conference_error: As for `algorithm_1`.
 
-    >>> float(theorem_4_3(Belief([0.7, 0.3], [1.0, 0.0]), 0.1))
-    0.1
+    Example:
+        >>> float(theorem_4_3(Belief([0.7, 0.3], [1.0, 0.0]), 0.1))
+        0.1
     """
     return algorithm_1(belief, conference_error).policy.adversary_error(belief)
 
@@ -121,12 +213,17 @@ def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
 def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
     """Algorithm 2, noiseless average case: with chance `E/zeta` Algorithm 1 at error 1, else calibrate fully.
 
-    `belief` is as for `algorithm_1`. `conference_error` is E, the budget for the average over all instances,
-    at least 0. `zeta`, from 0 to 1, is the average conference error of Algorithm 1 at error 1: of a larger
-    budget only zeta is spent. At a tie both sides of the coin decide as Algorithm 1 does.
+    At a tie both sides of the coin decide as Algorithm 1 does.
 
-    >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
-    array([1.  , 0.25])
+    Args:
+        belief: As for `algorithm_1`.
+        conference_error: E, the budget for the average over all instances, at least 0.
+        zeta: The average conference error of Algorithm 1 at error 1, from 0 to 1: of a larger budget only
+            zeta is spent.
+
+    Example:
+        >>> algorithm_2(Belief([0.75, 0.25], [1.0, 0.0]), 0.05, 0.2).accept
+        array([1.  , 0.25])
     """
     allowed = nonnegative("conference_error", conference_error)
     most = within("zeta", zeta, 0.0, 1.0)
@@ -137,14 +234,16 @@ def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
 
 
 def theorem_4_4(conference_error: ArrayLike, zeta: ArrayLike, eta: ArrayLike) -> Array:
-    """Theorem 4.4: the greatest average adversary error, `eta + min(E, zeta)`.
+    """Theorem 4.4: the greatest average adversary error, `eta + min(E, zeta)`. All arguments broadcast.
 
-    `conference_error` is E, the average that is allowed, at least 0. `zeta` is the average conference error
-    of Algorithm 1 at error 1, and `eta` the average adversary error under full calibration, both from 0 to 1.
-    All three broadcast.
+    Args:
+        conference_error: E, the average that is allowed, at least 0.
+        zeta: The average conference error of Algorithm 1 at error 1, from 0 to 1.
+        eta: The average adversary error under full calibration, from 0 to 1.
 
-    >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
-    (0.15000000000000002, 0.30000000000000004)
+    Example:
+        >>> float(theorem_4_4(0.05, 0.2, 0.1)), float(theorem_4_4(0.5, 0.2, 0.1))
+        (0.15000000000000002, 0.30000000000000004)
     """
     allowed = nonnegative("conference_error", conference_error)
     most = within("zeta", zeta, 0.0, 1.0)
@@ -155,10 +254,13 @@ def theorem_4_5(belief: Belief) -> Segment:
     """Theorem 4.5, noisy: a point, or the line from (e0, 0) to (e0 + m*w, m) in all eight cases.
 
     `m = min(u,v)/(u+v)`, `w = min(|2 Phi_1 - 1|, |2 Phi_2 - 1|)`, `e0` the error of full calibration.
-    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances.
 
-    >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
-    array([0.38, 0.4 ])
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis; leading axes are instances.
+
+    Example:
+        >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
+        array([0.38, 0.4 ])
     """
     return _segment(frontier(_pair(belief)), np.zeros(belief.weight.shape[:-1]))
 
@@ -166,26 +268,33 @@ def theorem_4_5(belief: Belief) -> Segment:
 def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
     """Algorithm 3, noisy, corrected: the branch, q1, q2 and the policy for an allowed conference error.
 
-    `belief` is about the two assignments A1 and A2, on its last axis; leading axes are instances.
-    `conference_error` broadcasts against them: below e0, the error of full calibration, it cannot be achieved
-    and is refused, also where the assignments agree. The assignment of smaller |2 Phi - 1| is randomized,
-    `q = 1 - x/weight`, until `x = min(u,v)/(u+v)`: there q2 = 1 - u/v in the paper's case.
+    The assignment of smaller |2 Phi - 1| is randomized, `q = 1 - x/weight`, until `x = min(u,v)/(u+v)`: there
+    q2 = 1 - u/v in the paper's case.
 
-    >>> found = algorithm_3(Belief([0.4, 0.6], [0.9, 0.3]), 1.0)
-    >>> str(found.branch), found.q.round(12)
-    ('saturated', array([1.        , 0.33333333]))
+    Args:
+        belief: About the two assignments A1 and A2, on its last axis; leading axes are instances.
+        conference_error: It broadcasts against the instances. Below e0, the error of full calibration, it
+            cannot be achieved and is refused, even if the assignments agree.
+
+    Example:
+        >>> found = algorithm_3(Belief([0.4, 0.6], [0.9, 0.3]), 1.0)
+        >>> str(found.branch), found.q.round(12)
+        ('saturated', array([1.        , 0.33333333]))
     """
     front = frontier(_pair(belief))
     return _calibration(front, front.policy(conference_error=conference_error), conference_error)
 
 
 def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
-    """Theorem 4.6: the greatest adversary error within `conference_error`, reached by Algorithm 3.
+    """Theorem 4.6: the greatest adversary error within a conference error, reached by Algorithm 3.
 
-    `belief` and `conference_error` are as for `algorithm_3`.
+    Args:
+        belief: As for `algorithm_3`.
+        conference_error: As for `algorithm_3`.
 
-    >>> round(float(theorem_4_6(Belief([0.4, 0.6], [0.9, 0.3]), 0.26)), 12)
-    0.1
+    Example:
+        >>> round(float(theorem_4_6(Belief([0.4, 0.6], [0.9, 0.3]), 0.26)), 12)
+        0.1
     """
     return algorithm_3(belief, conference_error).policy.adversary_error(belief)
 
@@ -230,60 +339,3 @@ def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibra
     # Two ties at once: the algorithms test for paper 1 first.
     settled = unchecked_policy(np.where(first[..., None], 1.0, policy.accept))
     return Calibrated(branch, settled.calibrates(front.belief), settled)
-
-
-@dataclass(frozen=True, eq=False)
-class Letters:
-    """A belief in the paper's letters, one array each, of the shape of the instances.
-
-    `u`, `v`: the weights of A1 and A2, divided by their sum.
-    `Phi_1`, `Phi_2`: the chance that paper 2 is the better one, under A1 and under A2.
-    """
-
-    u: Array
-    v: Array
-    Phi_1: Array
-    Phi_2: Array
-
-
-def setting(
-    S: ArrayLike, a_1: ArrayLike, b_1: ArrayLike, a_2: ArrayLike, b_2: ArrayLike, sigma: ArrayLike = 0.0
-) -> Belief:
-    """Section 3: the belief about A1 and A2 after the scores `S`, the two being equally likely before.
-
-    `S[..., 2]`: the scores of paper 1 and paper 2; the other arguments broadcast against its leading axes.
-    `a_1`, `a_2`: the slopes of reviewers 1 and 2, above 0.
-    `b_1`, `b_2`: their offsets, which is what each would give a paper of quality 0.
-    `sigma`: the standard deviation of the noise of both; 0 is the noiseless setting.
-
-    >>> setting([0.9, 0.4], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5).favor.round(4)
-    array([0.1475, 0.9886])
-    """
-    return pair_belief((Affine(a_1, b_1, noise=sigma), Affine(a_2, b_2, noise=sigma)), S)
-
-
-def to_letters(belief: Belief) -> Letters:
-    """A `belief` about two assignments in the paper's letters; leading axes are instances.
-
-    >>> found = to_letters(Belief([0.6, 0.4], [0.9, 0.2]))
-    >>> [round(float(one), 12) for one in (found.u, found.v, found.Phi_1, found.Phi_2)]
-    [0.6, 0.4, 0.1, 0.8]
-    """
-    if belief.weight.shape[-1] != 2 or belief.labels is not None:
-        raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
-    phi = 1.0 - belief.favor
-    return Letters(belief.weight[..., 0], belief.weight[..., 1], phi[..., 0], phi[..., 1])
-
-
-def from_letters(u: ArrayLike, v: ArrayLike, Phi_1: ArrayLike, Phi_2: ArrayLike) -> Belief:
-    """The belief of which these are the letters; all four broadcast against each other.
-
-    `u` and `v`, the weights of A1 and A2, are at least 0 and need not sum to 1. `Phi_1` and `Phi_2`, from 0
-    to 1, are the chances that paper 2 is the better one, under A1 and under A2.
-
-    >>> from_letters(u=3.0, v=1.0, Phi_1=0.25, Phi_2=1.0).favor
-    array([0.75, 0.  ])
-    """
-    weight = np.stack(np.broadcast_arrays(np.asarray(u, float), np.asarray(v, float)), axis=-1)
-    phi = np.stack(np.broadcast_arrays(np.asarray(Phi_1, float), np.asarray(Phi_2, float)), axis=-1)
-    return Belief(weight / weight.sum(axis=-1, keepdims=True), 1.0 - phi)

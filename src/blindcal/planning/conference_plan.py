@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from math import inf
 from typing import Any
 
-from blindcal.assignment.candidates import EVERYONE, OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER
 from blindcal.cells import Column, count, loose, number_text
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import ExactPolicy, Packed, packed
@@ -304,8 +304,8 @@ def stray_remarks(
 
     Candidates without calibration are no remark but an error, found where the conference is prepared.
     """
-    # `everyone` is a word and no file; `Inputs` calls it by the argument's name.
-    if str(source) in (EVERYONE, f"`pools` {EVERYONE}"):
+    # The word `everyone` and a data frame are no files; `Inputs` calls them by the argument's name.
+    if not os.path.exists(source):
         return []
     columns = [Column("paper", "id"), Column("conflict", "id", required=False, secret=True)]
     table = read_table(source, columns, extra=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -327,11 +328,11 @@ def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float,
     return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
 
 
-def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]:
+def read_reviewers(path: str | os.PathLike[str] | Any) -> dict[str, tuple[float, ...]]:
     """Each reviewer's calibration: slope, offset, noise, slope_se, offset_se, correlation, noise_se.
 
     Args:
-        path: A table with a column `reviewer` and these columns. Only the first three are needed; the others
+        path: A file or data frame with a column `reviewer` and these columns. Only the first three are needed; the others
             are 0 by default. There is one row per reviewer, and optionally `*` for anyone without a row. A
             column `reviews`, as `blindcal fit` writes it, is not used.
 
@@ -347,7 +348,7 @@ def read_reviewers(path: str | os.PathLike[str]) -> dict[str, tuple[float, ...]]
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]
     wide += [Column("reviews", "number", required=False)]
-    table = read_table(path, wide)
+    table = read_table(path, wide, name="`reviewers`")
     rows = np.stack(
         [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS], axis=-1
     )

@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, pools_of
+from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
 from blindcal.cells import count, number_text
 from blindcal.checks import of_type
 from blindcal.compute.parallel import Progress, Workers, silent
 from blindcal.errors import InputError
 from blindcal.fitting.history import Scale
 from blindcal.fitting.reuse_guard import read_scale, refuse_own
+from blindcal.io.atomic_files import is_path, source_name
 from blindcal.posterior.conference import (
     Conference,
     Level,
@@ -106,14 +108,18 @@ class Inputs:
 
 
 def read_inputs(
-    reviews: str | os.PathLike[str],
-    reviewers: str | os.PathLike[str],
-    pools: str | os.PathLike[str],
+    reviews: str | os.PathLike[str] | Any,
+    reviewers: str | os.PathLike[str] | Any,
+    pools: str | os.PathLike[str] | Any,
     *,
     grid: Sequence[float] | None = None,
     withdrawn: Collection[str] = (),
 ) -> Inputs:
-    """Read the three files of a conference.
+    """Read the three tables of a conference.
+
+    Each is a comma-separated file or a data frame (pandas, Polars, a mapping of columns), held to the same
+    rules. A data frame has no record of the reviews it was fitted on: give the file that `fit` wrote if you
+    have it, so that a calibration of the reviews being decided is refused.
 
     Args:
         reviews: A table `paper,reviewer,score[,confidence,conference,track]`.
@@ -140,19 +146,27 @@ def read_inputs(
         ['ada', 'ben', 'cleo']
         >>> folder.cleanup()
     """
-    if str(pools) != EVERYONE == str(pools).casefold() and not os.path.exists(pools):
-        raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {str(pools)!r}")
-    whole, parameters = Reviews.read(reviews, grid=grid), read_reviewers(reviewers)
+    named = Sources(
+        source_name(reviews, "reviews"),
+        source_name(reviewers, "reviewers"),
+        f"`pools` {EVERYONE}" if is_everyone(pools) else source_name(pools, "pools"),
+    )
+    if named.pools != EVERYONE == named.pools.casefold() and not os.path.exists(named.pools):
+        raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {named.pools!r}")
+    if is_path(reviews):
+        whole = Reviews.read(reviews, grid=grid)
+    else:
+        whole = Reviews.from_table(reviews, grid=grid, name=named.reviews)
+    parameters = read_reviewers(reviewers)
     present = whole.without(withdrawn)
     refuse_own(reviewers, parameters, present)
-    named = f"`pools` {EVERYONE}" if str(pools) == EVERYONE else str(pools)
     return Inputs(
         present,
         parameters,
         pools_of(pools, present.papers, parameters),
-        Sources(str(reviews), str(reviewers), named),
+        named,
         read_scale(reviewers),
-        tuple(absent_remarks(whole, withdrawn, str(reviews))),
+        tuple(absent_remarks(whole, withdrawn, named.reviews)),
     )
 
 

@@ -1,7 +1,7 @@
-"""Numbers -> the geometry of a chart, in units of its own drawing. The page's templates draw it as SVG.
+"""The geometry of charts, in units of their own drawing; the page's templates draw them as SVG.
 
-Charts are drawn into the page by ourselves: they need no script, take the page's colors in light, dark and
-print, and every text in them is escaped like the rest of the page.
+Charts are part of the page: they need no script, take the page's colors in light, dark and print, and every
+text in them is escaped like the rest of the page.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high; `across` and `up` are the
-    ticks of its axes, each with where it is and what it says."""
+    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high.
+
+    `across` and `up` are the ticks of its axes, each with its position and its text.
+    """
 
     columns: tuple[Column, ...]
     height: float
@@ -62,8 +64,11 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Span:
-    """A mean with one standard deviation to either side: where its ends are on the common axis (`left`,
-    `right`) and its `middle`; the `label` says of what, and `text` has the numbers."""
+    """A mean with one standard deviation to either side.
+
+    `left`, `middle` and `right` are positions on the common axis, the `label` names it, and `text` has the
+    numbers.
+    """
 
     label: str
     text: str
@@ -105,37 +110,35 @@ def histogram(
     top = round_up(max(1, max(map(sum, counts))))
     wide = WIDTH / bins
     columns = []
-    for place, numbers in enumerate(counts):
+    for index, numbers in enumerate(counts):
         parts, below = [], 0
         for number in numbers:
             parts.append((height * (1 - (below + number) / top), height * number / top))
             below += number
         columns.append(
-            Column(place / bins, (place + 1) / bins, tuple(numbers), place * wide, wide, tuple(parts))
+            Column(index / bins, (index + 1) / bins, tuple(numbers), index * wide, wide, tuple(parts))
         )
     across = tuple((WIDTH * share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
     return Histogram(
-        tuple(columns), height, across, tuple((height * (1 - one / top), f"{one:,g}") for one in ups)
+        tuple(columns), height, across, tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
     )
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
-    """Means with their standard deviations, drawn to one scale with a margin at both ends; each of the `rows`
-    has a label, a mean and a standard deviation.
+    """Means with their standard deviations, drawn to one scale with a margin at both ends.
 
-    >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
-    [320, 320]
+    Each of the `rows` has a label, a mean and a standard deviation.
     """
     low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
     room = 0.08 * (high - low) or 1.0
     unit = WIDTH / (high - low + 2 * room)
 
-    def place(value: float) -> float:
+    def index(value: float) -> float:
         return unit * (value - low + room)
 
     return tuple(
-        Span(name, f"{mean:.2f} ± {sd:.2f}", place(mean - sd), place(mean), place(mean + sd))
+        Span(name, f"{mean:.2f} ± {sd:.2f}", index(mean - sd), index(mean), index(mean + sd))
         for name, mean, sd in rows
     )
 
@@ -147,5 +150,5 @@ def round_up(value: float) -> float:
     (120.0, 4.0, 1.0)
     """
     unit = 10.0 ** floor(log10(value))
-    found = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
-    return 1.0 if value <= 1 else next(one for one in found if one % 2 == 0)
+    steps = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
+    return 1.0 if value <= 1 else next(tick for tick in steps if tick % 2 == 0)

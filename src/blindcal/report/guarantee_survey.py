@@ -1,4 +1,4 @@
-"""The public side of a conference -> where its papers stand before any decision, and the menu.
+"""Where the papers of a conference stand before any decision, and what each guarantee would cost.
 
 Everything is a function of scores, pools, calibration and bar: the same whoever wrote the reviews.
 """
@@ -34,12 +34,13 @@ _SAME_FIT = 2e-4
 class Surveyed:
     """One paper before any decision, as public information has it.
 
-    `paper`: its id.
-    `mean`: its mean score, on the scale of the reviews.
-    `chance`: the probability that it is above the bar given scores and pools.
-    `gray`: whether its reviewers could turn the decision, evidence for either side being at least as likely
-    as 1 in 1,000.
-    `pool`: how many candidates its pool has.
+    Attributes:
+        paper: Its id.
+        mean: Its mean score, on the scale of the reviews.
+        chance: The probability that it is above the bar given scores and pools.
+        gray: Whether its reviewers could turn the decision, evidence for either side being at least as likely
+            as 1 in 1,000.
+        pool: How many candidates its pool has.
     """
 
     paper: str
@@ -51,8 +52,13 @@ class Surveyed:
 
 @dataclass(frozen=True)
 class Survey:
-    """Where a conference stands before any decision: all `papers`, in the order of the conference, and the
-    `menu`, None where it was not requested. The guarantee that was `chosen` is one of its choices."""
+    """Where a conference stands before any decision.
+
+    Attributes:
+        papers: All papers, in the order of the conference.
+        chosen: The guarantee that was chosen, one of the menu's choices.
+        menu: None if it was not requested.
+    """
 
     papers: tuple[Surveyed, ...]
     chosen: Guarantee
@@ -61,29 +67,31 @@ class Survey:
     def to_frame(self) -> Any:
         """One row per paper, as a pandas data frame; needs pandas."""
         names = ("paper", "mean", "chance", "gray", "pool")
-        return frame({name: [getattr(one, name) for one in self.papers] for name in names})
+        return frame({name: [getattr(paper, name) for paper in self.papers] for name in names})
 
     @property
     def gray(self) -> int:
         """How many papers are in the gray zone."""
-        return sum(one.gray for one in self.papers)
+        return sum(paper.gray for paper in self.papers)
 
     @property
     def choice(self) -> Choice | None:
         """The chosen guarantee as the menu has it."""
         choices = () if self.menu is None else self.menu.choices
-        return next((one for one in choices if one.guarantee == self.chosen), None)
+        return next((paper for paper in choices if paper.guarantee == self.chosen), None)
 
     @property
     def dearer(self) -> Choice | None:
-        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions: what a little
-        more would buy. None if nothing but full calibration does."""
+        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions.
+
+        None if only full calibration has fewer.
+        """
         if self.menu is None or (own := self.choice) is None:
             return None
         better = [
-            one
-            for one in self.menu.choices
-            if one.guarantee.name != "none" and one.wrong < own.wrong - 1e-9 and one != own
+            choice
+            for choice in self.menu.choices
+            if choice.guarantee.name != "none" and choice.wrong < own.wrong - 1e-9 and choice != own
         ]
         return max(better, key=lambda one: one.wrong, default=None)
 
@@ -99,31 +107,35 @@ def survey(
 ) -> Survey:
     """Where every paper stands, and the menu with the chosen guarantee in it.
 
-    `conference`: its public side, as `prepare` returns it.
-    `chosen`: the guarantee to compare with those of the menu.
-    `better`: the better end of the scale, `high` or `low`; with `low`, mean scores are those that were given.
-    `only`: whether to survey the papers alone, without the menu.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `progress`: called as work goes on; silent by default.
+    Args:
+        conference: Its public side, as `prepare` returns it.
+        chosen: The guarantee to compare with those of the menu.
+        better: The better end of the scale, `high` or `low`; with `low`, mean scores are those that were
+            given.
+        only: Whether to survey the papers alone, without the menu.
+        workers: How many processes share the work, or a cluster's pool; results are the same.
+        progress: Called as work goes on; silent by default.
 
-    >>> from blindcal.assignment.candidates import everyone
-    >>> from blindcal.posterior.conference import prepare
-    >>> from blindcal.reviews import Reviews
-    >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [9.0, 5.5]})
-    >>> people = {"ada": (1, 6, 1, 0, 0, 0, 0), "ben": (1, 5, 1, 0, 0, 0, 0)}  # slope, offset, noise
-    >>> conference = prepare(reviews, people, everyone(["p", "q"], ["ada", "ben"]), bar=0.0)
-    >>> found = survey(conference, Guarantee("steady"), only=True)
-    >>> [(one.paper, one.mean, round(one.chance, 2), one.gray) for one in found.papers]
-    [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
+    Example:
+        >>> from blindcal.assignment.candidates import everyone
+        >>> from blindcal.posterior.conference import prepare
+        >>> from blindcal.reviews import Reviews
+        >>> table = {"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [9.0, 5.5]}
+        >>> reviews = Reviews.from_table(table)
+        >>> people = {"ada": (1, 6, 1, 0, 0, 0, 0), "ben": (1, 5, 1, 0, 0, 0, 0)}  # slope, offset, noise
+        >>> conference = prepare(reviews, people, everyone(["p", "q"], ["ada", "ben"]), bar=0.0)
+        >>> found = survey(conference, Guarantee("steady"), only=True)
+        >>> [(one.paper, one.mean, round(one.chance, 2), one.gray) for one in found.papers]
+        [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
     """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
     guarantees = with_chosen(chosen)
     steps = len(cases) + (0 if only else menu_steps(conference, guarantees))
     with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
         papers = each(_surveyed, cases, workers=workers, advance=stepping(advance, 1))
-        found = None if only else menu(conference, guarantees, workers=workers, advance=advance)
-    upright = (replace(one, mean=sign * one.mean) for one in papers)
-    return Survey(tuple(upright), chosen, found)
+        choices = None if only else menu(conference, guarantees, workers=workers, advance=advance)
+    upright = (replace(paper, mean=sign * paper.mean) for paper in papers)
+    return Survey(tuple(upright), chosen, choices)
 
 
 def survey_release(
@@ -145,7 +157,7 @@ def survey_release(
     """
     bar, better = certificate["bar"], certificate["better"]
     conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
-    if {case.paper for case in conference.cases} != {one.paper for one in decided}:
+    if {case.paper for case in conference.cases} != {paper.paper for paper in decided}:
         raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
     fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
     reviews = sum(len(case.scores) for case in conference.cases)
@@ -166,7 +178,7 @@ def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tu
     """
     if chosen in guarantees:
         return tuple(guarantees)
-    place = 1 + max(index for index, one in enumerate(guarantees) if one.name == chosen.name)
+    place = 1 + max(index for index, paper in enumerate(guarantees) if paper.name == chosen.name)
     return *guarantees[:place], chosen, *guarantees[place:]
 
 

@@ -1,6 +1,6 @@
-"""What was published, and what a survey found -> one HTML page that needs nothing else.
+"""The report: what was published, and the survey, as one HTML page that needs nothing else.
 
-The page has no script and asks for nothing: a policy in its head forbids both. Its numbers come from the
+The page has no script and loads nothing: a policy in its head forbids both. Its numbers come from the
 certificate, the decisions and the public side of the conference, so it is the same whoever wrote the reviews.
 """
 
@@ -47,13 +47,14 @@ _LEAD = 5
 class Report:
     """What a page is about, for everyone or for the chair. Neither says who reviewed what.
 
-    `certificate`: what `read_certificate` returns; before the toss, the fields that it would have.
-    `decided`: the papers as `read_decided` returns them; none before the toss.
-    `survey`: of the public side of the conference; without it the page has no menu and no gray zone.
-    `confidential`: whether the page is for the chair: it then also lists papers with titles, mean scores and
-    chances, and is marked so everywhere.
-    `titles`: by paper; only a confidential page shows them.
-    `notes`: what the chair should know, a sentence each; only a confidential page shows them.
+    Attributes:
+        certificate: What `read_certificate` returns; before the toss, the fields that it would have.
+        decided: The papers as `read_decided` returns them; none before the toss.
+        survey: Of the public side of the conference; without it the page has no menu and no gray zone.
+        confidential: Whether the page is for the chair: it then also lists papers with titles, mean scores
+            and chances, and is marked so everywhere.
+        titles: By paper; only a confidential page shows them.
+        notes: What the chair should know, a sentence each; only a confidential page shows them.
     """
 
     certificate: Mapping[str, Any]
@@ -66,8 +67,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Row:
-    """One paper as the page lists it, numbers as text: `decision`, `raw_decision`, `advice` and `title` as in
-    `Decided`, `mean`, `chance` and `gray` as in `Surveyed`; empty where they are not known or not shown."""
+    """One paper as the page lists it, numbers as text; a number that is not known or not shown is empty.
+
+    `decision`, `raw_decision`, `advice` and `title` are as in `Decided`; `mean`, `chance` and `gray` as in
+    `Surveyed`.
+    """
 
     paper: str
     decision: str
@@ -80,7 +84,11 @@ class Row:
 
 
 def page(report: Report) -> str:
-    """The HTML of a page about this `report`, in one file that loads nothing; needs Jinja2."""
+    """The HTML of a report, in one file that loads nothing; needs Jinja2.
+
+    Args:
+        report: What the page is about.
+    """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -99,8 +107,10 @@ def page(report: Report) -> str:
 
 
 def _without_figures(report: Report) -> dict[str, Any]:
-    """What the page of a `report` says for everyone if scores are confidential: nothing that depends on
-    them but the decisions."""
+    """The public page of a `report` whose scores are confidential.
+
+    Of all that depends on the scores, only the decisions are left.
+    """
     hidden = promises(guarantee_of(report.certificate), hidden=True)
     return {**_common(report), "promises": hidden, "unseen": UNSEEN}
 
@@ -258,12 +268,11 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
 
 
 def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
-    """The menu of a `survey` as bars: raw decisions, then each guarantee with what it costs and keeps; None
-    where it has no menu."""
+    """The menu of a `survey` as bars: raw decisions, then each guarantee; None without a menu."""
     if survey.menu is None:
         return None
-    found, papers = survey.menu, survey.menu.papers
-    raw = found.wrong_raw * papers
+    menu, papers = survey.menu, survey.menu.papers
+    raw = menu.wrong_raw * papers
     rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
     rows += [
         (
@@ -277,14 +286,16 @@ def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
                 percent(one.success, one.success_se),
             ),
         )
-        for one in found.choices
+        for one in menu.choices
     ]
     return bars(rows)
 
 
 def more_words(survey: Survey) -> str:
-    """What a promise slightly weaker than the chosen one of a `survey` would buy, or that none buys
-    anything, in a sentence; empty where the survey has no menu."""
+    """What a promise slightly weaker than the chosen one would buy, in a sentence.
+
+    It says so if none buys anything, and is empty if the `survey` has no menu.
+    """
     own, other, papers = survey.choice, survey.dearer, len(survey.papers)
     if own is None:
         return ""
@@ -304,8 +315,10 @@ def more_words(survey: Survey) -> str:
 
 @dataclass(frozen=True)
 class Gray:
-    """The gray zone: how many papers are in it, how many of them accepted, a chart of them, and for
-    the chair those nearest to the bar."""
+    """The gray zone: how many papers are in it, how many of them accepted, and a chart of them.
+
+    For the chair, also those nearest to the bar.
+    """
 
     papers: int
     accepted: int
@@ -333,8 +346,8 @@ def _rows(report: Report) -> tuple[Row, ...]:
 
 
 def _row(report: Report, paper: str, decided: Decided | None, found: Surveyed | None) -> Row:
-    said = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
+    decision = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
     title = report.titles.get(paper, "") if report.confidential else ""
     if found is None:
-        return Row(paper, *said, title)
-    return Row(paper, *said, title, f"{found.mean:.2f}", percent(found.chance), found.gray)
+        return Row(paper, *decision, title)
+    return Row(paper, *decision, title, f"{found.mean:.2f}", percent(found.chance), found.gray)

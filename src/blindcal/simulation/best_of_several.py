@@ -1,6 +1,7 @@
-"""Accept k of m papers, each with one review by one of m reviewers: the case of any pair, for small m.
+"""Accept k of m papers, each with one review by one of m reviewers: the pair generalized, for small m.
 
-Secrets are the m! assignments, decisions the subsets of k papers; `losses.least_loss` then finds the policy.
+Secrets are the m! assignments, decisions the subsets of k papers; `least_loss` (policy.multi_outcome) then
+finds the policy.
 """
 
 from __future__ import annotations
@@ -26,10 +27,16 @@ _FINEST = 1000.0
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """`weight[assignment]` and `loss[assignment, decision]` for `policies.least_loss`.
+    """The problem of accepting some of several papers, as `least_loss` takes it.
 
-    `assignments[a, i]` is the reviewer of paper i, `decisions[d]` the accepted papers. `labels[i, a]` is that
-    reviewer again: an adversary that guesses who reviewed each paper rather than the whole assignment.
+    `labels[i, a]` is the reviewer of paper i again, for an adversary that guesses who reviewed each paper
+    rather than the whole assignment.
+
+    Attributes:
+        weight: `weight[assignment]`, its probability given the scores.
+        loss: `loss[assignment, decision]`, the expected loss.
+        assignments: `assignments[a, i]`, the reviewer of paper i.
+        decisions: `decisions[d]`, the accepted papers.
     """
 
     weight: Array
@@ -51,16 +58,23 @@ class Selection:
 def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -> Selection:
     """All assignments of m reviewers to m papers, equally likely before the scores, and all ways to accept.
 
-    `reviewers`: two to six, each `Affine` with known slope and offset: given a score, quality must be normal.
-    `scores`: one for each paper.
-    `accepted`: how many papers are accepted, from 1 to m-1.
-
     The loss is the expected share of the accepted papers that are not among the best: 1 minus their mean
-    P(paper is one of the `accepted` best | scores, assignment). Two papers and one place is the pair.
+    P(paper is one of the `accepted` best | scores, assignment). With two papers, one accepted, it is the
+    pair.
 
-    >>> found = selection([Affine(1.0), Affine(1.0, 1.0)], [0.5, 0.0], accepted=1)
-    >>> found.weight.round(6), found.loss.tolist()
-    (array([0.377541, 0.622459]), [[0.0, 1.0], [1.0, 0.0]])
+    Args:
+        reviewers: Two to six, each `Affine` with known slope and offset: given a score, quality must be
+            normal.
+        scores: One for each paper.
+        accepted: How many papers are accepted, from 1 to m-1.
+
+    Returns:
+        The weights and losses for `least_loss`.
+
+    Example:
+        >>> problem = selection([Affine(1.0), Affine(1.0, 1.0)], [0.5, 0.0], accepted=1)
+        >>> problem.weight.round(6), problem.loss.tolist()
+        (array([0.377541, 0.622459]), [[0.0, 1.0], [1.0, 0.0]])
     """
     s = numbers("scores", scores)
     m = len(reviewers)
@@ -107,8 +121,8 @@ def _among_best(mean: Array, deviation: Array, k: int) -> Array:
     step = 0.25 * deviation.min() / deviation.max()
     z = np.arange(-9.0, 9.0 + step, step)
     density = np.exp(-0.5 * np.square(z))
-    found = [_not_passed(mean, deviation, i, z, k) @ density for i in range(mean.shape[-1])]
-    return np.asarray(np.stack(found, axis=-1) / density.sum())
+    probabilities = [_not_passed(mean, deviation, i, z, k) @ density for i in range(mean.shape[-1])]
+    return np.asarray(np.stack(probabilities, axis=-1) / density.sum())
 
 
 def _not_passed(mean: Array, deviation: Array, i: int, z: Array, k: int) -> Array:

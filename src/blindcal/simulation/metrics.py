@@ -16,12 +16,16 @@ _LAGS = 127  # the largest sum of signs that fits 8 bits
 def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
     """Share of pairs of papers in the wrong order, `mean over pairs of (1 - sign(dt) sign(de)) / 2`.
 
-    `truth` and `estimate` are qualities, papers on the last axis; other axes are broadcast. A pair tied in
-    either ranking counts one half, what breaking ties by a fair coin costs on average: the distance is
-    `(1 - tau_a) / 2`, and without ties (1 - tau)/2 for every tau.
+    A pair tied in either ranking counts one half, what breaking ties by a fair coin costs on average: the
+    distance is `(1 - tau_a) / 2`, and without ties (1 - tau)/2 for every tau.
 
-    >>> kendall_tau_distance([1, 2, 3], [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 2, 2]])
-    array([0.        , 0.33333333, 1.        , 0.16666667])
+    Args:
+        truth: True qualities, papers on the last axis.
+        estimate: Estimated ones; other axes are broadcast.
+
+    Example:
+        >>> kendall_tau_distance([1, 2, 3], [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 2, 2]])
+        array([0.        , 0.33333333, 1.        , 0.16666667])
     """
     true, estimated = _pair(truth, estimate)
     papers = true.shape[-1]
@@ -61,13 +65,18 @@ def _ties(value: Array) -> bool:
 
 
 def top_k_error(truth: ArrayLike, estimate: ArrayLike, k: int) -> Array:
-    """Share of the `k` truly best papers that the estimate leaves out of its own best `k`.
+    """Share of the truly best papers that the estimate leaves out of its own best.
 
-    `truth` and `estimate` are qualities, papers on the last axis; other axes are broadcast. Estimates tied at
-    the cut share its last places by a fair coin, on average; true ties go by position.
+    Estimates tied at the cut share its last places by a fair coin, on average; true ties go by position.
 
-    >>> top_k_error([4, 3, 2, 1], [[4, 3, 2, 1], [4, 1, 3, 2], [4, 0, 0, 0]], k=2)
-    array([0.        , 0.5       , 0.33333333])
+    Args:
+        truth: True qualities, papers on the last axis.
+        estimate: Estimated ones; other axes are broadcast.
+        k: How many papers are best.
+
+    Example:
+        >>> top_k_error([4, 3, 2, 1], [[4, 3, 2, 1], [4, 1, 3, 2], [4, 0, 0, 0]], k=2)
+        array([0.        , 0.5       , 0.33333333])
     """
     true, estimated = _pair(truth, estimate)
     _check_cut(k, true.shape[-1])
@@ -80,11 +89,15 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
 
     With 100 papers: those of true rank 11-40, accepted if in the estimated best 25, as in Appendix A. With n
     papers the three numbers 10, 25, 40 are scaled by n/100 and rounded (halves up), with a cut of at least 1.
-    `truth`, `estimate` and ties are as in `top_k_error`.
 
-    >>> truth = np.arange(20, 0, -1)                      # ranks 3..8 are the middle, the cut is at 5
-    >>> messy_middle_error(truth, [truth, -truth])
-    array([0. , 0.5])
+    Args:
+        truth: True qualities, as for `top_k_error`.
+        estimate: Estimated ones; ties are as in `top_k_error`.
+
+    Example:
+        >>> truth = np.arange(20, 0, -1)                      # ranks 3..8 are the middle, the cut is at 5
+        >>> messy_middle_error(truth, [truth, -truth])
+        array([0. , 0.5])
     """
     true, estimated = _pair(truth, estimate)
     papers = true.shape[-1]
@@ -95,10 +108,14 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
 
 
 def middle(papers: int) -> tuple[int, int, int]:
-    """(papers clearly in, papers accepted, papers not clearly out) of the messy middle, with `papers` in all.
+    """The messy middle: how many papers are clearly in, accepted, and not clearly out.
 
-    >>> middle(100), middle(30), middle(2)
-    ((10, 25, 40), (3, 8, 12), (0, 1, 1))
+    Args:
+        papers: How many papers there are.
+
+    Example:
+        >>> middle(100), middle(30), middle(2)
+        ((10, 25, 40), (3, 8, 12), (0, 1, 1))
     """
     first, cut, last = ((papers * share + 50) // 100 for share in (10, 25, 40))
     return first, max(cut, 1), max(last, 1)

@@ -62,11 +62,13 @@ MEASURES: Mapping[str, Callable[[Array, Array], Array]] = {
 class Setting:
     """The size of a conference and the distribution of its reviewers.
 
-    `population`: how reviewers are drawn and how scores arise.
-    `papers`, `reviewers`: how many there are.
-    `per_paper`: reviews that each paper gets.
-    `stacked`: assignments as in the published script, with as many reviewers as papers; by default they are
-    uniform under even loads.
+    Attributes:
+        population: How reviewers are drawn and how scores arise.
+        papers: How many papers there are.
+        reviewers: How many reviewers there are.
+        per_paper: Reviews that each paper gets.
+        stacked: Assignments as in the published script, with as many reviewers as papers; by default they are
+            uniform under even loads.
     """
 
     population: Population
@@ -83,9 +85,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Task:
-    """Chunk number `chunk` of the conferences of a `setting`, through all `methods`: names or functions.
+    """One chunk of the conferences of a setting, through all methods.
 
     Its conferences come from (`seed`, `setting`, `chunk`) alone, whatever the methods.
+
+    Attributes:
+        setting: What conferences are drawn.
+        methods: Names or functions.
+        seed: That of the sweep.
+        chunk: The number of the chunk.
     """
 
     setting: Setting
@@ -135,19 +143,27 @@ def _quality(method: str | Method, drawn: Simulation) -> Array:
 
 
 def method_name(method: str | Method) -> str:
-    """What a `method` is called in a `Sweep`: a name as it is, a function by its own name.
+    """What a method is called in a `Sweep`.
 
-    >>> method_name("raw"), method_name(max)
-    ('raw', 'max')
+    Args:
+        method: A name, which stays as it is, or a function, which goes by its own.
+
+    Example:
+        >>> method_name("raw"), method_name(max)
+        ('raw', 'max')
     """
     return method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """`errors[setting, method, measure, trial]`; trials of one setting are paired between methods.
+    """The errors of all methods on the conferences of all settings.
 
-    `settings` and `methods` are in the order of the first two axes, those of `MEASURES` in that of the third.
+    Attributes:
+        settings: In the order of the first axis of `errors`.
+        methods: In the order of its second axis.
+        errors: `errors[setting, method, measure, trial]`, measures in the order of `MEASURES`; trials of one
+            setting are paired between methods.
     """
 
     settings: tuple[Setting, ...]
@@ -188,21 +204,25 @@ def sweep(
 ) -> Sweep:
     """Many conferences of every setting through every method, and how far each method errs.
 
-    `settings`: sizes and populations, each once.
-    `methods`: names of `METHODS`, or functions. A function is sent to the workers: by its value to processes
-    of this machine, by the name of its module to a cluster, whose workers must have that module.
-    `trials`: how many conferences of each setting; the first ones of a longer sweep are those of a shorter
-    one.
-    `seed`: with the setting, what a conference is drawn from; methods and other settings do not change it.
-    `workers`: how many processes share the work (None: one per core), or a cluster's pool; results
-    are the same.
-    `folder`: finished tasks of named methods are kept there and never computed again: the same call goes on
-    where a killed one stopped. None: nothing is kept.
-    `progress`: called with each number of tasks done, out of `tasks_in(settings, trials)`; silent by default.
+    Args:
+        settings: Sizes and populations, each once.
+        methods: Names of `METHODS`, or functions. A function is sent to the workers: by its value to
+            processes of this machine, by the name of its module to a cluster, whose workers must have that
+            module.
+        trials: How many conferences of each setting; the first ones of a longer sweep are those of a shorter
+            one.
+        seed: With the setting, what a conference is drawn from; methods and other settings do not change it.
+        workers: How many processes share the work (None: one per core), or a cluster's pool; results are the
+            same.
+        folder: Finished tasks of named methods are kept there and never computed again: the same call goes on
+            where a killed one stopped. None: nothing is kept.
+        progress: Called with each number of tasks done, out of `tasks_in(settings, trials)`; silent by
+            default.
 
-    >>> one = sweep([Setting(Population(noise=0.1), papers=8, reviewers=8)], ["raw"], trials=2, seed=1)
-    >>> one.errors.shape
-    (1, 1, 2, 2)
+    Example:
+        >>> one = sweep([Setting(Population(noise=0.1), papers=8, reviewers=8)], ["raw"], trials=2, seed=1)
+        >>> one.errors.shape
+        (1, 1, 2, 2)
     """
     tasks = _tasks(settings, methods, trials, seed)
     if folder is not None and not all(isinstance(method, str) for method in methods):
@@ -220,17 +240,22 @@ def sweep(
             found[task] = errors
             progress(1)
     rows = [
-        np.concatenate([found[task] for task in tasks if task.setting == one], axis=-1)[..., :trials]
-        for one in settings
+        np.concatenate([found[task] for task in tasks if task.setting == setting], axis=-1)[..., :trials]
+        for setting in settings
     ]
     return Sweep(tuple(settings), tuple(map(method_name, methods)), np.stack(rows))
 
 
 def tasks_in(settings: Sequence[Setting], trials: int) -> int:
-    """How many tasks a sweep over these `settings` has, with this many `trials` each.
+    """How many tasks a sweep has.
 
-    >>> tasks_in([Setting(Population(), papers=100), Setting(Population(), papers=1000)], trials=60)
-    33
+    Args:
+        settings: Its settings.
+        trials: How many conferences each of them gets.
+
+    Example:
+        >>> tasks_in([Setting(Population(), papers=100), Setting(Population(), papers=1000)], trials=60)
+        33
     """
     return sum(_chunks(setting, trials) for setting in settings)
 

@@ -1,8 +1,7 @@
 """Synthetic conferences, many at once, drawn from a population of reviewers (rng passed in).
 
-Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`.
-
-The embedded conference: a made-up one of 200 papers, always the same, as a chair's files.
+Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`. `example`
+is a made-up conference of 200 papers, always the same, and `example_files` has it as a chair's files.
 """
 
 from __future__ import annotations
@@ -43,13 +42,17 @@ Slopes = Literal["exponential", "lognormal", "equal"]
 class Population:
     """How reviewers are drawn and how scores arise.
 
-    `slopes`: "exponential" with mean `slope`; "lognormal" with median `slope` and log-sd `slope_spread`; or
-    all "equal" to `slope`. `offset` and `noise` are standard deviations, `center` the mean of the offsets;
-    with `noise_spread` each reviewer has a noise of its own, lognormal with median `noise` and that log-sd.
-    With a `grid`, each score moves to the nearest grid point (to the higher one from the middle).
-
-    >>> Population(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
-    array([1., 1.])
+    Attributes:
+        slopes: "exponential" with mean `slope`; "lognormal" with median `slope` and log-sd `slope_spread`; or
+            all "equal" to `slope`.
+        slope: The mean, median or value of the slopes.
+        slope_spread: The standard deviation of the log of the slopes.
+        offset: The standard deviation of the offsets.
+        noise: The standard deviation of the noise.
+        center: The mean of the offsets.
+        noise_spread: If above 0, each reviewer has a noise of its own, lognormal with median `noise` and this
+            log-sd.
+        grid: Each score moves to the nearest grid point (to the higher one from the middle); None: to none.
     """
 
     slopes: Slopes = "equal"
@@ -95,15 +98,18 @@ class Population:
 
 
 def paper_population(noise: float, reading: str = "text") -> Population:
-    """The reviewers of Appendix A: slopes Exp(1), with this `noise`.
+    """The reviewers of Appendix A: slopes Exp(1), with this noise.
 
-    With `reading` "text" it is a variance, and offsets have variance 0.5; with "script", as the published
-    script has it, both numbers are standard deviations.
+    Args:
+        noise: The noise.
+        reading: With "text" the noise is a variance, and offsets have variance 0.5; with "script", as the
+            published script has it, both numbers are standard deviations.
 
-    >>> round(paper_population(0.25).noise, 3), round(paper_population(0.25).offset, 3)
-    (0.5, 0.707)
-    >>> paper_population(0.25, "script").noise, paper_population(0.25, "script").offset
-    (0.25, 0.5)
+    Example:
+        >>> round(paper_population(0.25).noise, 3), round(paper_population(0.25).offset, 3)
+        (0.5, 0.707)
+        >>> paper_population(0.25, "script").noise, paper_population(0.25, "script").offset
+        (0.25, 0.5)
     """
     nonnegative("noise", noise)
     if reading == "script":
@@ -116,9 +122,10 @@ def paper_population(noise: float, reading: str = "text") -> Population:
 def nips_2014_population() -> Population:
     """The variances fitted to NIPS 2014, quality 1 : offset .19 : residual .99; slopes all 1.
 
-    >>> found = nips_2014_population()
-    >>> round(found.offset**2, 2), round(found.noise**2, 2), found.slopes
-    (0.19, 0.99, 'equal')
+    Example:
+        >>> found = nips_2014_population()
+        >>> round(found.offset**2, 2), round(found.noise**2, 2), found.slopes
+        (0.19, 0.99, 'equal')
     """
     return Population(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
 
@@ -126,18 +133,24 @@ def nips_2014_population() -> Population:
 def prototype_population() -> Population:
     """Slopes lognormal(0, .5), offsets N(0, .7^2), noise .5: reviewers who differ much.
 
-    >>> found = prototype_population()
-    >>> found.slopes, found.slope_spread, found.offset, found.noise
-    ('lognormal', 0.5, 0.7, 0.5)
+    Example:
+        >>> found = prototype_population()
+        >>> found.slopes, found.slope_spread, found.offset, found.noise
+        ('lognormal', 0.5, 0.7, 0.5)
     """
     return Population(slopes="lognormal", slope_spread=0.5, offset=0.7, noise=0.5)
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
-    """The point of an increasing `grid` nearest to each `score`; from the middle, the higher of the two.
+    """The grid point nearest to each score; from the middle, the higher of the two.
 
-    >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
-    array([1., 2., 3.])
+    Args:
+        score: The scores.
+        grid: Increasing numbers.
+
+    Example:
+        >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
+        array([1., 2., 3.])
     """
     points = numbers("grid", grid)
     middles = (points[1:] + points[:-1]) / 2
@@ -147,9 +160,15 @@ def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Many conferences of one size: `quality[c, paper]`, and `slope`, `offset`, `noise` `[c, reviewer]`.
+    """Many conferences of one size.
 
-    In conference c, `reviewer[c, paper, place]` (numbered from 0) gave the paper `score[c, paper, place]`.
+    Attributes:
+        quality: `quality[c, paper]` in conference c.
+        slope: `slope[c, reviewer]`.
+        offset: `offset[c, reviewer]`.
+        noise: `noise[c, reviewer]`.
+        reviewer: `reviewer[c, paper, slot]`, numbered from 0.
+        score: `score[c, paper, slot]`, what that reviewer gave.
     """
 
     quality: Array
@@ -210,17 +229,20 @@ def simulate(
 ) -> Simulation:
     """Independent conferences of one size.
 
-    `rng`: the generator that everything is drawn with.
-    `count`: how many conferences.
-    `papers`, `reviewers`: how many each of them has.
-    `per_paper`: reviews that each paper gets.
-    `population`: how reviewers are drawn and how scores arise.
-    `stacked`: assignments as in the published script, with as many reviewers as papers; by default they are
-    uniform under even loads.
+    Args:
+        rng: The generator that everything is drawn with.
+        count: How many conferences.
+        papers: How many papers each of them has.
+        reviewers: How many reviewers each of them has.
+        per_paper: Reviews that each paper gets.
+        population: How reviewers are drawn and how scores arise.
+        stacked: Assignments as in the published script, with as many reviewers as papers; by default they are
+            uniform under even loads.
 
-    >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
-    >>> drawn.score.shape, drawn.batch.groups
-    ((2, 4, 3), 2)
+    Example:
+        >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
+        >>> drawn.score.shape, drawn.batch.groups
+        ((2, 4, 3), 2)
     """
     if stacked and reviewers != papers:
         raise InputError(f"stacked assignments need as many reviewers as papers, found {reviewers}, {papers}")
@@ -240,9 +262,15 @@ def simulate(
 class PooledConference:
     """One conference in which the adversary knows a pool of candidates for each paper.
 
-    Parameters `slope[j], offset[j], noise[j]` are public. `pool[paper, m]` lists the candidates in increasing
-    order, whatever the truth; each is one of the paper's reviewers with `probability[paper, m] = k/m`.
-    Secret: `reviewer[paper, k]`, who wrote `score[paper, k]`, and `quality[paper]`.
+    Attributes:
+        quality: `quality[paper]`. Secret.
+        slope: `slope[j]` of reviewer j. Public, as the next two.
+        offset: `offset[j]`.
+        noise: `noise[j]`.
+        pool: `pool[paper, m]`, the candidates in increasing order, whatever the truth.
+        probability: `probability[paper, m] = k/m`, that of being one of the paper's reviewers.
+        reviewer: `reviewer[paper, k]`. Secret.
+        score: `score[paper, k]`, what that reviewer gave.
     """
 
     quality: Array
@@ -293,16 +321,18 @@ def pooled_conference(
 
     Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
 
-    `rng`: the generator that everything is drawn with.
-    `papers`: how many there are.
-    `pool`: candidates of each paper.
-    `per_paper`: reviews that each paper gets, at most `pool`.
-    `population`: how reviewers are drawn and how scores arise.
-    `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
+    Args:
+        rng: The generator that everything is drawn with.
+        papers: How many there are.
+        pool: Candidates of each paper.
+        per_paper: Reviews that each paper gets, at most `pool`.
+        population: How reviewers are drawn and how scores arise.
+        reviewers: Of whom pools are drawn; by default as many as papers, and at least `pool`.
 
-    >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
-    >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
-    ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
+    Example:
+        >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
+        >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
+        ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
     """
     people = max(papers, pool) if reviewers is None else reviewers
     if not 1 <= per_paper <= pool <= people:
@@ -319,10 +349,10 @@ def pooled_conference(
 def _subsets(rng: np.random.Generator, count: int, people: int, size: int) -> Integers:
     """`count` independent uniform subsets of `size` out of `people`, each sorted (Floyd's algorithm)."""
     chosen = np.empty((count, size), dtype=np.int64)
-    for place, last in enumerate(range(people - size, people)):
+    for slot, last in enumerate(range(people - size, people)):
         candidate = rng.integers(0, last, count, endpoint=True)
-        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
-        chosen[:, place] = np.where(taken, last, candidate)
+        taken = (chosen[:, :slot] == candidate[:, None]).any(axis=1)
+        chosen[:, slot] = np.where(taken, last, candidate)
     return np.sort(chosen, axis=1)
 
 

@@ -26,12 +26,21 @@ _FEW_PLACES = 6
 
 
 def even_loads(papers: int, reviewers: int, per_paper: int) -> Integers:
-    """How many of the reviews each of the `reviewers` writes, as evenly as possible.
+    """How many reviews each reviewer writes, as evenly as possible.
 
-    There are `papers` times `per_paper` reviews; the first reviewers carry the remainder.
+    The first reviewers carry the remainder.
 
-    >>> even_loads(papers=4, reviewers=3, per_paper=2)
-    array([3, 3, 2])
+    Args:
+        papers: How many papers there are.
+        reviewers: How many reviewers there are.
+        per_paper: How many reviews each paper has.
+
+    Returns:
+        `load[reviewer]`.
+
+    Example:
+        >>> even_loads(papers=4, reviewers=3, per_paper=2)
+        array([3, 3, 2])
     """
     _check_sizes(papers, reviewers, per_paper)
     load, extra = divmod(papers * per_paper, reviewers)
@@ -46,22 +55,29 @@ def uniform_assignments(
     per_paper: int,
     loads: ArrayLike | None = None,
 ) -> Integers:
-    """`count` independent assignments, `reviewer[count, papers, per_paper]`, uniform given the loads.
-
-    `rng`: where the random numbers come from.
-    `papers`, `reviewers`: how many there are; both are numbered from 0.
-    `per_paper`: how many different reviewers each paper has.
-    `loads`: how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
+    """Independent assignments, uniform given the loads.
 
     The configuration model: every review is a stub of its reviewer, the stubs are shuffled over the papers'
-    places, and a draw in which a paper meets a reviewer twice is thrown away whole. Every simple graph
+    slots, and a draw in which a paper meets a reviewer twice is thrown away whole. Every simple graph
     comes from the same number of shuffles, so what is kept is *exactly* uniform. About exp(-c) of the draws
-    are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2); where c is above 6, a symmetric Markov chain
+    are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2). If c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
 
-    >>> draw = uniform_assignments(np.random.default_rng(1), 1, papers=3, reviewers=3, per_paper=2)[0]
-    >>> sorted(draw.ravel().tolist()), all(a != b for a, b in draw.tolist())
-    ([0, 0, 1, 1, 2, 2], True)
+    Args:
+        rng: The generator of random numbers.
+        count: How many assignments to draw.
+        papers: How many papers there are, numbered from 0.
+        reviewers: How many reviewers there are, numbered from 0.
+        per_paper: How many different reviewers each paper has.
+        loads: How many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
+
+    Returns:
+        `reviewer[count, papers, per_paper]`.
+
+    Example:
+        >>> draw = uniform_assignments(np.random.default_rng(1), 1, papers=3, reviewers=3, per_paper=2)[0]
+        >>> sorted(draw.ravel().tolist()), all(a != b for a, b in draw.tolist())
+        ([0, 0, 1, 1, 2, 2], True)
     """
     stubs = _stubs(rng, count, papers, reviewers, per_paper, loads)
     load = np.bincount(stubs[0], minlength=reviewers) if count else np.zeros(reviewers)
@@ -83,33 +99,42 @@ def uniform_assignments(
 def stacked_assignments(rng: np.random.Generator, count: int, papers: int, per_paper: int) -> Integers:
     """The assignments of the paper's published script: as many reviewers as papers, loads all `per_paper`.
 
-    Draws `count` of them from `rng`, each `[papers, per_paper]`: one random permutation for each place of a
-    review, all thrown away together if a paper meets a reviewer twice. That is uniform over *ordered* stacks
-    of permutations, not over graphs: a graph counts once for each way to cut it into permutations. With 4
-    papers and 2 reviews each, two separate squares come up with probability 1/3 here and 1/5 in
-    `uniform_assignments`.
+    The script draws one random permutation for each slot of a review, and throws all away together if a paper
+    meets a reviewer twice. That is uniform over *ordered* stacks of permutations, not over graphs: a graph
+    counts once for each way to cut it into permutations. With 4 papers and 2 reviews each, two separate
+    squares come up with probability 1/3 here and 1/5 in `uniform_assignments`.
 
     A stack is its first permutation, which is uniform, after others that part from the identity and from each
     other everywhere: `p_j = p_1 o d_j`, and this is one to one. So whatever has a fixed point is thrown away
     alone, and only stacks of derangements are thrown away together: with 3 reviews 15 permutations are
-    drawn for a stack, where the script draws 60.
+    drawn for a stack, while the script draws 60.
 
-    >>> stacked_assignments(np.random.default_rng(1), 2, papers=5, per_paper=2).shape
-    (2, 5, 2)
+    Args:
+        rng: The generator of random numbers.
+        count: How many assignments to draw.
+        papers: How many papers, and reviewers, there are.
+        per_paper: How many reviews each paper has.
+
+    Returns:
+        `reviewer[count, papers, per_paper]`.
+
+    Example:
+        >>> stacked_assignments(np.random.default_rng(1), 2, papers=5, per_paper=2).shape
+        (2, 5, 2)
     """
     _check_sizes(papers, papers, per_paper)
     first = _permutations(rng, count, papers)
-    drawn, found, barren = np.empty((count, papers, per_paper), dtype=np.int64), 0, 0
+    drawn, done, barren = np.empty((count, papers, per_paper), dtype=np.int64), 0, 0
     drawn[..., 0] = first
-    while found < count and per_paper > 1:
+    while done < count and per_paper > 1:
         if barren == _MOST_DRAWS:
             raise InputError(
                 f"stacking {per_paper} permutations of {papers} almost never gives an assignment"
             )
-        some = _parted(rng, count - found, papers, per_paper - 1)
-        after = some + papers * np.arange(found, found + len(some))[:, None, None]
-        drawn[found : found + len(some), :, 1:] = first.ravel().take(after).swapaxes(-1, -2)
-        found, barren = found + len(some), 0 if len(some) else barren + 1
+        some = _parted(rng, count - done, papers, per_paper - 1)
+        after = some + papers * np.arange(done, done + len(some))[:, None, None]
+        drawn[done : done + len(some), :, 1:] = first.ravel().take(after).swapaxes(-1, -2)
+        done, barren = done + len(some), 0 if len(some) else barren + 1
     return drawn
 
 
@@ -118,8 +143,8 @@ def _parted(rng: np.random.Generator, most: int, size: int, height: int) -> Inte
 
     About one permutation in e is a derangement, and one pair of derangements in e agrees nowhere.
     """
-    wanted = most * height * exp(1 + height * (height - 1) / 2)
-    rows = min(_FEWEST_ROWS + 1.1 * wanted, max(_FEWEST_ROWS, _BLOCK // size))
+    needed = most * height * exp(1 + height * (height - 1) / 2)
+    rows = min(_FEWEST_ROWS + 1.1 * needed, max(_FEWEST_ROWS, _BLOCK // size))
     permutations = _permutations(rng, int(rows), size)
     deranged = permutations[(permutations != np.arange(size)).all(axis=1)]
     stacks = deranged[: len(deranged) // height * height].reshape(-1, height, size)
@@ -132,12 +157,12 @@ def _permutations(rng: np.random.Generator, count: int, size: int) -> Integers:
 
     Numbers that are equal but for their places keep their order: among 100 one permutation in 10^13 has any.
     """
-    places = np.uint64((1 << (size - 1).bit_length()) - 1)
+    index_bits = np.uint64((1 << (size - 1).bit_length()) - 1)
     keys = rng.integers(0, np.iinfo(np.uint64).max, (count, size), dtype=np.uint64, endpoint=True)
-    keys &= ~places
+    keys &= ~index_bits
     keys |= np.arange(size, dtype=np.uint64)
     keys.sort(axis=1)
-    keys &= places
+    keys &= index_bits
     return keys.view(np.int64)
 
 
@@ -169,11 +194,11 @@ def _repeats(drawn: Integers) -> NDArray[np.bool_]:
     """Does any paper of an assignment have a reviewer twice?"""
     if drawn.shape[-1] <= _FEW_PLACES:
         pairs = combinations(range(drawn.shape[-1]), 2)
-        same = [(drawn[..., one] == drawn[..., other]).any(axis=-1) for one, other in pairs]
+        same = [(drawn[..., first] == drawn[..., other]).any(axis=-1) for first, other in pairs]
         return np.logical_or.reduce(same) if same else np.zeros(drawn.shape[:-2], dtype=np.bool_)
     ordered = np.sort(drawn, axis=-1)
-    found: NDArray[np.bool_] = (ordered[..., 1:] == ordered[..., :-1]).any(axis=(-1, -2))
-    return found
+    repeated: NDArray[np.bool_] = (ordered[..., 1:] == ordered[..., :-1]).any(axis=(-1, -2))
+    return repeated
 
 
 def _dealt(stubs: Integers, papers: int) -> Integers:
@@ -201,8 +226,8 @@ def _trade(rng: np.random.Generator, hands: Integers) -> Integers:
     k = hands.shape[-1] // 2
     same = hands[..., :k, None] == hands[..., None, k:]
     shared = np.concatenate([same.any(axis=-1), same.any(axis=-2)], axis=-1)
-    places = np.argsort(shared, axis=-1, kind="stable")
+    index_bits = np.argsort(shared, axis=-1, kind="stable")
     shuffled = np.argsort(np.where(shared, 2.0, rng.random(hands.shape)), axis=-1, kind="stable")
     traded = hands.copy()
-    np.put_along_axis(traded, places, np.take_along_axis(hands, shuffled, axis=-1), axis=-1)
+    np.put_along_axis(traded, index_bits, np.take_along_axis(hands, shuffled, axis=-1), axis=-1)
     return traded

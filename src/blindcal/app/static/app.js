@@ -1,5 +1,5 @@
 "use strict";
-// The room Conference: forms and files go to the server, and the page is read again; a job is watched.
+// The page Conference: forms and files go to the server, and the page is read again; a job is watched.
 // So many things are on their way: the page is not read again before the last of them has arrived.
 let underway = 0;
 

@@ -1,5 +1,5 @@
 "use strict";
-// The room Pair: where the sliders stand goes to the server, and its numbers are drawn. Nothing is computed here.
+// The page Pair: where the sliders stand goes to the server, and its numbers are drawn. Nothing is computed here.
 const base = document.body.dataset.base;
 const form = document.getElementById("settings");
 const SVG = "http://www.w3.org/2000/svg";
