@@ -332,9 +332,9 @@ def read_reviewers(path: str | os.PathLike[str] | Any) -> dict[str, tuple[float,
     """Each reviewer's calibration: slope, offset, noise, slope_se, offset_se, correlation, noise_se.
 
     Args:
-        path: A file or data frame with a column `reviewer` and these columns. Only the first three are needed; the others
-            are 0 by default. There is one row per reviewer, and optionally `*` for anyone without a row. A
-            column `reviews`, as `blindcal fit` writes it, is not used.
+        path: A file or data frame with a column `reviewer` and these columns. Only the first three are
+            needed; the others are 0 by default. There is one row per reviewer, and optionally `*` for anyone
+            without a row. A column `reviews`, as `blindcal fit` writes it, is not used.
 
     Example:
         >>> from pathlib import Path
