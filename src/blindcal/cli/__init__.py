@@ -11,9 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from blindcal.cli.startup import INTERRUPTED, finished, loaded, tell_interrupted
-
-_EXTRA = {"typer", "rich", "joblib", "jinja2"}
+from blindcal.cli.startup import INTERRUPTED, finished, missing_module, tell_interrupted
 
 
 def main() -> None:
@@ -31,18 +29,15 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; whatever goes wrong is told in one voice."""
+    """Run one command line and return its exit code; every error becomes a message."""
     try:
         from blindcal.cli.app import app
         from blindcal.cli.console import guarded
-
-        loaded()
-        return guarded(app, list(arguments))
     except KeyboardInterrupt:
         tell_interrupted("--json" in arguments)
         return INTERRUPTED
     except ImportError as error:
-        missing = error.name in _EXTRA
-        hint = "pip install 'blindcal[cli]'" if missing else "the installation is broken"
-        print(f"blindcal: the command line needs {error.name}: {hint}", file=sys.stderr)
-        return 2 if missing else 1
+        code, message = missing_module(error)
+        print(f"blindcal: {message}", file=sys.stderr)
+        return code
+    return guarded(app, list(arguments))

@@ -1,4 +1,4 @@
-"""`blindcal bench`: where a mechanism lies against the frontier, and beside ours."""
+"""`blindcal research bench`: where a mechanism lies against the frontier, and beside ours."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a mechanism on fixed instances: two reviewers, papers with pools, matchings, a conference.
+    """Measure a mechanism on fixed instances, beside ours.
 
-    wrong: share of wrong decisions, in percent; wasted: how much of it another policy would save while
-    revealing as much. added: percentage points by which naming an author became likelier; hinted: the same
-    for somebody with a hint of their own; coupled: the same for somebody who knows that a matching couples
-    the papers. rise: the most that one outcome raised a best guess. epsilon: of the worst paper.
+    Instances are two reviewers, papers with pools, matchings and a conference. wrong: share of wrong
+    decisions, in percent; wasted: how much of it another policy would save while revealing as much. added:
+    percentage points by which naming a reviewer became likelier; hinted: the same for an adversary with a
+    hint; coupled: the same for an adversary who knows that a matching couples the papers. rise: the most by
+    which one outcome raised a best guess. epsilon: that of the worst paper.
 
     The module is imported, so run this on code that you trust.
 
-    Example: blindcal bench my_module:policy --only "papers, pools of 4"
+    Example: blindcal research bench my_module:policy --only "papers, pools of 4"
     """
     chosen = [instance(one) for one in ((only,) if only is not None else INSTANCES)]
     mechanisms = dict(MECHANISMS) if mechanism is None else {mechanism: load(mechanism), **MECHANISMS}
@@ -52,7 +53,7 @@ def bench(
     for known in chosen:
         mine = [one for one in scores if one.instance == known.name]
         before = number(100 * mine[0].scores_only, 1)
-        say(f"{known.name}: an author is named from the scores alone with {before} %")
+        say(f"{known.name}: a reviewer is named from the scores alone with {before} %")
         table(_HEADINGS, [_row(one) for one in mine])
         say()
 

@@ -1,4 +1,4 @@
-"""`blindcal paper`: the figures of the paper, drawn again from the functions, and the numbers behind them."""
+"""`blindcal research paper`: the paper's figures, drawn again, and the numbers behind them."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def paper(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Draw the figures of the paper again, from the functions that implement it.
+    """Draw the paper's figures again, from the functions that implement it.
 
     Figures 1 to 6 have the paper's numbers; `cases` shows its eight noisy cases side by side, of which it
     draws one, and `limit` how noise that goes to 0 leads to the noiseless frontier. Each has a caption that
     explains its corners. `table` gives the numbers behind a figure as CSV, and `all` every figure and table.
     Files that exist are not overwritten.
 
-    Example: blindcal paper figure 5 --out figures --format svg,pdf
+    Example: blindcal research paper figure 5 --out figures --format svg,pdf
     """
     chosen, forms = _chosen(what, name), _forms(formats)
     if out is None and what != "table":

@@ -26,6 +26,8 @@ from typing import NoReturn
 from blindcal.compute.parallel import THREADS
 
 INTERRUPTED = 130
+# Packages of the extra `cli`.
+_EXTRA = {"typer", "rich", "joblib", "jinja2"}
 # Seconds that an interrupted command has for tidying up.
 _PATIENCE = 1.5
 
@@ -56,14 +58,14 @@ def interruption(as_json: bool) -> str:
     return json.dumps(report, indent=1, sort_keys=True) if as_json else "blindcal: interrupted"
 
 
-_voice, _said = Lock(), Event()
+_output, _reported, _interrupted = Lock(), Event(), Event()
 
 
 def tell_interrupted(as_json: bool) -> None:
     """Say so on standard error, unless the process is being ended already."""
-    with _voice:
+    with _output:
         print(interruption(as_json), file=sys.stderr, flush=True)
-        _said.set()
+        _reported.set()
 
 
 def end_at_once(_: int, __: FrameType | None) -> None:
@@ -73,16 +75,28 @@ def end_at_once(_: int, __: FrameType | None) -> None:
 
 def _end() -> NoReturn:
     # Never given back: nobody else speaks from here on.
-    _voice.acquire()
+    _output.acquire()
     # Not imported here: an interrupt may come while it is being loaded, and then there are no children yet.
     active_children = getattr(sys.modules.get("multiprocessing.process"), "active_children", tuple)
     for child in active_children():
         # It may have ended by itself. Windows has no SIGKILL, and there SIGTERM ends a process as surely.
         with suppress(OSError):
             os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    if not _said.is_set():
+    if not _reported.is_set():
         os.write(2, f"{interruption('--json' in sys.argv)}\n".encode())
     os._exit(INTERRUPTED)
+
+
+def interrupted() -> bool:
+    """Whether an interrupt has come since the command was loaded."""
+    return _interrupted.is_set()
+
+
+def missing_module(error: ImportError) -> tuple[int, str]:
+    """The exit code and message if a module cannot be imported."""
+    missing = error.name in _EXTRA
+    hint = "pip install 'blindcal[cli]'" if missing else "the installation is broken"
+    return 2 if missing else 1, f"the command line needs {error.name}: {hint}"
 
 
 def loaded() -> None:
@@ -145,6 +159,7 @@ def finished() -> None:
 def _raise_once(_: int, __: FrameType | None) -> None:
     # Whoever presses Ctrl-C twice must not interrupt the tidying up.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _interrupted.set()
     raise KeyboardInterrupt
 
 

@@ -1,4 +1,4 @@
-"""`blindcal audit-venue`: what the decisions of a venue reveal that decided by calibrated scores."""
+"""`blindcal research audit-venue`: what the decisions of a venue reveal that decided by calibrated scores."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def audit_venue(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what published decisions reveal where a venue decided by calibrated scores, without protection.
+    """Say what the decisions of a venue without protection reveal.
 
-    Needs nothing but what such a venue may have published: decisions, scores and a table of calibrations; no
-    key, and no true reviewers. A paper is taken to be accepted where its reviewers, calibrated, say that it
-    is more likely above the bar than below. Without --bar, the bar is the one at which as many papers are
-    accepted on average as were.
+    The venue decided by calibrated scores. The command needs only what such a venue may have published:
+    decisions, scores and a table of calibrations, but no key and no true reviewers. It assumes that a paper
+    was accepted if its calibrated reviewers say that it is more likely above the bar than below. Without
+    --bar, the bar is the one at which as many papers are accepted on average as were.
 
-    Example: blindcal audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
+    Example: blindcal research audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
     pools.csv
     """
     check_targets(out, posterior)
