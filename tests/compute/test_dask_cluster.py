@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shutil import which
@@ -162,7 +162,7 @@ def test_what_is_lost_with_a_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch
 
     def wait(futures: list[Future[int]], timeout: float, return_when: str) -> SimpleNamespace:
         if not futures:
-            raise CancelledError
+            raise OSError("closed")
         done = {future for future in futures if future.done()}
         if not done:
             raise TimeoutError
