@@ -52,11 +52,11 @@ def offered(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
         ("blindcal plan nowhere/", []),
         ("blindcal decide icx2027 --guarantee ", [*NAMES]),
         ("blindcal decide icx2027 --guarantee s", ["steady"]),
-        ("blindcal research av", ["average"]),
-        ("blindcal research outcomes losses.csv --guarantee st", ["steady"]),
+        ("blindcal check icx2027 --better ", ["high", "low"]),
         ("blindcal export icx2026 --to ", [*FORMATS]),
         ("blindcal export icx2026 --what a", ["advice"]),
         ("blindcal import x.csv --format hot", ["hotcrp"]),
+        ("blindcal pools --assume e", ["eligible"]),
         ("blindcal select icx2", ["icx2026", "icx2027"]),
         ("blindcal report icx2027 --confid", ["--confidential"]),
     ],
@@ -67,7 +67,9 @@ def test_tab_offers_what_can_stand_there(
     assert offered(monkeypatch, line) == expected
 
 
-@pytest.mark.parametrize("command", ["fit", "plan", "decide", "verify", "audit", "report"])
+@pytest.mark.parametrize(
+    "command", ["check", "fit", "plan", "decide", "verify", "audit", "report", "explain"]
+)
 def test_every_command_on_a_folder_offers_folders(
     command: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

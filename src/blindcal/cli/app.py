@@ -111,7 +111,8 @@ def _loader(name: str, module: str, function: str) -> Any:
     """A function that imports a command and returns it."""
 
     def load() -> Any:
-        cls = import_module("blindcal.cli.folders").InFolder if name in _IN_FOLDER else Once
+        folders = import_module("blindcal.cli.folders") if name in _IN_FOLDER else None
+        cls = getattr(folders, "InFolder", Once)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(name, cls=cls)(getattr(import_module(f"blindcal.cli.{module}"), function))
         command = typer.main.get_command(alone)
