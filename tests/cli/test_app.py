@@ -140,8 +140,5 @@ def test_the_script_runs(tmp_path: Path) -> None:
 def test_a_demo_needs_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     code, out, err = call("demo", "--out", str(tmp_path / "file"))
-    assert (code, out, err) == (
-        2,
-        "",
-        f"blindcal: --out must be a folder, found the file {tmp_path / 'file'}\n",
-    )
+    assert (code, out) == (2, "")
+    assert re.fullmatch(rf"blindcal: --out must be a .*folder.* {tmp_path / 'file'}\n", err)
