@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from blindcal.cli.console import Once, say
-from blindcal.cli.startup import loaded
+from blindcal.cli.startup import raise_interrupts
 from blindcal.cli.versions import version_text
 
 # By who uses them and when, in the order of the help: a command's module and function, and its summary.
@@ -116,7 +116,7 @@ def _loader(name: str, module: str, function: str) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(name, cls=cls)(getattr(import_module(f"blindcal.cli.{module}"), function))
         command = typer.main.get_command(alone)
-        loaded()
+        raise_interrupts()
         return command
 
     return load

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from blindcal.cells import count
-from blindcal.cli.startup import INTERRUPTED, interrupted, missing_module, tell_interrupted
+from blindcal.cli.startup import INTERRUPTED, interrupted, missing_module, report_interrupted
 from blindcal.errors import BlindcalError, InputError, unexpected
 
 UNEXPECTED = 1
@@ -272,7 +272,7 @@ def _explain(error: BaseException, as_json: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
     if code == INTERRUPTED:
-        tell_interrupted(as_json)
+        report_interrupted(as_json)
     elif as_json:
         listed = error.problems if isinstance(error, InputError) else ()
         problems = [replace(problem, rule=as_options(problem.rule)) for problem in listed]

@@ -81,19 +81,23 @@ def audit_venue(
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid), better=better)
     views = venue.views
     with hired(processes, None) as workers:
-        more = [
-            *(one for name in prior or () for one in prior_findings(views, prior_of(name), _FULL)),
-            *(one for strength in evidence or () for one in evidence_findings(views, strength, _FULL)),
+        findings = [
+            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name), _FULL)),
+            *(
+                finding
+                for strength in evidence or ()
+                for finding in evidence_findings(views, strength, _FULL)
+            ),
             *author_findings(views, _FULL),
         ]
         if loads is not None:
-            more += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+            findings += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
         if learns:
-            more += learning_findings(views, _FULL, workers=workers, progress=progress)
-    found = findings_of(views, _FULL, better=better)
-    found = replace(found, findings=(*found.findings, *more))
+            findings += learning_findings(views, _FULL, workers=workers, progress=progress)
+    summary = findings_of(views, _FULL, better=better)
+    summary = replace(summary, findings=(*summary.findings, *findings))
     facts = facts_of(
-        found,
+        summary,
         bar=venue.bar,
         accepted=venue.accepted,
         better=better,
@@ -114,7 +118,7 @@ def audit_venue(
         emit_json(facts)
         return
     say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
-    say_findings(found)
+    say_findings(summary)
     for file in (out, posterior):
         if file is not None:
             say(f"wrote {file} (CONFIDENTIAL, never share)")

@@ -53,7 +53,8 @@ class Cluster:
     def size(self) -> int:
         """The number of threads of all workers that there are now."""
         with self._unless_lost():
-            return max(1, sum(self.client.nthreads().values()))
+            threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
 
     def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
         """Send items to the workers."""
