@@ -1,4 +1,4 @@
-"""`blindcal bench`: a mechanism of one's own beside ours."""
+"""`blindcal research bench`: a mechanism of one's own beside ours."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_a_mechanism_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "import blindcal as bc\n\n\ndef coin(belief):\n    return bc.Policy(0 * belief.favor + 0.5)\n",
         encoding="utf-8",
     )
-    code, out, err = call("bench", "bench_example:coin", "--only", "pair with noise")
+    code, out, err = call("research", "bench", "bench_example:coin", "--only", "pair with noise")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("pair with noise: an author is named from the scores alone with ")
+    assert lines[0].startswith("pair with noise: a reviewer is named from the scores alone with ")
     assert lines[2].split() == ["bench_example:coin", "50.00", "16.21", "0.00", "0.00", "-", "0.000", "0.00"]
-    code, out, _ = call("bench", "bench_example:coin", "--only", "matching of 2", "--json")
+    code, out, _ = call("research", "bench", "bench_example:coin", "--only", "matching of 2", "--json")
     scores = json.loads(out)["scores"]
     assert [one["mechanism"] for one in scores] == ["bench_example:coin", *MECHANISMS]
     assert scores[0]["coupled"] == pytest.approx(0.0, abs=1e-12)
@@ -42,6 +42,6 @@ def test_a_mechanism_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_what_is_refused(arguments: tuple[str, ...], message: str) -> None:
-    code, out, err = call("bench", *arguments)
+    code, out, err = call("research", "bench", *arguments)
     assert (code, out) == (2, "")
     assert message in err

@@ -65,7 +65,7 @@ def test_an_unforeseen_error_shows_no_traceback_and_no_id(kind: type[Exception])
 
 
 def test_a_file_name_cannot_drive_the_terminal() -> None:
-    code, _, err = call("check", "a\x1b[2Jb\x07.csv")
+    code, _, err = call("assess", "a\x1b[2Jb\x07.csv")
     assert code == 2
     assert "\x1b" not in err
     assert "\\x1b[2Jb\\x07.csv" in err
@@ -114,38 +114,40 @@ def _log(monkeypatch: pytest.MonkeyPatch, total: int, seconds: float) -> list[st
     return log.getvalue().splitlines()
 
 
-def test_long_work_without_a_terminal_is_estimated_from_its_first_steps_and_counted_in_tenths(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_long_work_without_a_terminal_is_counted_in_tenths(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *later = _log(monkeypatch, 500, 0.36)
-    assert first == "blindcal: weighing 500 papers takes about 3 minutes"
-    assert later[0] == "blindcal: weighing 500 papers is 11 % done, about 3 minutes left"
-    assert later[-1] == "blindcal: weighing 500 papers is 91 % done, about 20 seconds left"
+    assert first == "blindcal: weighing 500 papers: 5 % done, about 3 minutes left"
+    assert later[0] == "blindcal: weighing 500 papers: 15 % done, about 3 minutes left"
+    assert later[-1] == "blindcal: weighing 500 papers: 95 % done, about 10 seconds left"
     assert len(later) == 9
     # Never more than a line in ten seconds, and nothing for what is soon done.
-    assert len(_log(monkeypatch, 100, 0.4)) == 4
+    assert len(_log(monkeypatch, 100, 0.5)) == 4
     assert _log(monkeypatch, 100, 0.1) == []
 
 
-def test_how_long_the_rest_takes_is_not_said_before_it_is_known() -> None:
-    """Alone for two seconds, then four processes that take three seconds to start: nothing is said until what
-    they do outweighs that, and then no more than twice or less than half of what it really takes."""
-    alone = [(0.25 * n, n) for n in range(1, 9)]
-    shared = [(5.0 + 0.25 * n, 8 + 4 * n) for n in range(1, 199)]
-    times, done = zip(*alone, *shared, strict=True)
-    said = [console.seconds_left(times[:n], done[:n], 800) for n in range(1, len(times) + 1)]
-    first = next(place for place, left in enumerate(said) if left is not None)
-    assert times[first] > 6.0
-    for now, left in zip(times[first:-1], said[first:-1], strict=True):
-        assert left is None or times[-1] - now <= 2 * left <= 4 * (times[-1] - now)
-    assert said[-1] is None, "nothing is left"
+def test_the_time_left_follows_the_last_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow for a minute, as while processes start, then ten times as fast."""
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with (
+        contextlib.redirect_stderr(io.StringIO()) as log,
+        console.progress("weighing papers", 2000) as advance,
+    ):
+        for step in range(2000):
+            now[0] += 1.0 if step < 60 else 0.1
+            advance(1)
+    lines = log.getvalue().splitlines()
+    assert lines[0].endswith("0 % done, about 33 minutes left")
+    assert lines[2].endswith("% done, about 3 minutes left")
 
 
-def test_work_whose_steps_never_agree_is_estimated_all_the_same() -> None:
-    times = [float(2**n) for n in range(8)]
-    said = [console.seconds_left(times[:n], list(range(1, n + 1)), 8) for n in range(1, 9)]
-    assert said[:4] == [None] * 4
-    assert said[-2] is not None
+def test_a_message_names_the_options_of_the_command_that_runs(tmp_path: Path) -> None:
+    """`cluster` is an option of simulate, and of no other command here."""
+    message = "tcp://10.0.0.7:1 must be encrypted"
+    assert f"--cluster {message}" in call("research", "simulate", "--cluster", "tcp://10.0.0.7:1")[2]
+    assert console.as_options(f"`cluster` {message}; `seed`") == f"--cluster {message}; --seed"
+    call("--version")
+    assert console.as_options(f"`cluster` {message}") == f"`cluster` {message}"
 
 
 class Terminal(io.StringIO):
@@ -186,10 +188,3 @@ def test_colors_are_those_that_the_terminal_wants(
 
 def refused(arguments: list[str], **_: object) -> None:
     raise errors.InputError("no")
-
-
-def test_first_steps_at_one_time_are_no_measure() -> None:
-    """A coarse clock, or a burst of steps that waited: nothing fails, and only the later ones count."""
-    times = [5.0] * 7
-    assert console.seconds_left([*times, 8.0], [1, 2, 3, 4, 5, 6, 7, 8], 100) is None
-    assert console.seconds_left([*times, 25.0], [1, 2, 3, 4, 5, 6, 7, 8], 100) == 20.0 * 92

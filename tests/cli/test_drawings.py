@@ -37,4 +37,4 @@ def test_letters_are_printed_as_in_the_paper() -> None:
 
 
 def test_a_caption_is_in_the_drawing() -> None:
-    assert "always the wrong assignment" in drawings.drawn(figure("5"), "svg").decode().replace("\n", " ")
+    assert "always the wrong assignment" in drawings.render(figure("5"), "svg").decode().replace("\n", " ")

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import console, run
-from blindcal.cli.app import app
+from blindcal.cli.app import RESEARCH, app, research
 from blindcal.errors import InputError
 from small_conferences import SmallConference, arguments, small_conference, with_key
 
@@ -26,16 +26,13 @@ CASES = {
     ),
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
     "report": (["in", "--out", "r.html"], None),
-    "explain": (["nowhere.json"], None),
     "audit": (["in", "--key", "key.bin"], None),
     "audit-venue": (
         ["nowhere.csv", "--scores", "s.csv", "--reviewers", "r.csv", "--pools", "everyone"],
         None,
     ),
     "assign": (["--bids", "nowhere.csv"], None),
-    "pools": (["nowhere.csv"], None),
     "share": (["nowhere.csv"], None),
-    "check": (["nowhere.csv"], ["in/reviews.csv"]),
     "pair": ([*PAIR, "--scores", "1"], [*PAIR, "--scores", "0.9,0.4"]),
     "average": (["--reviewer", "1,0"], [*PAIR, "--max-error", "0.2"]),
     "calibrate": (
@@ -49,9 +46,9 @@ CASES = {
     ),
     "paper": (["figure", "7"], ["table", "1"]),
     "bench": (["nowhere:policy"], ["--only", "pair with noise"]),
+    "outcomes": (["nowhere.csv", "--outcomes", "oral,poster"], None),
     "import": (["nowhere.csv", "--out", "i.csv"], ["in/reviews.csv", "--out", "i.csv"]),
     "fit": (["nowhere.csv", "--out", "f.csv"], None),
-    "key": (["in/reviews.csv"], ["other.bin"]),
     "app": (["in"], None),
     "demo": (["--out", "in/reviews.csv"], None),
 }
@@ -69,18 +66,19 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallConference:
 def test_both_streams_parse(name: str, small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
     small.write(Path("in"))
     wrong, right = CASES[name]
-    assert run([name, *wrong, "--json"]) != 0
+    prefix = ["research"] if name in RESEARCH["Commands"] else []
+    assert run([*prefix, name, *wrong, "--json"]) != 0
     said = capsys.readouterr()
     assert said.out == ""
     assert json.loads(said.err).keys() == {"error"}
     if right is not None:
-        assert run([name, *right, "--json"]) == 0
+        assert run([*prefix, name, *right, "--json"]) == 0
         said = capsys.readouterr()
         assert isinstance(json.loads(said.out), dict)
         assert said.err == ""
 
 
-@pytest.mark.parametrize("name", ["new", "check", "assess", "calibrate", "import", "fit"])
+@pytest.mark.parametrize("name", ["new", "assess", "calibrate", "import", "fit"])
 def test_what_depends_on_who_reviewed_says_that_it_is_confidential(
     name: str, small: SmallConference, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,5 +150,5 @@ def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    names = {command.name for command in app.registered_commands}
+    names = {command.name for group in (app, research) for command in group.registered_commands}
     assert names == {*CASES, "plan", "decide", "select", "verify"}

@@ -1,4 +1,4 @@
-"""`blindcal pair`: the JSON of its contract, the text, and what it refuses."""
+"""`blindcal research pair`: the JSON of its contract, the text, and what it refuses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BASE = ["pair", *PAIR, "--noise", "0.5", "--scores", "0.9,0.4"]
 
 
 def printed(capsys, *arguments: str) -> str:
-    code = run(arguments)
+    code = run(["research", *arguments])
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     return out
 
 
 def refused(capsys, *arguments: str) -> str:
-    code = run(arguments)
+    code = run(["research", *arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     return err
@@ -93,9 +93,9 @@ def test_epsilon_is_kept(capsys, epsilon: float) -> None:
     assert found["conference_error"] == pytest.approx(float(general), abs=1e-9)
 
 
-def test_the_text_shows_belief_frontier_plot_and_policy(capsys) -> None:
+def test_the_text_shows_belief_frontier_and_policy(capsys) -> None:
     out = printed(capsys, *BASE, "--max-error", "0.3")
-    for text in ("0.6059", "0.3782", "Frontier", "*", "conference error", "epsilon", "inf"):
+    for text in ("0.6059", "0.3782", "Frontier", "conference error", "epsilon", "inf"):
         assert text in out
     assert max(map(len, out.splitlines())) <= 100
     agreeing = printed(capsys, "pair", *PAIR, "--scores", "3,-3")

@@ -1,4 +1,4 @@
-"""`blindcal paper`: files where they are wanted, tables, and what is refused."""
+"""`blindcal research paper`: files where they are wanted, tables, and what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.edge
 
 def test_a_figure_in_every_format(tmp_path: Path) -> None:
     out = tmp_path / "made" / "here"
-    code, said, err = call("paper", "figure", "5", "--out", str(out), "--format", "svg,png,pdf")
+    code, said, err = call("research", "paper", "figure", "5", "--out", str(out), "--format", "svg,png,pdf")
     assert (code, err) == (0, "")
     assert said.split() == [str(out / f"figure_5.{form}") for form in ("svg", "png", "pdf")]
     starts = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -28,26 +28,26 @@ def test_a_figure_in_every_format(tmp_path: Path) -> None:
         assert (out / f"figure_5.{form}").read_bytes().startswith(start)
     # The same bytes every time, and never over a file that is there.
     again = tmp_path / "again"
-    assert call("paper", "figure", "5", "--out", str(again), "--format", "svg,pdf")[0] == 0
+    assert call("research", "paper", "figure", "5", "--out", str(again), "--format", "svg,pdf")[0] == 0
     for form in ("svg", "pdf"):
         assert (again / f"figure_5.{form}").read_bytes() == (out / f"figure_5.{form}").read_bytes()
-    code, said, err = call("paper", "figure", "5", "--out", str(out))
+    code, said, err = call("research", "paper", "figure", "5", "--out", str(out))
     assert (code, said) == (2, "")
     assert err.endswith("figure_5.svg exists: choose another folder, or remove it\n")
 
 
 def test_a_table_is_printed_or_written(tmp_path: Path) -> None:
-    code, said, _ = call("paper", "table", "6")
+    code, said, _ = call("research", "paper", "table", "6")
     rows = list(csv.DictReader(io.StringIO(said)))
     assert code == 0
     corner = next(row for row in rows if row["label"].startswith("2: (u (Phi_1"))
     assert (corner["x"], corner["y"]) == ("0.371", "0.35")
-    assert call("paper", "table", "6", "--out", str(tmp_path))[0] == 0
+    assert call("research", "paper", "table", "6", "--out", str(tmp_path))[0] == 0
     assert (tmp_path / "figure_6.csv").read_text(encoding="utf-8") == said
 
 
 def test_all_of_them(tmp_path: Path) -> None:
-    code, said, _ = call("paper", "all", "--out", str(tmp_path), "--trials", "1", "--json")
+    code, said, _ = call("research", "paper", "all", "--out", str(tmp_path), "--trials", "1", "--json")
     report = json.loads(said)
     assert code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -76,5 +76,5 @@ def test_what_is_refused(
     arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call("paper", *arguments) == (2, "", f"blindcal: {message}\n")
+    assert call("research", "paper", *arguments) == (2, "", f"blindcal: {message}\n")
     assert not list(tmp_path.iterdir())

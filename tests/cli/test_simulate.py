@@ -1,4 +1,4 @@
-"""`blindcal simulate`: the JSON of its contract, its readings, its refusals."""
+"""`blindcal research simulate`: the JSON of its contract, its readings, its refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUICK = [
 
 
 def printed(capsys, *arguments):
-    code = run([*arguments])
+    code = run(["research", *arguments])
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     return out
@@ -42,7 +42,7 @@ def printed(capsys, *arguments):
 def refused(capsys, *arguments):
     pairs = zip(QUICK[1::2], QUICK[2::2], strict=True)
     others = [word for pair in pairs if pair[0] not in arguments for word in pair]
-    code = run(["simulate", *others, *arguments])
+    code = run(["research", "simulate", *others, *arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     return err
@@ -165,7 +165,7 @@ def test_an_interrupted_sweep_says_so_and_keeps_its_parts(tmp_path):
         "--folder",
         str(tmp_path),
     ]
-    command = [sys.executable, "-c", "from blindcal.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from blindcal.cli import main; main()", "research", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not any(tmp_path.glob("*.json")) and process.poll() is None:
             time.sleep(0.01)

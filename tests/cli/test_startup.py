@@ -66,12 +66,13 @@ def test_an_interrupt_while_loading_is_told_like_a_later_one(start: str, module:
     environment = {**os.environ, "TARGET": module, "PYTHONPATH": os.pathsep.join(paths)}
     begin = [str(Path(sys.executable).with_name("blindcal"))]
     begin = begin if start == "script" else [sys.executable, "-m", "blindcal"]
-    for options in (["--version"], ["check", "reviews.csv", "--json"]):
+    pair = ["research", "pair", "--reviewer", "1,0", "--reviewer", "1,1", "--scores", "1,2"]
+    for options in ([["--version"]] if module == "typer" else [pair]) + [[*pair, "--json"]]:
         done = subprocess.run(
             [*begin, *options], capture_output=True, text=True, check=False, env=environment
         )
         assert (done.returncode, done.stdout) == (130, "")
-        assert done.stderr == guarded(raiser(typer.Abort()), *options[2:])[1]
+        assert done.stderr == guarded(raiser(typer.Abort()), *(["--json"] if "--json" in options else []))[1]
 
 
 def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ except KeyboardInterrupt:
     assert (child.returncode, out, err) == (0, b"True\n", b"")
 
 
-@pytest.mark.parametrize("command", [["-m", "blindcal", "check"], ["-c", "import blindcal"]])
+@pytest.mark.parametrize("command", [["-m", "blindcal", "assess"], ["-c", "import blindcal"]])
 def test_only_the_command_line_computes_on_one_thread(command: list[str], tmp_path: Path) -> None:
     """Rounding must not depend on the number of cores; other programs choose for themselves."""
     told = "import atexit, os; atexit.register(lambda: print(os.environ.get('OPENBLAS_NUM_THREADS')))"
@@ -119,7 +120,7 @@ def test_a_reader_that_went_away_gets_no_traceback() -> None:
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_a_closed_stream_is_no_reason_to_fail(closed: str, reviews: Path) -> None:
-    command = f'exec "$0" -m blindcal check "$1" {closed}'
+    command = f'exec "$0" -m blindcal assess "$1" {closed}'
     done = subprocess.run(
         ["sh", "-c", command, sys.executable, str(reviews)], capture_output=True, check=False
     )

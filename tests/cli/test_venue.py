@@ -1,4 +1,4 @@
-"""`blindcal audit-venue`: what anybody can find who has a venue's tables."""
+"""`blindcal research audit-venue`: what anybody can find who has a venue's tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def venue(folder: Path, accepted: int = 3) -> list[str]:
     said = [f"{paper},{'accept' if place < accepted else 'reject'}\n" for place, paper in enumerate(papers)]
     (folder / "decisions.csv").write_text("paper,decision\n" + "".join(said), encoding="utf-8")
     files = [f"--{name}={folder / name}.csv" for name in ("scores", "reviewers", "pools")]
-    return ["audit-venue", str(folder / "decisions.csv"), *files]
+    return ["research", "audit-venue", str(folder / "decisions.csv"), *files]
 
 
 def test_a_venue_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

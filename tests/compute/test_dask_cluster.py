@@ -7,8 +7,10 @@ import pickle
 import subprocess
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shutil import which
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,6 +94,12 @@ class Client:
     def nthreads(self) -> dict[str, int]:
         return dict.fromkeys(self.workers, 2)
 
+    def as_current(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def cancel(self, futures: list[Future[int]]) -> None:
+        self.canceled = futures
+
     def run(self, function: Callable[[], dict[str, str]]) -> dict[str, dict[str, str]]:
         if "error" in self.differs:
             raise ModuleNotFoundError("No module named 'blindcal'")
@@ -140,28 +148,33 @@ def test_a_payload_is_the_function_and_its_item_and_nothing_else(
         run(payload(abs, -3), environment())
 
 
-def ended(error: BaseException | None = None) -> Future[int]:
+def ended(error: BaseException) -> Future[int]:
     future = Future[int]()
-    if error is None:
-        future.cancel()
-        future.set_running_or_notify_cancel()
-    else:
-        future.set_exception(error)
+    future.set_exception(error)
     return future
 
 
 @pytest.mark.edge
 def test_what_is_lost_with_a_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    killed = pytest.importorskip("distributed").KilledWorker("task", "worker", 3)
+    distributed = pytest.importorskip("distributed")
+    killed = distributed.KilledWorker("task", "worker", 3)
     cluster = Cluster(LOCAL, Client([LOCAL]))
+
+    def wait(futures: list[Future[int]], timeout: float, return_when: str) -> SimpleNamespace:
+        if not futures:
+            raise OSError("closed")
+        done = {future for future in futures if future.done()}
+        if not done:
+            raise TimeoutError
+        return SimpleNamespace(done=done)
+
+    monkeypatch.setattr(distributed, "wait", wait)
     with pytest.raises(BlindcalError, match=f"the Dask cluster at {LOCAL} was lost"):
-        cluster.finished({ended(): 0})
+        cluster.finished({})
     with pytest.raises(BlindcalError, match=r"several workers of the Dask cluster .* too little memory"):
         cluster.finished({ended(killed): 0})
     problem = ended(ZeroDivisionError())
     assert cluster.finished({problem: 0}) == {problem}
-    monkeypatch.setattr(dask_cluster, "_LOOK", 0.01)
-    monkeypatch.setattr(dask_cluster, "_RETURN", 0.05)
     with pytest.raises(BlindcalError, match="has lost all its workers"):
         Cluster(LOCAL, Client()).finished({Future[int](): 0})
 
@@ -177,8 +190,9 @@ def test_a_scheduler_that_is_gone_is_an_error() -> None:
 
 def test_what_is_abandoned_is_canceled() -> None:
     futures: Running = {Future[int](): 0, Future[int](): 1}
-    Cluster(LOCAL, Client()).abandon(futures)
-    assert all(future.done() for future in futures)
+    client = Client()
+    Cluster(LOCAL, client).abandon(futures)
+    assert client.canceled == list(futures)
 
 
 def certificate(folder: Path) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def test_the_commands_give_the_same_in_one_process_and_on_a_cluster(
     commands = [
         ["plan", *files_of(folder), "--accept-rate", "0.4", "--key", str(key)],
         ["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "0" / "out")],
-        ["simulate", *size, "--methods", "raw,standardized"],
+        ["research", "simulate", *size, "--methods", "raw,standardized"],
     ]
     for command in commands:
         printed = []
@@ -331,7 +331,7 @@ def test_a_bad_address_is_one_line_and_nothing_is_written(
     monkeypatch.setattr(dask_cluster_module, "_ANSWER", 0.5)
     folder, key = small_conference().write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     before = everything(tmp_path)
-    simulated = ["simulate", "--trials", "1", "--methods", "raw"]
+    simulated = ["research", "simulate", "--trials", "1", "--methods", "raw"]
     plan_ = ["plan", *files_of(folder), "--accept-rate", "0.4"]
     for command in (arguments(folder, key, tmp_path / "out"), plan_, simulated):
         assert run([*command, *way]) == 2

@@ -1,80 +1,139 @@
-"""All commands, one line each."""
+"""All commands: a name, a summary, and the function behind it, which is imported when the command is used.
+
+`blindcal --help`, `--version` and the completion of a command's name import no command: loading NumPy and
+SciPy takes a second, and a command should load only what it runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from blindcal.cli.assess import assess
-from blindcal.cli.assign import assign
-from blindcal.cli.audit import audit
-from blindcal.cli.average import average
-from blindcal.cli.bench import bench
-from blindcal.cli.calibrate import calibrate
-from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
-from blindcal.cli.decide import decide
-from blindcal.cli.demo import demo
-from blindcal.cli.explain import explain
-from blindcal.cli.export import export
-from blindcal.cli.fit import fit
-from blindcal.cli.folders import InFolder
-from blindcal.cli.imports import import_
-from blindcal.cli.key import key
-from blindcal.cli.new import new
-from blindcal.cli.pair import pair
-from blindcal.cli.paper import paper
-from blindcal.cli.plan import plan
-from blindcal.cli.pools import pools
-from blindcal.cli.report import report
-from blindcal.cli.select import select
-from blindcal.cli.serving import serve
-from blindcal.cli.share import share
-from blindcal.cli.simulate import simulate
-from blindcal.cli.venue import audit_venue
-from blindcal.cli.verify import verify
+from blindcal.cli.startup import raise_interrupts
 from blindcal.cli.versions import version_text
 
-_FIRST = "To look around"
-_BEFORE = "Chair, when papers are assigned"
-_DECIDING = "Chair, once reviews are in"
-_DECIDED = "Chair, once papers are decided"
-_BETWEEN = "Chair, between conferences"
-_CHECKING = "Auditor, with the key"
-_READING = "Anyone"
-_OPENLY = "Calibration without privacy, for chairs only"
-_RESEARCH = "Research"
+# By who uses them and when, in the order of the help: a command's module and function, and its summary.
+COMMANDS = {
+    "To look around": {
+        "demo": ("demo:demo", "Run every step on a made-up conference of 200 papers."),
+        "app": ("serving:serve", "Open two pages in a browser: one pair of papers, and a conference."),
+    },
+    "Chair, before reviews are in": {
+        "new": ("new:new", "Make a conference's folder and its key, with or without reviews."),
+        "assign": ("assign:assign", "Assign reviewers to papers at random, and keep the prior."),
+    },
+    "Chair, once reviews are in": {
+        "import": ("imports:import_", "Bring reviews, past years, candidates or conflicts into a folder."),
+        "fit": ("fit:fit", "Estimate each reviewer's slope, offset and noise from past reviews."),
+        "plan": ("plan:plan", "Show what each guarantee would cost, without deciding anything."),
+        "decide": ("decide:decide", "Decide every paper privately, once, with a certificate."),
+    },
+    "Chair, once papers are decided": {
+        "report": ("report:report", "Explain a release and its certificate, on a page or as text."),
+        "export": ("export:export", "Write the decisions for a conference system, or as a table."),
+        "select": ("select:select", "Accept another number of papers than was decided."),
+        "audit": ("audit:audit", "Play adversaries against published decisions, and say what they gain."),
+    },
+    "Chair, between conferences": {
+        "share": ("share:share", "Give another conference noisy sums about reviewers."),
+    },
+    "Auditor, with the key": {
+        "verify": ("verify:verify", "Check that a release is what it says."),
+    },
+    "Calibration without privacy, for chairs only": {
+        "assess": ("assess:assess", "Estimate how much reviewers differ, and what calibration would change."),
+        "calibrate": ("calibrate:calibrate", "Calibrate the scores of one conference."),
+    },
+}
+RESEARCH = {
+    "Commands": {
+        "pair": ("pair:pair", "Show the belief, the frontier and a policy for two papers and two reviewers."),
+        "average": ("average:average", "Show the errors of two papers, averaged over all possible scores."),
+        "outcomes": ("outcomes:outcomes", "Find and certify the best private choice among several outcomes."),
+        "bench": ("bench:bench", "Measure a mechanism on fixed instances, beside ours."),
+        "simulate": ("simulate:simulate", "Compare calibration methods on simulated conferences."),
+        "paper": ("paper:paper", "Draw the paper's figures again, from the functions that implement it."),
+        "audit-venue": ("venue:audit_venue", "Say what the decisions of a venue without protection reveal."),
+    },
+}
+# Commands whose first argument is a folder that `blindcal new` made.
+_IN_FOLDER = {"fit", "plan", "decide", "report", "export", "select", "audit", "verify"}
 
 
-class Grouped(TyperGroup):
-    """The help of all commands, by who uses them and when."""
+class Panels(TyperGroup):
+    """A group whose help lists commands by who uses them and when."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, self.commands))
         panels = dict[str, list[tuple[str, str]]]()
         for name, command in self.commands.items():
-            line = command.get_short_help_str(formatter.width - 6 - width)
-            panels.setdefault(getattr(command, "rich_help_panel", ""), []).append((name.ljust(width), line))
+            row = name.ljust(width), command.get_short_help_str()
+            panels.setdefault(getattr(command, "rich_help_panel", ""), []).append(row)
         for panel, rows in panels.items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
 
 
-app = typer.Typer(
-    name="blindcal",
-    cls=Grouped,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": 100},
+class Deferred(TyperCommand):
+    """A command that is a name and a summary until it is used; its callback imports the real one.
+
+    Typer asks a command for a context to run it, to print its help or to complete its options, and from then
+    on asks the context for the command.
+    """
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        load: Any = self.callback
+        return load().make_context(info_name, args, parent=parent, **extra)
+
+
+def _group(name: str, commands: dict[str, dict[str, tuple[str, str]]], **settings: Any) -> typer.Typer:
+    """A group of commands that are not imported yet."""
+    group = typer.Typer(
+        name=name,
+        cls=Panels,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        **settings,
+    )
+    for panel, entries in commands.items():
+        for command, (target, summary) in entries.items():
+            register = group.command(command, cls=Deferred, short_help=summary, rich_help_panel=panel)
+            register(_loader(command, *target.split(":")))
+    return group
+
+
+def _loader(name: str, module: str, function: str) -> Any:
+    """A function that imports a command and returns it."""
+
+    def load() -> Any:
+        folders = import_module("blindcal.cli.folders") if name in _IN_FOLDER else None
+        cls = getattr(folders, "InFolder", Once)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name, cls=cls)(getattr(import_module(f"blindcal.cli.{module}"), function))
+        command = typer.main.get_command(alone)
+        raise_interrupts()
+        return command
+
+    return load
+
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "terminal_width": 100}
+app = _group("blindcal", COMMANDS, context_settings=_CONTEXT)
+research = _group("research", RESEARCH)
+app.add_typer(
+    research,
+    short_help="Experiment with mechanisms, simulated conferences and the paper's results.",
+    rich_help_panel="Research",
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         say(version_text())
         raise typer.Exit
 
@@ -86,7 +145,7 @@ def blindcal(
         bool,
         typer.Option(
             "--version",
-            callback=_version,
+            callback=_print_version,
             is_eager=True,
             help="Print what a bug report should say, versions first, and exit.",
         ),
@@ -97,40 +156,19 @@ def blindcal(
     Better decisions from miscalibrated reviewers, with a certificate of what the decisions reveal about who
     wrote which review.
     """
+    _print_help(context)
+
+
+@research.callback()
+def experiment(context: typer.Context) -> None:
+    """Experiment with mechanisms, simulated conferences and the paper's results.
+
+    Example: blindcal research pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
+    """
+    _print_help(context)
+
+
+def _print_help(context: typer.Context) -> None:
+    """Print a group's help if it was called without a command."""
     if context.invoked_subcommand is None:
         say(context.get_help())
-
-
-# One line a command, in the order of the help: _command("name", module.function, who and when); InFolder
-# where the first argument may be a folder that `blindcal new` made.
-# Modules of commands import what only they need (matplotlib, dask) inside their functions.
-def _command(name: str, function: Callable[..., None], panel: str, cls: type[Once] = Once) -> None:
-    app.command(name, cls=cls, rich_help_panel=panel)(function)
-
-
-_command("demo", demo, _FIRST)
-_command("app", serve, _FIRST)
-_command("assign", assign, _BEFORE)
-_command("pools", pools, _BEFORE)
-_command("new", new, _DECIDING)
-_command("import", import_, _DECIDING)
-_command("check", check, _DECIDING, InFolder)
-_command("fit", fit, _DECIDING, InFolder)
-_command("plan", plan, _DECIDING, InFolder)
-_command("key", key, _DECIDING)
-_command("decide", decide, _DECIDING, InFolder)
-_command("report", report, _DECIDED, InFolder)
-_command("export", export, _DECIDED, InFolder)
-_command("select", select, _DECIDED, InFolder)
-_command("audit", audit, _DECIDED, InFolder)
-_command("audit-venue", audit_venue, _DECIDED)
-_command("share", share, _BETWEEN)
-_command("verify", verify, _CHECKING, InFolder)
-_command("explain", explain, _READING, InFolder)
-_command("assess", assess, _OPENLY)
-_command("calibrate", calibrate, _OPENLY)
-_command("pair", pair, _RESEARCH)
-_command("average", average, _RESEARCH)
-_command("simulate", simulate, _RESEARCH)
-_command("paper", paper, _RESEARCH)
-_command("bench", bench, _RESEARCH)

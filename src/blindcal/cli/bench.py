@@ -1,4 +1,4 @@
-"""`blindcal bench`: where a mechanism lies against the frontier, and beside ours."""
+"""`blindcal research bench`: where a mechanism lies against the frontier, and beside ours."""
 
 from __future__ import annotations
 
@@ -27,37 +27,40 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a mechanism on fixed instances: two reviewers, papers with pools, matchings, a conference.
+    """Measure a mechanism on fixed instances, beside ours.
 
-    wrong: share of wrong decisions, in percent; wasted: how much of it another policy would save while
-    revealing as much. added: percentage points by which naming an author became likelier; hinted: the same
-    for somebody with a hint of their own; coupled: the same for somebody who knows that a matching couples
-    the papers. rise: the most that one outcome raised a best guess. epsilon: of the worst paper.
+    Instances are two reviewers, papers with pools, matchings and a conference. wrong: share of wrong
+    decisions, in percent; wasted: how much of it another policy would save while revealing as much. added:
+    percentage points by which naming a reviewer became likelier; hinted: the same for an adversary with a
+    hint; coupled: the same for an adversary who knows that a matching couples the papers. rise: the most by
+    which one outcome raised a best guess. epsilon: that of the worst paper.
 
     The module is imported, so run this on code that you trust.
 
-    Example: blindcal bench my_module:policy --only "papers, pools of 4"
+    Example: blindcal research bench my_module:policy --only "papers, pools of 4"
     """
-    chosen = [instance(one) for one in ((only,) if only is not None else INSTANCES)]
+    chosen = [instance(score) for score in ((only,) if only is not None else INSTANCES)]
     mechanisms = dict(MECHANISMS) if mechanism is None else {mechanism: load(mechanism), **MECHANISMS}
     with progress("measuring mechanisms", len(chosen) * len(mechanisms)) as advance:
         scores = []
-        for known in chosen:
+        for benchmark_instance in chosen:
             for name, function in mechanisms.items():
-                scores.append(measure(function, name, known))
+                scores.append(measure(function, name, benchmark_instance))
                 advance(1)
     if as_json:
-        emit_json({"scores": [asdict(one) | {"added": one.added, "wasted": one.wasted} for one in scores]})
+        emit_json(
+            {"scores": [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]}
+        )
         return
-    for known in chosen:
-        mine = [one for one in scores if one.instance == known.name]
+    for benchmark_instance in chosen:
+        mine = [score for score in scores if score.instance == benchmark_instance.name]
         before = number(100 * mine[0].scores_only, 1)
-        say(f"{known.name}: an author is named from the scores alone with {before} %")
-        table(_HEADINGS, [_row(one) for one in mine])
+        say(f"{benchmark_instance.name}: a reviewer is named from the scores alone with {before} %")
+        table(_HEADINGS, [_row(score) for score in mine])
         say()
 
 
-def _row(one: Score) -> tuple[str, ...]:
-    percents = (one.error, one.wasted, one.added, one.hinted, one.coupled)
+def _row(score: Score) -> tuple[str, ...]:
+    percents = (score.error, score.wasted, score.added, score.hinted, score.coupled)
     shown = ["-" if value != value else number(100 * max(value, 0.0), 2) for value in percents]
-    return (one.mechanism, *shown, number(one.rise, 3), number(one.epsilon, 2))
+    return (score.mechanism, *shown, number(score.rise, 3), number(score.epsilon, 2))

@@ -1,4 +1,7 @@
-"""One voice for every command: results, JSON, tables, progress, and errors as messages with exit codes."""
+"""What every command prints: results, JSON, tables, progress, and errors as messages with exit codes.
+
+Rich and NumPy are imported by the functions that need them: `blindcal --version` and `--help` need neither.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import os
 import re
 import sys
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,110 +19,43 @@ from math import ceil
 from typing import Annotated, Any, TextIO
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 from typer.core import TyperCommand, TyperOption
 
 from blindcal.cells import count
-from blindcal.cli.startup import INTERRUPTED, tell_interrupted
+from blindcal.cli.startup import INTERRUPTED, interrupted, missing_module, report_interrupted
 from blindcal.errors import BlindcalError, InputError, unexpected
-from blindcal.io.atomic_files import jsonable
 
 UNEXPECTED = 1
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."
-# Work that takes so long is worth a line on how long; the next lines come with a pause.
-_QUIET_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS = 2.0, 30.0, 10.0
-# How long is known once so many steps, or a part of all, were as fast at first as later, up to a factor;
-# after so many seconds in any case.
-_FEW, _PART, _ALIKE, _PATIENCE_SECONDS = 6, 0.25, 1.5, 15.0
+# A bar appears after so many seconds. In a log, the first line comes if so many seconds are left, and every
+# line at least so many seconds after the one before.
+_BAR_AFTER_SECONDS, _LONG_SECONDS, _PAUSE_SECONDS = 2.0, 30.0, 10.0
 # A share of wrong decisions below this is not worth a line.
 _NOTICEABLE = 5e-4
 
-# Lines that start so are red, or bold, where a terminal has colors.
+# Lines that start so are red, or bold, if a terminal has colors.
 _COLORS = {"CONFIDENTIAL": "31", "blindcal: ": "31", "next: ": "1"}
 
-# Arguments that messages of the core name, and that are options here.
-_ARGUMENTS = [
-    "accept",
-    "accept_rate",
-    "accepted",
-    "added_success",
-    "amend",
-    "assume",
-    "bar",
-    "best_first",
-    "better",
-    "cap",
-    "cluster",
-    "colluders",
-    "columns",
-    "commitment",
-    "committee",
-    "conference",
-    "conflicts",
-    "coupled",
-    "despite_misfit",
-    "distinct_papers",
-    "draws",
-    "epsilon",
-    "evidence",
-    "format",
-    "grid",
-    "guarantee",
-    "key",
-    "learns",
-    "loads",
-    "map",
-    "multiplier",
-    "never_against",
-    "out",
-    "overridden",
-    "papers",
-    "past",
-    "past_better",
-    "per_paper",
-    "per_reviewer",
-    "pools",
-    "port",
-    "posterior_cap",
-    "prior",
-    "published",
-    "reason",
-    "redecide",
-    "rejected",
-    "reviewers",
-    "reviews",
-    "same",
-    "scale_of",
-    "score_field",
-    "scores",
-    "spread",
-    "to",
-    "unit",
-    "wait_list",
-    "waiting",
-    "what",
-    "withdrawn",
-    "workers",
-    "yes_leak",
-    "zcdp",
-]
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
+# The options of the command that runs, by the names of Python's arguments.
+_options: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
 
 
 class Once(TyperCommand):
-    """A command that refuses an option given twice: the last one would silently win, and of two files of
-    pools the first would not be read."""
+    """A command that refuses an option given twice: the last one would silently win."""
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        options = (option for option in self.params if isinstance(option, TyperOption))
+        _options.set(frozenset(max(option.opts, key=len)[2:].replace("-", "_") for option in options))
+        return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         # A line that is being completed is not whole yet.
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for option, times in Counter(one for one in order if isinstance(one, TyperOption)).items():
+        for option, times in Counter(each for each in order if isinstance(each, TyperOption)).items():
             if times > 1 and not option.multiple and not option.is_flag:
                 raise InputError(f"{option.opts[-1]} must be given once, found it {times} times")
         return super().parse_args(ctx, args)
@@ -131,13 +66,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 def say(text: str = "") -> None:
-    """Print lines as they are: no markup, no wrapping, control characters shown and not sent. On a terminal
-    with colors, what is confidential stands out, and so does the next step."""
+    """Print lines as they are: no markup, no wrapping, control characters shown and not sent.
+
+    On a terminal with colors, confidential lines and the next step stand out.
+    """
     print("\n".join(_colored(printable(line), sys.stdout) for line in text.split("\n")))
 
 
 def _colored(line: str, stream: TextIO) -> str:
-    """A line as a terminal shows it; the line itself where it goes elsewhere, or where no color is wanted."""
+    """A line in its color if it goes to a terminal that wants colors, else the line itself."""
     code = next((code for start, code in _COLORS.items() if line.startswith(start)), None)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb" or os.name == "nt"
     if code is None or plain or not stream.isatty():
@@ -146,7 +83,7 @@ def _colored(line: str, stream: TextIO) -> str:
 
 
 def note(text: str) -> None:
-    """Something the user should know, beside the result: on standard error, or with --json in its `notes`."""
+    """Tell the user something beside the result: on standard error, or with --json in its `notes`."""
     kept, text = _notes.get(), as_options(text)
     if kept is None:
         print(f"blindcal: {printable(text)}", file=sys.stderr)
@@ -155,12 +92,19 @@ def note(text: str) -> None:
 
 
 def as_options(text: str) -> str:
-    """What the core calls by the names of arguments, by those of the options that they come from.
+    """Names of Python's arguments in a message of the core, as the running command's own options.
 
-    >>> as_options("an amendment needs a `reason`; see `blindcal key`")
-    'an amendment needs a --reason; see `blindcal key`'
+    An argument that the command has no option for keeps its name: a setting of conference.toml, for example.
+
+    >>> token = _options.set(frozenset({"wait_list"}))
+    >>> as_options("`wait_list` needs `accept`")
+    '--wait-list needs `accept`'
+    >>> _options.reset(token)
     """
-    return re.sub(rf"`({'|'.join(_ARGUMENTS)})`", lambda name: f"--{name[1].replace('_', '-')}", text)
+    known = _options.get()
+    return re.sub(
+        "`([a-z_]+)`", lambda name: f"--{name[1].replace('_', '-')}" if name[1] in known else name[0], text
+    )
 
 
 def emit_json(value: object) -> None:
@@ -169,6 +113,8 @@ def emit_json(value: object) -> None:
 
 
 def _json(value: object) -> str:
+    from blindcal.io.atomic_files import jsonable
+
     content, kept = jsonable(value), _notes.get()
     if kept and isinstance(content, dict):
         content["notes"] = [*content.get("notes", ()), *kept]
@@ -177,6 +123,10 @@ def _json(value: object) -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
     """Print a table: text to the left, numbers to the right with 4 digits unless given as text."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     view = Table(title=title, box=None, pad_edge=False, title_justify="left", show_header=any(headings))
     for index, heading in enumerate(headings):
         numeric = all(isinstance(row[index], int | float) for row in rows)
@@ -185,14 +135,16 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str 
         view.add_row(
             *(Text(number(cell) if isinstance(cell, float) else printable(str(cell))) for cell in row)
         )
-    console = _console()
+    # 100 columns unless it is a terminal, so that output can be compared.
+    width = None if sys.stdout.isatty() else 100
+    console = Console(highlight=False, markup=False, width=width)
     with console.capture() as drawn:
         console.print(view)
     print("\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n")))
 
 
 def say_gap(gap: float) -> None:
-    """What large pools cost: by how much the share of wrong decisions may exceed the least possible one."""
+    """Say by how much large pools may raise the share of wrong decisions above the least possible one."""
     if gap > _NOTICEABLE:
         say(
             "large pools are approximated: "
@@ -218,9 +170,9 @@ def number(value: float, digits: int = 4) -> str:
 def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     """A function to call with each number of steps done: "weighing 9 papers", 9 steps.
 
-    On a terminal a bar appears after two seconds. Elsewhere a line says how long it will take, as soon as the
-    first steps tell and if it is long, and a line with every tenth of it how far it is. With --json there is
-    neither.
+    On a terminal a bar appears after two seconds. Elsewhere, lines say how far long work is and how long the
+    rest takes, at most one for each tenth. With --json there is neither. Rich estimates the time left, from
+    the last half minute.
 
     with progress("weighing 9 papers", 9) as advance:
         ...
@@ -228,61 +180,55 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     """
     if _notes.get() is not None:
         yield lambda steps: None
-    elif not sys.stderr.isatty():
-        yield _Lines(description, total)
-    else:
-        with _bar(description, total) as advance:
-            yield advance
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        get_time=lambda: time.monotonic(),
+    )
+    bar.add_task(description, total=total)
+    (task,) = bar.tasks
+    advance = _shown_on_terminal if sys.stderr.isatty() else _written_to_log
+    try:
+        yield advance(bar, task)
+    finally:
+        # Stopping a bar that was never shown would print an empty line.
+        if bar.live.is_started:
+            bar.stop()
 
 
-class _Lines:
-    """Progress for a log."""
+def _shown_on_terminal(bar: Any, task: Any) -> Callable[[int], None]:
+    """Progress as a bar, once the work has taken a while."""
 
-    def __init__(self, description: str, total: int) -> None:
-        self.description, self.total = description, total
-        self.seconds, self.done = list[float](), list[int]()
-        self.last: tuple[float, int] | None = None
+    def advance(steps: int) -> None:
+        bar.update(task.id, advance=steps)
+        if not bar.live.is_started and task.elapsed > _BAR_AFTER_SECONDS:
+            bar.start()
 
-    def __call__(self, steps: int) -> None:
-        now, done = time.monotonic(), steps + (self.done[-1] if self.done else 0)
-        self.seconds.append(now)
-        self.done.append(done)
-        left = seconds_left(self.seconds, self.done, self.total)
-        if left is None:
+    return advance
+
+
+def _written_to_log(bar: Any, task: Any) -> Callable[[int], None]:
+    """Progress as lines of a log."""
+    lines = [(0.0, 0)]
+
+    def advance(steps: int) -> None:
+        bar.update(task.id, advance=steps)
+        left, (second, completed) = task.time_remaining, lines[-1]
+        if not left or task.elapsed - second < _PAUSE_SECONDS:
             return
-        if self.last is None:
-            if left >= _LONG_SECONDS:
-                self._tell(now, f"takes {about(left)}")
-        elif 10 * (done - self.last[1]) >= self.total and now - self.last[0] >= _PAUSE_SECONDS:
-            self._tell(now, f"is {100 * done // self.total} % done, {about(left)} left")
+        if left >= _LONG_SECONDS if len(lines) == 1 else 10 * (task.completed - completed) >= task.total:
+            lines.append((task.elapsed, task.completed))
+            note(f"{task.description}: {int(task.percentage)} % done, {about(left)} left")
 
-    def _tell(self, now: float, text: str) -> None:
-        self.last = now, self.done[-1]
-        note(f"{self.description} {text}")
-
-
-def seconds_left(seconds: Sequence[float], done: Sequence[int], total: int) -> float | None:
-    """How long the rest of `total` steps will take, if so many were `done` at these times; None as long as it
-    is too early to say.
-
-    Time is taken from the first steps on, and the later half of it counts: before, processes were started, or
-    one worked alone. As long as both halves do not agree, nothing is said.
-
-    >>> times = [float(time) for time in range(8)]
-    >>> seconds_left(times, [1, 2, 3, 4, 5, 6, 7, 8], 100), seconds_left(times[:4], [1, 2, 3, 4], 100)
-    (92.0, None)
-    >>> seconds_left(times, [1, 2, 3, 4, 5, 9, 13, 17], 100) is None
-    True
-    """
-    spent, left = seconds[-1] - seconds[0], total - done[-1]
-    if left <= 0 or spent < _QUIET_SECONDS or len(seconds) <= max(2.0, min(_FEW, _PART * total)):
-        return None
-    middle = min(bisect_left(seconds, seconds[0] + spent / 2), len(seconds) - 2)
-    # A coarse clock may give the first steps one time; they are then no measure.
-    early = (done[middle] - done[0]) / max(seconds[middle] - seconds[0], _QUIET_SECONDS / len(seconds) ** 2)
-    late = (done[-1] - done[middle]) / (seconds[-1] - seconds[middle])
-    alike = max(early, late) <= _ALIKE * min(early, late)
-    return left / late if late > 0.0 and (alike or spent >= _PATIENCE_SECONDS) else None
+    return advance
 
 
 def about(seconds: float) -> str:
@@ -298,37 +244,13 @@ def about(seconds: float) -> str:
     return f"about {round(2 * seconds / 3600) / 2:g} hours"
 
 
-@contextmanager
-def _bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task, began = bar.add_task(description, total=total), time.monotonic()
-
-    def advance(steps: int) -> None:
-        bar.update(task, advance=steps)
-        if not bar.live.is_started and time.monotonic() - began > _QUIET_SECONDS:
-            bar.start()
-
-    try:
-        yield advance
-    finally:
-        # Stopping a bar that was never shown would print an empty line.
-        if bar.live.is_started:
-            bar.stop()
-
-
 def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
     """The exit code of `app(arguments)`; every exception becomes a message and never a traceback.
 
     With --json standard output holds one object or nothing, and so does standard error.
     """
     _notes.set([] if "--json" in arguments else None)
+    _options.set(frozenset())
     try:
         code = app(arguments, prog_name="blindcal", standalone_mode=False)
         sys.stdout.flush()
@@ -341,6 +263,7 @@ def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException, as_json: bool) -> int:
+    """Say on standard error what went wrong, and return the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else UNEXPECTED
     code, message = _code_and_message(error)
@@ -349,10 +272,10 @@ def _explain(error: BaseException, as_json: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
     if code == INTERRUPTED:
-        tell_interrupted(as_json)
+        report_interrupted(as_json)
     elif as_json:
-        found = error.problems if isinstance(error, InputError) else ()
-        problems = [replace(problem, rule=as_options(problem.rule)) for problem in found]
+        listed = error.problems if isinstance(error, InputError) else ()
+        problems = [replace(problem, rule=as_options(problem.rule)) for problem in listed]
         report = {"code": code, "message": message, "problems": problems}
         print(_json({"error": report}), file=sys.stderr)
     else:
@@ -362,12 +285,16 @@ def _explain(error: BaseException, as_json: bool) -> int:
 
 
 def _code_and_message(error: BaseException) -> tuple[int, str]:
+    """The exit code of an error, and what is said about it."""
+    # A module that is interrupted while it is imported may make another error of it.
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupted():
+        return INTERRUPTED, "interrupted"
     if isinstance(error, BlindcalError):
         return error.exit_code, as_options(str(error))
     if isinstance(error, typer.TyperException):
         return InputError.exit_code, error.format_message()
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return INTERRUPTED, "interrupted"
+    if isinstance(error, ModuleNotFoundError):
+        return missing_module(error)
     if isinstance(error, MemoryError):
         return UNEXPECTED, "out of memory"
     if isinstance(error, OSError):
@@ -383,8 +310,3 @@ def printable(text: str) -> str:
     'a\\x1b[2J\tb'
     """
     return "".join(c if c.isprintable() or c in "\t" else ascii(c)[1:-1] for c in text)
-
-
-def _console() -> Console:
-    """Standard output as it is now; 100 columns where it is no terminal, so that output can be compared."""
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 100)

@@ -40,7 +40,7 @@ _FILLS = ("#e6eef6", "#f6e7e4", "#e8f1e6")
 _MATH = {"Phi_1": "Φ₁", "Phi_2": "Φ₂", "Phi": "Φ", "q1": "q₁", "q2": "q₂", "sigma": "σ", "e0": "e₀"}
 
 
-def drawn(figure: Figure, form: str) -> bytes:
+def render(figure: Figure, form: str) -> bytes:
     """The figure with its caption below, in one of `FORMATS`."""
     matplotlib = _matplotlib()
     count = len(figure.panels)
@@ -51,20 +51,20 @@ def drawn(figure: Figure, form: str) -> bytes:
     caption = textwrap.wrap(symbols(f"{_heading(figure)}. {figure.caption}"), round(18.5 * width))
     below = _CAPTION * (len(caption) + 1)
     with matplotlib.rc_context(_STYLE):
-        sheet = importlib.import_module("matplotlib.figure").Figure(
+        canvas = importlib.import_module("matplotlib.figure").Figure(
             figsize=(width, rows * height + below + 0.25)
         )
         share = below / (rows * height + below + 0.25)
-        grid = sheet.subplots(rows, columns, squeeze=False).ravel()
+        grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axis, panel in zip(grid, figure.panels, strict=True):
             _draw(axis, panel)
             if columns == 4:
                 axis.label_outer()
-        _legend(sheet, share)
-        sheet.text(0.03, share - 0.01, "\n".join(caption), va="top", fontsize=7, linespacing=1.3)
-        sheet.tight_layout(rect=(0, share + 0.25 / (rows * height + below + 0.25), 1, 1))
+        _legend(canvas, share)
+        canvas.text(0.03, share - 0.01, "\n".join(caption), va="top", fontsize=7, linespacing=1.3)
+        canvas.tight_layout(rect=(0, share + 0.25 / (rows * height + below + 0.25), 1, 1))
         data = io.BytesIO()
-        sheet.savefig(data, format=form, dpi=200, metadata=_PLAIN[form])
+        canvas.savefig(data, format=form, dpi=200, metadata=_PLAIN[form])
     return data.getvalue()
 
 
@@ -82,7 +82,7 @@ def symbols(text: str) -> str:
     >>> symbols("u Phi_1 + q2")
     'u Φ₁ + q₂'
     """
-    return re.sub("|".join(_MATH), lambda found: _MATH[found[0]], text)
+    return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
 
 
 def _heading(figure: Figure) -> str:
@@ -134,8 +134,8 @@ def _line(axis: Any, curve: Curve, shade: str, inside: bool) -> None:
         name, _, value = curve.label.rpartition(" ")
         axis.plot(curve.x, curve.y, label=f"{name} constant", **style)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-        place = float(curve.x.mean()), float(curve.y.mean())
-        axis.text(*place, value, ha="center", va="center", fontsize=6.5, bbox=box, zorder=5)
+        middle = float(curve.x.mean()), float(curve.y.mean())
+        axis.text(*middle, value, ha="center", va="center", fontsize=6.5, bbox=box, zorder=5)
     else:
         axis.plot(curve.x, curve.y, label=symbols(curve.label), **style)
 
@@ -163,11 +163,11 @@ def _away(panel: Panel, corner: Corner) -> Array:
     here = np.array([corner.x, corner.y]) / scale
     angles = np.arange(8) * np.pi / 4 + np.pi / 4
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    places = here + 0.09 * directions
+    candidates = here + 0.09 * directions
     frame = [_along(Curve("frame", "", *_SQUARE))] if panel.regions else []
     points = np.concatenate([*frame, *(_along(curve) / scale for curve in panel.curves)])
-    inside = ((places > -0.02) & (places < 1.1)).all(axis=1)
-    distance = np.linalg.norm(places[:, None] - points, axis=-1).min(axis=1)
+    inside = ((candidates > -0.02) & (candidates < 1.1)).all(axis=1)
+    distance = np.linalg.norm(candidates[:, None] - points, axis=-1).min(axis=1)
     best: Array = directions[int(np.argmax(distance + inside))]
     return best
 
@@ -179,19 +179,19 @@ def _along(curve: Curve) -> Array:
     return np.stack([np.interp(parts, places, curve.x), np.interp(parts, places, curve.y)], axis=-1)
 
 
-def _legend(sheet: Any, share: float) -> None:
-    """One legend for all panels where they share it, else one in each."""
-    named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in sheet.axes]
-    known = {label: handle for one in named for label, handle in one.items()}
+def _legend(canvas: Any, share: float) -> None:
+    """One legend for all panels if they share it, else one in each."""
+    named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in canvas.axes]
+    known = {label: handle for handles in named for label, handle in handles.items()}
     if len(known) <= 4:
-        sheet.legend(
+        canvas.legend(
             known.values(),
             known.keys(),
             loc="lower center",
             bbox_to_anchor=(0.5, share),
-            ncols=2 if len(sheet.axes) == 1 else 4,
+            ncols=2 if len(canvas.axes) == 1 else 4,
             frameon=False,
         )
     else:
-        for axis in sheet.axes:
+        for axis in canvas.axes:
             axis.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""`blindcal pair`: two papers, two reviewers, two scores; what calibrating them costs in privacy."""
+"""`blindcal research pair`: two papers, two reviewers, two scores; what calibrating them costs in privacy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from blindcal.adversaries.single_paper import audit
 from blindcal.cli.arguments import Noise, Prior, Reviewers, decimal, decimals, probability, reviewer_pair
 from blindcal.cli.console import Json, emit_json, number, say, table
-from blindcal.cli.plots import plot
 from blindcal.errors import InputError
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
@@ -41,13 +40,13 @@ def pair(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The belief, the frontier and a policy for two papers reviewed by two reviewers, one review each.
+    """Show the belief, the frontier and a policy for two papers and two reviewers.
 
-    Assignment A1 is reviewer 1 on paper 1, A2 is reviewer 2 on paper 1. The conference error is the chance of
-    accepting the worse paper; the adversary error is the chance that the adversary's best guess of the
-    assignment is wrong.
+    Each reviewer wrote one review. Assignment A1 is reviewer 1 on paper 1, A2 is reviewer 2 on paper 1. The
+    conference error is the chance of accepting the worse paper; the adversary error is the chance that the
+    adversary's best guess of the assignment is wrong.
 
-    Example: blindcal pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
+    Example: blindcal research pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
     """
     if max_error is not None and epsilon is not None:
         raise InputError("give either --max-error or --epsilon, not both")
@@ -76,14 +75,14 @@ def _report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str,
         "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
     }
     if policy is not None:
-        found, q = audit(belief, policy), policy.calibrates(belief)
+        finding, q = audit(belief, policy), policy.calibrates(belief)
         report["policy"] = {
             "accept": policy.accept,
             "q": None if np.isnan(q).any() else q,
             "conference_error": policy.conference_error(belief),
-            "adversary_error": _error(belief, policy),
-            "epsilon": found.epsilon,
-            "multiplier": found.multiplier,
+            "adversary_error": _adversary_error(belief, policy),
+            "epsilon": finding.epsilon,
+            "multiplier": finding.multiplier,
         }
     return report
 
@@ -105,26 +104,23 @@ def _print(belief: Belief, front: Frontier, policy: Policy | None) -> None:
     else:
         say(f"Frontier: conference error {number(least[0])} to {number(most[0])},")
         say(f"          adversary error  {number(least[1])} to {number(most[1])}.")
-    say()
-    errors = None if policy is None else (float(policy.conference_error(belief)), _error(belief, policy))
-    say(plot(front.conference_error, front.adversary_error, errors, "conference error", "adversary error"))
     if policy is not None:
         say()
         table(("policy", ""), _revealed(belief, policy))
 
 
-def _error(belief: Belief, policy: Policy) -> float:
+def _adversary_error(belief: Belief, policy: Policy) -> float:
     """The chance that the adversary's best guess after the decision is wrong, rounded down."""
     return float(1 - audit(belief, policy).success)
 
 
 def _revealed(belief: Belief, policy: Policy) -> list[tuple[str, float]]:
-    found = audit(belief, policy)
+    finding = audit(belief, policy)
     return [
         ("conference error", float(policy.conference_error(belief))),
-        ("adversary error", _error(belief, policy)),
-        ("adversary error from the scores alone", float(1 - found.success_scores_only)),
-        ("epsilon: odds change by at most e^", found.epsilon),
-        ("multiplier: a correct guess becomes at most this many times likelier", found.multiplier),
-        ("largest posterior after any decision", found.largest_posterior),
+        ("adversary error", _adversary_error(belief, policy)),
+        ("adversary error from the scores alone", float(1 - finding.success_scores_only)),
+        ("epsilon: odds change by at most e^", finding.epsilon),
+        ("multiplier: a correct guess becomes at most this many times likelier", finding.multiplier),
+        ("largest posterior after any decision", finding.largest_posterior),
     ]

@@ -1,4 +1,4 @@
-"""`blindcal paper`: the figures of the paper, drawn again from the functions, and the numbers behind them."""
+"""`blindcal research paper`: the paper's figures, drawn again, and the numbers behind them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHAT = ("figure", "table", "all")
 def paper(
     what: Annotated[str, typer.Argument(help="figure, table (the numbers behind a figure), or all.")],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NUMBER]", help=f"Which one: {', '.join(FIGURES)}.")
+        str | None, typer.Argument(metavar="[NUMBER]", help=f"Which figure: {', '.join(FIGURES)}.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -45,27 +45,29 @@ def paper(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Draw the figures of the paper again, from the functions that implement it.
+    """Draw the paper's figures again, from the functions that implement it.
 
     Figures 1 to 6 have the paper's numbers; `cases` shows its eight noisy cases side by side, of which it
     draws one, and `limit` how noise that goes to 0 leads to the noiseless frontier. Each has a caption that
     explains its corners. `table` gives the numbers behind a figure as CSV, and `all` every figure and table.
     Files that exist are not overwritten.
 
-    Example: blindcal paper figure 5 --out figures --format svg,pdf
+    Example: blindcal research paper figure 5 --out figures --format svg,pdf
     """
-    chosen, forms = _chosen(what, name), _forms(formats)
+    names, file_formats = _chosen(what, name), _forms(formats)
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
     try:
         with hired(processes, None) as workers:
-            figures = [figure(one, trials, seed, workers) for one in chosen]
+            figures = [figure(each, trials, seed, workers) for each in names]
     except InputError as error:
         raise InputError(by_option(str(error), ("trials", "seed"))) from None
-    files = {} if out is None else _files(figures, what, forms, out)
+    files = {} if out is None else _files(figures, what, file_formats, out)
     _write(files)
     if as_json:
-        emit_json({"files": [str(path) for path in files], "figures": [_report(one) for one in figures]})
+        emit_json(
+            {"files": [str(path) for path in files], "figures": [_report(drawing) for drawing in figures]}
+        )
     elif files:
         for path in files:
             say(str(path))
@@ -89,21 +91,21 @@ def _forms(text: str) -> list[str]:
     from blindcal.cli.drawings import FORMATS
 
     forms = text.split(",")
-    if unknown := [one for one in forms if one not in FORMATS]:
+    if unknown := [form for form in forms if form not in FORMATS]:
         raise InputError(f"--format must be among {', '.join(FORMATS)}, found {unknown[0]!r}")
     return forms
 
 
 def _files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dict[Path, bytes]:
     """All that is to be written; nothing is written before everything could be made."""
-    from blindcal.cli.drawings import drawn
+    from blindcal.cli.drawings import render
 
     files: dict[Path, bytes] = {}
-    for one in figures:
+    for drawing in figures:
         if what != "table":
-            files |= {out / f"figure_{one.name}.{form}": drawn(one, form) for form in forms}
+            files |= {out / f"figure_{drawing.name}.{form}": render(drawing, form) for form in forms}
         if what != "figure":
-            files[out / f"figure_{one.name}.csv"] = _table(one).encode()
+            files[out / f"figure_{drawing.name}.csv"] = _table(drawing).encode()
     return files
 
 
@@ -115,19 +117,19 @@ def _write(files: dict[Path, bytes]) -> None:
         write_bytes(path, data)
 
 
-def _table(one: Figure) -> str:
+def _table(drawing: Figure) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("panel", "kind", "label", "x", "y"))
-    for title, kind, label, x, y in one.rows():
+    for title, kind, label, x, y in drawing.rows():
         writer.writerow((title.replace("\n", " "), kind, label, f"{x:.10g}", f"{y:.10g}"))
     return text.getvalue()
 
 
-def _report(one: Figure) -> dict[str, object]:
+def _report(drawing: Figure) -> dict[str, object]:
     corners = [
         {"panel": panel.title, "name": c.name, "meaning": c.meaning, "x": c.x, "y": c.y}
-        for panel in one.panels
+        for panel in drawing.panels
         for c in panel.corners
     ]
-    return {"name": one.name, "title": one.title, "caption": one.caption, "corners": corners}
+    return {"name": drawing.name, "title": drawing.title, "caption": drawing.caption, "corners": corners}

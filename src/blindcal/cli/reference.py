@@ -1,16 +1,14 @@
-"""docs/cli.md from the commands themselves: `python -m blindcal.cli.reference docs/cli.md`."""
+"""docs/cli.md from the commands' own help: `python -m blindcal.cli.reference docs/cli.md`."""
 
 from __future__ import annotations
 
-import inspect
 import io
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
 from blindcal.cli import run
-from blindcal.cli.app import app
+from blindcal.cli.app import app, research
 
 _OPENING = """# Command line
 
@@ -22,7 +20,7 @@ Written by `make docs` from the commands' own help. Every command takes `--json`
 | 0 | done |
 | 1 | the machine failed (disk, memory), or a bug in blindcal |
 | 2 | bad input or an unachievable request |
-| 3 | refused: it would toss again or overwrite |
+| 3 | refused: it would decide again or overwrite |
 | 4 | verification failed |
 | 5 | a certificate could not be met |
 | 130 | interrupted |
@@ -33,23 +31,24 @@ Errors go to standard error, with `--json` as an object of `code`, `message` and
 
 def reference() -> str:
     """The whole page."""
-    names = [command.name or "" for command in app.registered_commands]
-    sections = (
-        f"## blindcal {name}".rstrip() + f"\n\n```text\n{_help(name)}\n```\n" for name in ["", *names]
-    )
+    sections = (f"## {name}\n\n```text\n{_help(name)}\n```\n" for name in command_names())
     return "\n".join([_OPENING, *sections])
 
 
-def undocumented() -> Iterator[str]:
-    """Commands whose help shows no example."""
-    for command in app.registered_commands:
-        if command.callback is None or "Example" not in (inspect.getdoc(command.callback) or ""):
-            yield command.name or "?"
+def command_names() -> list[str]:
+    """All commands and groups as they are typed, in the order of the help."""
+    groups = [("blindcal", app), ("blindcal research", research)]
+    return [
+        name
+        for prefix, group in groups
+        for name in (prefix, *(f"{prefix} {command.name}" for command in group.registered_commands))
+    ]
 
 
 def _help(name: str) -> str:
+    """What a command prints for --help."""
     with redirect_stdout(io.StringIO()) as printed:
-        run([*filter(None, [name]), "--help"])
+        run([*name.split()[1:], "--help"])
     return "\n".join(line.rstrip() for line in printed.getvalue().strip().split("\n"))
 
 

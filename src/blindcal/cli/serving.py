@@ -1,4 +1,4 @@
-"""`blindcal app`: two rooms in a browser, on this machine alone."""
+"""`blindcal app`: two pages in a browser, on this machine alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 
 from blindcal.cli.arguments import Processes, hired, whole
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.startup import ended_alike, unhurried
+from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.errors import InputError
 
 
-@ended_alike()
+@terminations_as_interrupts()
 def serve(
     folder: Annotated[
         Path | None,
@@ -32,7 +32,7 @@ def serve(
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Open two rooms in a browser: one pair of papers to play with, and a conference to decide.
+    """Open two pages in a browser: one pair of papers, and a conference.
 
     Everything stays on this machine: the server listens on 127.0.0.1 alone, and only who knows the address
     that it prints, with a token in it, gets an answer. It works on a conference's folder, with the key that
@@ -52,27 +52,27 @@ def serve(
     if not home.is_dir():
         raise InputError(f"{home} must be a folder that exists")
     with hired(processes, None) as workers:
-        desk = Desk(home, folder, workers=workers if isinstance(workers, int) else 1)
+        session = Desk(home, folder, workers=workers if isinstance(workers, int) else 1)
     try:
-        found = listen(desk, port)
+        server = listen(session, port)
     except InputError:
-        desk.close()
+        session.close()
         raise
     try:
         if as_json:
-            emit_json({"address": found.address, "port": found.port})
+            emit_json({"address": server.address, "port": server.port})
         else:
-            say(f"open {found.address}")
+            say(f"open {server.address}")
             say("The address is secret: whoever on this machine has it can see what is open here.")
             say("Ctrl-C ends it.")
-        if not no_browser and not webbrowser.open(write_redirect(found.address, desk.private).as_uri()):
+        if not no_browser and not webbrowser.open(write_redirect(server.address, session.private).as_uri()):
             note("no browser could be started: open the address yourself")
         sys.stdout.flush()
-        unhurried()
-        found.run()
+        without_time_limit()
+        server.run()
     except KeyboardInterrupt:
         if not as_json:
             say("ended")
     finally:
-        found.close()
-        desk.close()
+        server.close()
+        session.close()

@@ -1,4 +1,4 @@
-"""`blindcal simulate`: how much each way of calibrating helps, on simulated conferences."""
+"""`blindcal research simulate`: how much each way of calibrating helps, on simulated conferences."""
 
 from __future__ import annotations
 
@@ -61,13 +61,14 @@ def simulate(
     intervals: Annotated[bool, typer.Option(help="Add standard errors to the JSON.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulate conferences of miscalibrated reviewers and compare calibration methods.
+    """Compare calibration methods on simulated conferences.
 
-    Qualities are N(0,1), slopes Exp(1), assignments uniformly random. kendall_tau: share of pairs of papers
-    in the wrong order. messy_middle: share of the papers around the cut (ranks 11-40 of 100) decided wrongly
-    when the best quarter is accepted. Numbers do not depend on the number of workers.
+    Reviewers are miscalibrated: slopes are Exp(1), qualities N(0,1), assignments uniformly random.
+    kendall_tau: share of pairs of papers in the wrong order. messy_middle: share of the papers around the cut
+    (ranks 11-40 of 100) decided wrongly if the best quarter is accepted. Numbers do not depend on the number
+    of workers.
 
-    Example: blindcal simulate --noise 0,0.25,0.5 --trials 100 --seed 1 --reading script
+    Example: blindcal research simulate --noise 0,0.25,0.5 --trials 100 --seed 1 --reading script
     """
     levels, names = _levels(noise), methods.split(",")
     work = f"simulating {count(trials * len(levels), 'conference')}"

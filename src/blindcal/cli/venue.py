@@ -1,4 +1,4 @@
-"""`blindcal audit-venue`: what the decisions of a venue reveal that decided by calibrated scores."""
+"""`blindcal research audit-venue`: what the decisions of a venue reveal that decided by calibrated scores."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def audit_venue(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what published decisions reveal where a venue decided by calibrated scores, without protection.
+    """Say what the decisions of a venue without protection reveal.
 
-    Needs nothing but what such a venue may have published: decisions, scores and a table of calibrations; no
-    key, and no true reviewers. A paper is taken to be accepted where its reviewers, calibrated, say that it
-    is more likely above the bar than below. Without --bar, the bar is the one at which as many papers are
-    accepted on average as were.
+    The venue decided by calibrated scores. The command needs only what such a venue may have published:
+    decisions, scores and a table of calibrations, but no key and no true reviewers. It assumes that a paper
+    was accepted if its calibrated reviewers say that it is more likely above the bar than below. Without
+    --bar, the bar is the one at which as many papers are accepted on average as were.
 
-    Example: blindcal audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
+    Example: blindcal research audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
     pools.csv
     """
     check_targets(out, posterior)
@@ -81,19 +81,23 @@ def audit_venue(
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid), better=better)
     views = venue.views
     with hired(processes, None) as workers:
-        more = [
-            *(one for name in prior or () for one in prior_findings(views, prior_of(name), _FULL)),
-            *(one for strength in evidence or () for one in evidence_findings(views, strength, _FULL)),
+        findings = [
+            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name), _FULL)),
+            *(
+                finding
+                for strength in evidence or ()
+                for finding in evidence_findings(views, strength, _FULL)
+            ),
             *author_findings(views, _FULL),
         ]
         if loads is not None:
-            more += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+            findings += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
         if learns:
-            more += learning_findings(views, _FULL, workers=workers, progress=progress)
-    found = findings_of(views, _FULL, better=better)
-    found = replace(found, findings=(*found.findings, *more))
+            findings += learning_findings(views, _FULL, workers=workers, progress=progress)
+    summary = findings_of(views, _FULL, better=better)
+    summary = replace(summary, findings=(*summary.findings, *findings))
     facts = facts_of(
-        found,
+        summary,
         bar=venue.bar,
         accepted=venue.accepted,
         better=better,
@@ -114,7 +118,7 @@ def audit_venue(
         emit_json(facts)
         return
     say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
-    say_findings(found)
+    say_findings(summary)
     for file in (out, posterior):
         if file is not None:
             say(f"wrote {file} (CONFIDENTIAL, never share)")

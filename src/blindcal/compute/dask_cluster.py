@@ -1,15 +1,13 @@
-"""A Dask cluster in place of this machine's processes: other machines work on items, with the same results.
+"""A Dask cluster in place of this machine's processes: the same results, computed by other machines.
 
     with connected("tls://scheduler.example.org:8786") as cluster:
         plan(inputs, request, workers=cluster)
 
-Dask's client is a pool of `concurrent.futures`, as joblib's processes are, so `workers.shared` hands items to
-either: a few at a time, results as they come, and an end at once when it is interrupted. (joblib's own Dask
-backend has all items sent before it can stop, and goes on with them afterwards.) A worker that is lost is
-Dask's affair: its items go to another one.
+Dask's client hands items to workers, gives those of a lost worker to another one, and cancels what nobody
+waits for. This module adds what Dask does not check: that nobody else can listen, and that workers compute
+the same digits. (joblib's own Dask backend sends all items before it can be interrupted.)
 
-What is sent is one `payload` an item: a function of this package by its name, and the item. Connections are
-encrypted, or do not leave this machine.
+A worker is sent one `payload` an item, a function of this package by its name and the item, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,14 +19,11 @@ import platform
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from ipaddress import ip_address
-from time import monotonic
 from typing import Any
 
 import blindcal
@@ -37,82 +32,117 @@ from blindcal.errors import BlindcalError, InputError
 
 # Seconds until a scheduler must have answered, and its workers; until workers that are all gone must be back.
 _ANSWER, _RETURN = 10.0, 60.0
-# So often it is seen whether there are workers at all, while none of them has anything to show.
+# Seconds without a result after which to look whether there are workers at all.
 _LOOK = 2.0
 _CERTIFICATES = ("distributed.comm.tls.ca-file", "distributed.comm.tls.client.cert")
-# Whatever these say is about connections, and the commands speak for themselves.
-_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """The workers of the Dask cluster at `address`, as a `workers.Pool`."""
+    """The workers of a Dask cluster, as a `parallel.Pool`.
+
+    Attributes:
+        address: Where the scheduler listens.
+        client: Dask's client, connected to it.
+    """
 
     address: str
     client: Any = field(repr=False)
 
     @property
     def size(self) -> int:
-        """Threads of all workers that there are now."""
-        threads: int = sum(self._asked(self.client.nthreads).values())
-        return max(1, threads)
+        """The number of threads of all workers that there are now."""
+        with self._unless_lost():
+            threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
 
     def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
         """Send items to the workers."""
-        pool, here = self.client.get_executor(pure=False), environment()
-        for place, item in few:
-            running[pool.submit(run, payload(function, item), here)] = place
+        here = environment()
+        for index, item in few:
+            running[self.client.submit(run, payload(function, item), here, pure=False)] = index
 
     def finished(self, running: Running) -> Collection[Any]:
-        """The futures that are done; an error where the cluster was lost, not one of its workers."""
-        seen = monotonic()
-        while not (done := wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED).done):
-            seen = monotonic() if self._asked(self.client.nthreads) else seen
-            if monotonic() - seen > _RETURN:
-                raise BlindcalError(f"the Dask cluster at {self.address} has lost all its workers")
-        killed = import_module("distributed").KilledWorker
-        for future in done:
-            if isinstance(self._asked(future.exception), killed):
+        """The futures that are done, once there is one; an error if the whole cluster was lost."""
+        distributed = import_module("distributed")
+        with self._unless_lost(), self.client.as_current():
+            while True:
+                with suppress(TimeoutError):
+                    done = distributed.wait(list(running), _LOOK, return_when="FIRST_COMPLETED").done
+                    break
+                try:
+                    self.client.wait_for_workers(1, timeout=_RETURN)
+                except TimeoutError:
+                    raise BlindcalError(f"{self} has lost all its workers") from None
+            if any(isinstance(future.exception(), distributed.KilledWorker) for future in done):
                 raise BlindcalError(
-                    f"several workers of the Dask cluster at {self.address} ended, one after the other, with "
-                    "the same part of the work: they may have too little memory"
+                    f"several workers of {self} ended, one after the other, with the same part of the work: "
+                    "they may have too little memory"
                 )
-        return done
+            return set(done)
 
     def abandon(self, running: Running) -> None:
-        """Nothing more is started; what a worker is busy with it finishes for nobody."""
+        """Cancel what is not done; a worker finishes its present item for nobody."""
         with suppress(Exception):
-            for future in running:
-                future.cancel()
+            self.client.cancel(list(running))
 
-    def _asked(self, question: Callable[[], Any]) -> Any:
+    @contextmanager
+    def _unless_lost(self) -> Iterator[None]:
+        """Any error of Dask's here means that the scheduler is gone, and its futures with it."""
         try:
-            return question()
+            yield
+        except BlindcalError:
+            raise
         except Exception:
-            # The connection is closed; of a future, that it was given up with it.
-            raise self._lost() from None
+            raise BlindcalError(f"{self} was lost in the middle of the work") from None
 
-    def _lost(self) -> BlindcalError:
-        return BlindcalError(f"the Dask cluster at {self.address} was lost in the middle of the work")
+    def __str__(self) -> str:
+        return f"the Dask cluster at {self.address}"
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """The workers of the cluster whose scheduler is at `address`: `tls://host:port`, with the certificates of
-    Dask's configuration, or `tcp://127.0.0.1:port` on this machine."""
-    distributed, dask = _optional("distributed"), _optional("dask.config")
-    encrypted = _encrypted(address)
-    if not encrypted and not _loopback(address):
+    """Connects to the cluster whose scheduler is at an address.
+
+    Args:
+        address: `tls://host:port`, with the certificates of Dask's configuration, or `tcp://127.0.0.1:port`
+            on this machine.
+
+    Yields:
+        The cluster's workers, to be given as `workers` to functions that take them.
+
+    Raises:
+        InputError: Others could listen, nobody answers, or workers would compute other digits.
+    """
+    try:
+        distributed, config = import_module("distributed"), import_module("dask.config")
+    except ModuleNotFoundError:
+        raise InputError("`cluster` needs Dask: pip install 'blindcal[cluster]'") from None
+    if not _private(address):
         raise InputError(
             f"`cluster` {address} must be encrypted: give a tls:// address, or one on this machine, such as "
             "tcp://127.0.0.1:8786"
         )
-    if encrypted and (missing := [name for name in _CERTIFICATES if not dask.get(name)]):
+    encrypted = address.startswith("tls://")
+    if encrypted and (missing := [name for name in _CERTIFICATES if not config.get(name)]):
         raise InputError(
             f"`cluster` {address} needs certificates: Dask's configuration must have {' and '.join(missing)}"
         )
-    with _quiet(), dask.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-        client = _client(distributed, address, encrypted)
+    # The commands report what goes wrong; Dask's own log would say it again.
+    silent = distributed.utils.silence_logging_cmgr(logging.CRITICAL + 1)
+    with silent, config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        try:
+            # Dask warns of any package with another version; those that matter are compared in `_check`.
+            with warnings.catch_warnings(action="ignore"):
+                client = distributed.Client(
+                    address,
+                    timeout=_ANSWER,
+                    security=distributed.Security(require_encryption=encrypted),
+                    set_as_default=False,
+                    name="blindcal",
+                )
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            raise InputError(f"no Dask scheduler answers at `cluster` {address}: {error}") from None
         try:
             cluster = Cluster(address, client)
             _check(cluster)
@@ -123,58 +153,38 @@ def connected(address: str) -> Iterator[Cluster]:
 
 
 def payload(function: Callable[[Any], Any], item: object) -> bytes:
-    """All that a worker is sent of an item, and all that it is to know."""
+    """All that a worker is sent for an item, and all that it may know."""
     return pickle.dumps((function, item), protocol=5)
 
 
-def run(sent: bytes, wanted: Mapping[str, str]) -> Any:
-    """What a worker does: the function of a payload with its item, where it gives what it would elsewhere."""
-    _refuse_other(environment(), wanted, "a worker")
+def run(sent: bytes, expected: Mapping[str, str]) -> Any:
+    """What a worker does: call the function of a payload with its item, if it computes the same digits.
+
+    Workers that join later were not there when the cluster was checked.
+    """
+    _refuse_other(environment(), expected, "a worker of the Dask cluster")
     function, item = pickle.loads(sent)
     return function(item)
 
 
 def environment() -> dict[str, str]:
-    """What results depend on, beside the kind of processor; the number of threads is that of a worker."""
-    return {**_versions(), **{name: os.environ.get(name, "not set") for name in THREADS}}
-
-
-@cache
-def _versions() -> Mapping[str, str]:
-    names = ("numpy", "scipy", "highspy")
+    """What results depend on, apart from the kind of processor."""
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "blindcal": blindcal.__version__,
-        **{name: _version(name) for name in names},
+        **{name: version(name) for name in ("numpy", "scipy", "highspy")},
+        **{name: os.environ.get(name, "not set") for name in THREADS},
     }
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "none"
-
-
-def _refuse_other(found: Mapping[str, str], wanted: Mapping[str, str], who: str) -> None:
-    # This process may have more threads: what it computes itself is not what is compared.
-    wanted = {**wanted, **dict.fromkeys(THREADS, "1")}
-    other = [f"{name} {wanted[name]} (found {found[name]})" for name in wanted if found[name] != wanted[name]]
+def _refuse_other(actual: Mapping[str, str], expected: Mapping[str, str], worker: str) -> None:
+    # This process may use more threads: what it computes itself is not compared.
+    needed = {**expected, **dict.fromkeys(THREADS, "1")}
+    other = [
+        f"{name} {needed[name]} (found {actual[name]})" for name in needed if actual[name] != needed[name]
+    ]
     if other:
-        raise InputError(f"{who} of the Dask cluster would compute other digits: it needs {', '.join(other)}")
-
-
-def _client(distributed: Any, address: str, encrypted: bool) -> Any:
-    security = distributed.Security(require_encryption=encrypted)
-    with warnings.catch_warnings():
-        # Dask lists packages of other versions; those that matter are compared later.
-        warnings.simplefilter("ignore")
-        try:
-            return distributed.Client(
-                address, timeout=_ANSWER, security=security, set_as_default=False, name="blindcal"
-            )
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            raise InputError(f"no Dask scheduler answers at `cluster` {address}: {error}") from None
+        raise InputError(f"{worker} would compute other digits: it needs {', '.join(other)}")
 
 
 def _check(cluster: Cluster) -> None:
@@ -183,65 +193,37 @@ def _check(cluster: Cluster) -> None:
     try:
         client.wait_for_workers(1, timeout=_ANSWER)
     except OSError:
-        raise InputError(
-            f"the Dask cluster at {cluster.address} has no workers: start some with "
-            f"dask worker {cluster.address}"
-        ) from None
-    addresses = [client.scheduler_info()["address"], *client.nthreads()]
-    heard = [one for one in addresses if not (_encrypted(one) or _loopback(one))]
-    if heard:
-        raise InputError(
-            f"the Dask cluster at {cluster.address} must be encrypted, or keep to this machine (--host "
-            f"127.0.0.1): others can reach {heard[0]}"
-        )
+        raise InputError(f"{cluster} has no workers: start some with dask worker {cluster.address}") from None
+    for address in [client.scheduler_info()["address"], *client.nthreads()]:
+        if not _private(address):
+            raise InputError(
+                f"{cluster} must be encrypted, or keep to this machine (--host 127.0.0.1): others can reach "
+                f"{address}"
+            )
     try:
-        found = client.run(environment)
+        environments = client.run(environment)
     except Exception as error:
         raise InputError(
-            f"the workers of the Dask cluster at {cluster.address} cannot run blindcal "
-            f"{blindcal.__version__}: {type(error).__name__}: {error}"
+            f"the workers of {cluster} cannot run blindcal {blindcal.__version__}: "
+            f"{type(error).__name__}: {error}"
         ) from None
-    for who, one in found.items():
-        _refuse_other(one, environment(), f"worker {who}")
+    for worker, actual in environments.items():
+        _refuse_other(actual, environment(), f"worker {worker} of {cluster}")
 
 
-def _encrypted(address: str) -> bool:
-    return address.startswith("tls://")
+def _private(address: str) -> bool:
+    """Whether nobody else can read what is sent to an address: it is encrypted, or stays on this machine.
 
-
-def _loopback(address: str) -> bool:
-    """Whether what is sent to an address stays on this machine.
-
-    >>> [_loopback(one) for one in ("tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:8786")]
-    [True, True, True]
-    >>> [_loopback(one) for one in ("tcp://10.0.0.7:8786", "tcp://localhost.example.org:1", "ws://127.0.0.1:1")]
+    >>> [_private(address) for address in ("tls://a:1", "tcp://127.0.0.1:8786", "localhost:1", "tcp://[::1]:1")]
+    [True, True, True, True]
+    >>> [_private(address) for address in ("tcp://10.0.0.7:1", "tcp://localhost.example.org:1", "ws://127.0.0.1:1")]
     [False, False, False]
     """
-    found = re.fullmatch(r"(?:tcp://)?(?:\[([0-9a-f:]+)\]|([^\[\]:/]+)):[0-9]+", address, re.IGNORECASE)
-    if found is None:
-        return False
-    host = found[1] or found[2]
-    try:
-        return host.lower() == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _optional(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise InputError("`cluster` needs Dask: pip install 'blindcal[cluster]'") from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    before = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.setLevel(level)
+    if address.startswith("tls://"):
+        return True
+    # All of the address must match: a parser of URLs would take some other part of it for the host.
+    match = re.fullmatch(r"(?:tcp://)?(?:\[([0-9a-f:]+)\]|([^\[\]:/]+)):[0-9]+", address, re.IGNORECASE)
+    host = (match[1] or match[2]).lower() if match else ""
+    with suppress(ValueError):
+        return host == "localhost" or ip_address(host).is_loopback
+    return False

@@ -1,4 +1,4 @@
-"""The one door to HiGHS, which solves the linear programs: how a model is passed to it, and how it is run."""
+"""HiGHS, the solver of the linear programs: how a model is loaded into it, and how it is run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from blindcal.checks import Array
 
-# One thread, so that results do not depend on the machine's cores. The variables are masses: see `programs`.
+# One thread, so that results do not depend on the machine's cores. The variables are masses, hence the small
+# tolerances: see `policy.accept_lp`.
 _OPTIONS = {
     "output_flag": False,
     "threads": 1,
@@ -29,7 +30,7 @@ def passed(
     rows: tuple[Array, Array],
     options: dict[str, str] | None = None,
 ) -> Any:
-    """A solver that holds `minimize cost @ x` with x between `columns` and `matrix @ x` between `rows`."""
+    """A solver that holds `minimize cost @ x` for x between `columns` and `matrix @ x` between `rows`."""
     make: Callable[[], Any] = highspy.Highs
     solver = make()
     for option, value in {**_OPTIONS, **(options or {})}.items():
@@ -45,7 +46,7 @@ def passed(
 
 
 def run(solver: Any) -> Any:
-    """Solve from the last basis, and how that ended."""
+    """Solve from the last basis, and return how that ended."""
     solver.run()
     if solver.getModelStatus() == highspy.HighsModelStatus.kNotset:
         # All solvers of a process share their threads. If somebody else's have more than one, HiGHS does not

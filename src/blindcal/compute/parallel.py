@@ -1,8 +1,8 @@
-"""The same function over many items, on several cores: same results whatever their number.
+"""The same function over many items, on several cores: the same results, whatever their number.
 
 Processes come from joblib (its loky pool): they are started once and used again, and a script that calls this
-needs no `if __name__ == "__main__"`. Where joblib is not installed, everything runs in this process. Any
-other `Pool` may take their place, as a Dask cluster does (`blindcal.compute.dask_cluster`).
+needs no `if __name__ == "__main__"`. If joblib is not installed, everything runs in this process. Any other
+`Pool` can work instead of them, as a Dask cluster does (`blindcal.compute.dask_cluster`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Items are handed out in so many parts for each worker, and never more than so many at once: the last part
 # keeps nobody waiting long.
 _CHUNKS, _MOST_AT_ONCE = 16, 32
-# This many processes are started wherever they are asked for; more on a machine with many cores.
+# This many processes are always started if requested; more on a machine with many cores.
 _FEW = 8
 # This many items are shared out at once; fewer only once they have taken this many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
@@ -37,7 +37,7 @@ Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Running = dict[Any, int]
-"""Futures of items that were handed out, and the place of each item."""
+"""Futures of items that were handed out, and the index of each item."""
 
 
 class Pool(Protocol):
@@ -47,7 +47,7 @@ class Pool(Protocol):
     def size(self) -> int: ...
 
     def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
-        """Start on these items, `(place, item)`, and enter each one's future."""
+        """Start on these items, `(index, item)`, and enter the future of each."""
 
     def finished(self, running: Running) -> Collection[Any]:
         """The futures that are done, once there is one."""
@@ -79,13 +79,23 @@ def each(
     advance: Callable[[int], None] | None = None,
     light: bool = False,
 ) -> list[Result]:
-    """`[function(item) for item in items]`, by `workers` where there is enough to do.
+    """`[function(item) for item in items]`, by several workers if there is enough to do.
 
-    `advance(n)` is called as items are done. An interrupt ends the processes; nothing is left running. Many
-    items are shared out at once unless they are `light`, and few ones only if they take long.
+    An interrupt ends the processes; nothing is left running.
 
-    >>> each(abs, [-1, 2, -3])
-    [1, 2, 3]
+    Args:
+        function: What to call with each item; workers import it by its name.
+        items: The items, many of which are shared out at once, and few only if they take long.
+        workers: How many processes, or the pool that works instead of them.
+        advance: Called with the number of items just done.
+        light: Whether items take so little time that even many are shared out only if they take long.
+
+    Returns:
+        The results, in the order of the items.
+
+    Example:
+        >>> each(abs, [-1, 2, -3])
+        [1, 2, 3]
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
     patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
@@ -96,16 +106,15 @@ def each(
 def shared(
     function: Callable[[Item], Result], items: Sequence[Item], workers: Workers
 ) -> Generator[tuple[int, Result]]:
-    """The place of each item and what the function makes of it, as they are done, by `workers`.
+    """The index of each item and its result, as workers finish them.
 
-    Closed early, or left by an exception, it ends their work: whoever presses Ctrl-C does not wait for an
-    item.
+    Closed early, or left by an exception, it ends their work: Ctrl-C does not wait for an item.
     """
     pool = _Processes(workers) if isinstance(workers, int) else workers
-    left, running = enumerate(items), Running()
+    remaining, running = enumerate(items), Running()
     try:
         while True:
-            pool.hand(function, islice(left, max(0, 2 * pool.size - len(running))), running)
+            pool.hand(function, islice(remaining, max(0, 2 * pool.size - len(running))), running)
             if not running:
                 return
             yield from ((running.pop(future), future.result()) for future in pool.finished(running))
@@ -117,8 +126,9 @@ def shared(
 def apart(
     function: Callable[[Item], Result], item: Item, *, waiting: Callable[[], None], pause: float = 0.1
 ) -> Result:
-    """`function(item)` in a process of its own, for work that has no steps: `waiting()` is called now and
-    then, and an exception from it ends the process.
+    """`function(item)` in a process of its own, for work that has no steps.
+
+    `waiting()` is called now and then, and an exception from it ends the process.
 
     >>> apart(abs, -3, waiting=lambda: None)
     3
@@ -154,7 +164,7 @@ class _Processes:
         loky = import_module("joblib.externals.loky")
         with _interrupts_held():
             self._pool = self._pool or loky.get_reusable_executor(self.size, **settings)
-            running.update({self._pool.submit(function, item): place for place, item in few})
+            running.update({self._pool.submit(function, item): index for index, item in few})
 
     def finished(self, running: Running) -> Collection[Any]:
         return wait(running, return_when=FIRST_COMPLETED).done
@@ -163,7 +173,7 @@ class _Processes:
         # What was handed to the pool must have reached its queue: it stumbles over what it was just given.
         while not all(future.running() or future.done() for future in running):
             sleep(0.001)
-        # Where the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
+        # If the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if self._pool is not None:
@@ -174,7 +184,7 @@ class _Processes:
 def _interrupts_held() -> Iterator[None]:
     """Processes started here never see an interrupt, not even while they load; this one sees it afterwards.
 
-    Ctrl-C reaches every process of a terminal: only the first one answers it. Where a system cannot hold
+    Ctrl-C reaches every process of a terminal: only the first one answers it. If a system cannot hold
     interrupts back, the others answer it too, and end.
     """
     if not hasattr(signal, "pthread_sigmask"):
@@ -201,13 +211,13 @@ def _chunked(
     parts = _CHUNKS * (workers if isinstance(workers, int) else workers.size)
     size = max(1, min(len(items) // parts, _MOST_AT_ONCE))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
-    found: dict[int, list[Result]] = {}
+    results_by_index: dict[int, list[Result]] = {}
     with closing(shared(partial(_chunk, function), chunks, workers)) as results:
-        for place, part in results:
-            found[place] = part
+        for index, part in results:
+            results_by_index[index] = part
             if advance is not None:
                 advance(len(part))
-    return [result for place in range(len(chunks)) for result in found[place]]
+    return [result for index in range(len(chunks)) for result in results_by_index[index]]
 
 
 def _chunk(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -220,7 +230,7 @@ def _one_by_one(
     advance: Callable[[int], None] | None,
     patience: float,
 ) -> Iterator[Result]:
-    """As many as there is patience for."""
+    """The results of the first items, until `patience` seconds have passed."""
     start = monotonic()
     for item in items:
         if monotonic() - start >= patience:
@@ -231,5 +241,5 @@ def _one_by_one(
 
 
 def stepping(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
-    """Progress where every item that is done counts this many steps."""
+    """Progress in which every item that is done counts as this many steps."""
     return None if advance is None else lambda items: advance(steps * items)
