@@ -14,7 +14,6 @@ from blindcal.cli.audit import audit
 from blindcal.cli.average import average
 from blindcal.cli.bench import bench
 from blindcal.cli.calibrate import calibrate
-from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
@@ -23,12 +22,10 @@ from blindcal.cli.export import export
 from blindcal.cli.fit import fit
 from blindcal.cli.folders import InFolder
 from blindcal.cli.imports import import_
-from blindcal.cli.key import key
 from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.paper import paper
 from blindcal.cli.plan import plan
-from blindcal.cli.pools import pools
 from blindcal.cli.report import report
 from blindcal.cli.select import select
 from blindcal.cli.serving import serve
@@ -111,13 +108,10 @@ def _command(name: str, function: Callable[..., None], panel: str, cls: type[Onc
 _command("demo", demo, _FIRST)
 _command("app", serve, _FIRST)
 _command("assign", assign, _BEFORE)
-_command("pools", pools, _BEFORE)
 _command("new", new, _DECIDING)
 _command("import", import_, _DECIDING)
-_command("check", check, _DECIDING, InFolder)
-_command("fit", fit, _DECIDING, InFolder)
+_command("fit", fit, _DECIDING)
 _command("plan", plan, _DECIDING, InFolder)
-_command("key", key, _DECIDING)
 _command("decide", decide, _DECIDING, InFolder)
 _command("report", report, _DECIDED, InFolder)
 _command("export", export, _DECIDED, InFolder)
