@@ -25,6 +25,7 @@ from blindcal.fitting.committee import ANYONE, read_committee
 from blindcal.fitting.reuse_guard import Footprint, footprint_of, refuse_own, reuse_remarks
 from blindcal.fitting.shared_sums import is_shared
 from blindcal.importers import (
+    FORMATS,
     MAX_EXPORT,
     Choices,
     coded,
@@ -36,7 +37,7 @@ from blindcal.importers import (
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheet import headed
+from blindcal.importers.sheet import MixedListError, Opened, headed
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, read_table, write_bytes, write_table
 from blindcal.io.tables import decode
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
@@ -71,11 +72,6 @@ _COLUMNS = {
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability", "draw"},
     "titles": lambda names: names == {"paper", "title"},
-    "conflicts": lambda names: (
-        bool(names & _PAPERS)
-        and bool(names & {"conflict", "conflicttype"} or ("action" in names and names & {"email", "user"}))
-        and "score" not in names
-    ),
     "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score"},
 }
 _NAME = re.compile(r"[^\W_][\w .+()-]*")
@@ -117,11 +113,25 @@ class FolderImport:
     refusals: tuple[str, ...] = ()
 
 
-def file_kind(path: Path, *, has_reviews: bool) -> str:
+def _lists_conflicts(names: frozenset[str]) -> bool:
+    word = names & {"conflict", "conflicttype"} or ("action" in names and names & {"email", "user"})
+    return bool(names & _PAPERS and word) and "score" not in names
+
+
+def _is_export(opened: Opened, choices: Choices) -> bool:
+    """Whether a system's export of reviews is recognized."""
+    try:
+        return any(system.recognize(opened, choices) is not None for system in FORMATS.values())
+    except MixedListError:
+        return False
+
+
+def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     """What a file is, by its content: one of `KINDS`, or an `InputError` that names the choice.
 
     Args:
         path: The file.
+        choices: How an export is read if its content leaves it open.
         has_reviews: Whether the folder has this year's reviews already; then further ones could correct them
             or be those of a past conference.
 
@@ -129,7 +139,7 @@ def file_kind(path: Path, *, has_reviews: bool) -> str:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "pc.csv")
     ...     _ = path.write_text("first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n")
-    ...     file_kind(path, has_reviews=False)
+    ...     file_kind(path, Choices(), has_reviews=False)
     'committee'
     """
     if is_shared(path):
@@ -137,15 +147,18 @@ def file_kind(path: Path, *, has_reviews: bool) -> str:
     opened = open_export(read_bytes(path, MAX_EXPORT), str(path))
     if team_sheet(opened) is not None:
         return "committee"
-    # A workbook of many tables is an export, though one of them may list people.
-    if len(opened.sheets) == 1:
-        if headed(opened.sheets[0], lambda names: names == {"paper", "reviewer"}) is not None:
+    # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
+    sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
+    if sheet is not None and headed(sheet, _lists_conflicts) is not None:
+        return "conflicts"
+    if sheet is not None and not _is_export(opened, choices):
+        if headed(sheet, lambda names: names == {"paper", "reviewer"}) is not None:
             raise InputError(
                 f"{path} lists papers and reviewers: give --as pools if these are all who may have reviewed. "
                 "Pools must never be made from who did review"
             )
         for kind, wanted in _COLUMNS.items():
-            if headed(opened.sheets[0], wanted) is not None:
+            if headed(sheet, wanted) is not None:
                 return kind
     if has_reviews:
         raise InputError(
@@ -167,7 +180,7 @@ def resolved_kinds(
         own = kind
         if own is None and (choices.columns or choices.format) and not has_reviews:
             own = "reviews"
-        own = own or file_kind(path, has_reviews=has_reviews)
+        own = own or file_kind(path, choices, has_reviews=has_reviews)
         has_reviews |= own == "reviews"
         sources.append(Source(path, own))
     kinds = [source.kind for source in sources if source.kind != "past"]
