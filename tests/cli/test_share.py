@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("past.csv").write_text(PAST)
     Path("own.csv").write_text(OWN)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
-    assert call("key", "key.bin")[0] == 0
+    assert call("new", "past", "--key", "key.bin")[0] == 0
 
 
 def test_sums_are_shared_and_fitted() -> None:
@@ -43,11 +43,18 @@ def test_sums_are_shared_and_fitted() -> None:
     lines = Path("s.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["reviewer", "ann", "bob", "dan"]
     assert os.stat("key.bin.shared").st_mode & 0o777 == 0o700
-    code, out, err = call("fit", "own.csv", "s.csv", "--committee", "people.csv", "--out", "r.csv")
+    assert call("new", "icx")[0] == 0
+    Path("now.csv").write_text("paper,reviewer,score\n1,ann,7\n1,bob,3\n2,ann,4\n2,dan,2\n3,bob,5\n")
+    assert call("import", "icx", "now.csv", "people.csv")[0] == 0
+    assert call("import", "icx", "own.csv", "--as", "past")[0] == 0
+    code, out, err = call("import", "icx", "s.csv")
+    assert (code, "past: s, sums that it shared" in out) == (0, True), err
+    code, out, err = call("fit", "icx")
     assert code == 0, err
     assert "with what 1 other conference shared" in out
-    assert len(Path("r.csv").read_text().splitlines()) == 5
-    assert json.loads(Path("r.csv.fit.json").read_text())["shared"] == ["past"]
+    table = Path("icx/inputs/reviewers.csv")
+    assert len(table.read_text().splitlines()) == 5
+    assert json.loads(Path(f"{table}.fit.json").read_text())["shared"] == ["past"]
 
 
 def test_a_further_release_is_refused_without_a_reason() -> None:

@@ -223,7 +223,7 @@ def _report(
         "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
         "committee": len(brought.contents.committee),
         "conflicts": len(brought.contents.conflicts),
-        "past": {name: len(past.reviews) for name, past in brought.contents.past_reviews.items()},
+        "past": {name: len(past) for name, past in brought.contents.past_reviews.items()},
         "withdrawn": brought.withdrawn,
         "settings": brought.settings,
         "wrote": [] if dry_run else [folder.path / place for place in brought.places.values()],
@@ -300,12 +300,12 @@ def say_lists(contents: Contents) -> None:
         say(f"committee: {count(len(contents.committee), 'member')}")
     if contents.conflicts:
         say(f"conflicts: {len(contents.conflicts):,}")
+    reviews = contents.past_reviews
     for name, past in contents.past.items():
-        if isinstance(past, Path):
-            say(f"past: {name}, sums that it shared")
-            continue
-        left = [f"; {item.what} left out" for item in past.dropped if item.why == METAREVIEWS]
-        say(f"past: {name}, {count(len(past.reviews), 'review')}{''.join(left)}")
+        dropped = past.dropped if isinstance(past, Imported) else ()
+        left = [f"; {item.what} left out" for item in dropped if item.why == METAREVIEWS]
+        number = count(len(reviews[name]), "review") if name in reviews else "sums that it shared"
+        say(f"past: {name}, {number}{''.join(left)}")
 
 
 def say_next_step(folder: Folder, *, refit: bool = False) -> None:

@@ -178,9 +178,7 @@ def _similar(folder: Path, contents: Contents) -> list[str]:
     if contents.fitted is None:
         return []
     same = same_people(contents)
-    listed = {
-        same.get(name, name) for past in contents.past_reviews.values() for name in past.reviews.reviewers
-    }
+    listed = {same.get(name, name) for past in contents.past_reviews.values() for name in past.reviewers}
     return similar_listed(folder / INPUTS / "reviewers.csv", listed | {*contents.committee})
 
 
@@ -193,7 +191,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
         "withdrawn": made.withdrawn,
         "committee": len(contents.committee),
         "conflicts": len(contents.conflicts),
-        "past": {name: len(past.reviews) for name, past in contents.past_reviews.items()},
+        "past": {name: len(past) for name, past in contents.past_reviews.items()},
         "calibrated": None if fitted is None else fitted.checks.reviewers,
         "key": made.key,
         "fingerprint": made.secret.fingerprint,

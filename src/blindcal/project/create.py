@@ -60,6 +60,7 @@ from blindcal.reviews import Reviews, known_end
 from blindcal.sharing.noisy_sums import shared_folder
 
 INPUTS = "inputs"
+_OWN_COLUMNS = {"paper", "reviewer", "score"}
 _PAST = re.compile(r"past/[^/]+\.csv")
 
 
@@ -69,8 +70,8 @@ class Contents:
 
     Attributes:
         imported: This year's reviews; None if they are not in yet.
-        past: Reviews of past conferences by name, oldest first; the path of a table of sums if another
-            conference shared those in place of its reviews.
+        past: Reviews of past conferences by name, oldest first; the path of a table that is copied as it is
+            if it has the sums that another conference shared, or a column `conference`.
         committee: The name of everyone who may have reviewed, by id; empty if only the id is known.
         conflicts: Pairs of paper and reviewer.
         files: Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and
@@ -86,9 +87,10 @@ class Contents:
     fitted: Fitted | None = None
 
     @property
-    def past_reviews(self) -> dict[str, Imported]:
-        """The past conferences whose reviews are at hand."""
-        return {name: past for name, past in self.past.items() if isinstance(past, Imported)}
+    def past_reviews(self) -> dict[str, Reviews]:
+        """The past reviews that are at hand, by the name of their table."""
+        tables = {name: past_table(past) for name, past in self.past.items()}
+        return {name: table for name, table in tables.items() if isinstance(table, Reviews)}
 
     @property
     def data(self) -> dict[str, bytes]:
@@ -184,8 +186,7 @@ def import_past(data: bytes, file: str, choices: Choices) -> Imported:
     >>> import_past(ours, "2025.csv", Choices(score_field="OveMer")).reviews
     Reviews(2 reviews of 2 papers by 1 reviewer)
     """
-    header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
-    own = {"paper", "reviewer", "score"} <= {name.strip().casefold() for name in header.split(",")}
+    own = _header(data) >= _OWN_COLUMNS
     return import_reviews(data, file, Choices(people=choices.people) if own else choices)
 
 
@@ -463,9 +464,8 @@ def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
 
 def past_footprints(contents: Contents) -> list[Footprint]:
     """The digests of past reviews by which they are told from this year's."""
-    return [
-        replace(footprint_of(past.reviews), conference=name) for name, past in contents.past_reviews.items()
-    ]
+    reviews = contents.past_reviews
+    return [replace(footprint_of(past), conference=name) for name, past in reviews.items()]
 
 
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
@@ -514,11 +514,27 @@ def whole_committee(imported: Imported | None) -> dict[str, str]:
 
 
 def read_past(path: Path, choices: Choices) -> Imported | Path:
-    """The reviews of a past conference; the `path` itself if it holds sums that the conference shared."""
-    if not is_shared(path):
-        return import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
-    read_shared(path)
-    return path
+    """The reviews of a past conference; the `path` itself if the table is copied as it is.
+
+    That is so if it has the sums that a conference shared, or several conferences in one table.
+    """
+    data = read_bytes(path, MAX_EXPORT)
+    if is_shared(path) or {*_OWN_COLUMNS, "conference"} <= _header(data):
+        past_table(path)
+        return path
+    return import_past(data, str(path), choices)
+
+
+def past_table(past: Imported | Path) -> Reviews | Shared:
+    """What `fit` takes of a past conference: reviews, or the sums that it shared."""
+    if isinstance(past, Imported):
+        return past.reviews
+    return read_shared(past) if is_shared(past) else Reviews.read(past)
+
+
+def _header(data: bytes) -> set[str]:
+    header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
+    return {name.strip().casefold() for name in header.split(",")}
 
 
 def past_names(past: Sequence[Path]) -> dict[str, Path]:
@@ -605,12 +621,8 @@ def _fitted(
         return None
     allowed = np.array(levels(grid))
     this_year = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
-    tables: dict[str, Reviews | Shared] = {
-        str(folder / INPUTS / "past" / f"{name}.csv"): read_shared(past)
-        if isinstance(past, Path)
-        else past.reviews
-        for name, past in contents.past.items()
-    }
+    past = folder / INPUTS / "past"
+    tables = {str(past / f"{name}.csv"): past_table(table) for name, table in contents.past.items()}
     return fit(
         tables,
         committee=contents.committee,
@@ -647,8 +659,9 @@ def _settings(
 
 def decision_words(contents: Contents) -> dict[str, Value]:
     """What the system calls its decisions, as the latest export that has them shows."""
-    latest = [contents.imported, *[*contents.past_reviews.values()][::-1]]
-    words = next((export.decision_words for export in latest if export and export.decision_words), {})
+    latest = [contents.imported, *[*contents.past.values()][::-1]]
+    exports = [export for export in latest if isinstance(export, Imported)]
+    words = next((export.decision_words for export in exports if export.decision_words), {})
     names = {"accept": "accepted", "reject": "rejected"}
     return {names[kind]: word for kind, word in words.items()}
 

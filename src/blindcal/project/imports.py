@@ -28,6 +28,7 @@ from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,
     Choices,
+    Imported,
     coded,
     import_reviews,
     read_codes,
@@ -370,15 +371,20 @@ class _Coding:
     def applied(self, contents: Contents) -> Contents:
         if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
             raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
-        exports = [*contents.past_reviews.values(), *([contents.imported] if contents.imported else [])]
+        exports = [
+            export for export in (*contents.past.values(), contents.imported) if isinstance(export, Imported)
+        ]
+        if len(exports) < len(contents.past) + (contents.imported is not None):
+            raise InputError("--codes needs a table of reviews for each past conference")
         for listed in (*(export.committee for export in exports), contents.committee):
             self.names |= {who: name for who, name in listed.items() if name}
         self.codes |= new_codes([*contents.committee, *(who for _, who in contents.conflicts)], self.codes)
         for export in exports:
             self.codes |= coded(export, self.codes)[1]
         past = {
-            name: past if isinstance(past, Path) else coded(past, self.codes)[0]
+            name: coded(past, self.codes)[0]
             for name, past in contents.past.items()
+            if isinstance(past, Imported)
         }
         return replace(
             contents,
