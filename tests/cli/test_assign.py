@@ -232,7 +232,7 @@ def test_everyone_without_a_conflict_needs_no_bids(few: Path) -> None:
     assert json.loads(out)["candidates_per_paper"] == [2, 2.5, 3]
     assert read_pools("icx/inputs/pools.csv")["p"] == {"a": 1.0, "b": 1.0}
     assert call(*words, "--papers", "papers.csv")[0] == 0, "the same may be written again"
-    (INPUTS / "pools.csv").write_text("mine")
+    (INPUTS / "pools.csv").write_text("paper,reviewer\np,a\n")
     assert call(*words, "--papers", "papers.csv")[0] == 3, "an existing file is never overwritten"
 
 

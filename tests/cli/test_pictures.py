@@ -7,7 +7,9 @@ import os
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+from studies.past_reviews import drawn_pasts
 
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
@@ -28,7 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     tiny_reviews().write("past.csv")
-    Path("now.csv").write_text("paper,reviewer,score\n1,ann,7\n1,bob,3\n2,ann,4\n2,cyd,2\n3,bob,5\n")
+    rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 4))
+    table = "".join(f"{paper},{name},{score}\n" for paper, name, score in rows)
+    Path("now.csv").write_text(f"paper,reviewer,score\n{table}")
     make("icx")
 
 
@@ -51,7 +55,9 @@ def test_the_picture_of_a_fit() -> None:
 
 
 def test_one_conference_has_nothing_to_predict(tmp_path: Path) -> None:
-    tiny_reviews().only("A").write("one.csv")
+    years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
+    for name, file in (("c0", "one.csv"), ("c1", "now.csv")):
+        years.only(name).write(file)
     make("two", "one.csv")
     assert call("fit", "two", "--picture", "a.svg")[0] == 0
 
