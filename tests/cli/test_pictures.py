@@ -56,6 +56,7 @@ def test_the_picture_of_a_fit() -> None:
 
 def test_one_conference_has_nothing_to_predict(tmp_path: Path) -> None:
     years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
+    Path("now.csv").unlink()
     for name, file in (("c0", "one.csv"), ("c1", "now.csv")):
         years.only(name).write(file)
     make("two", "one.csv")
