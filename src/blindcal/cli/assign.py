@@ -93,9 +93,9 @@ def assign(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Assign reviewers to papers at random, before reviewing, and keep the prior it was drawn from.
+    """Assign reviewers to papers at random, and keep the prior of the draw.
 
-    Finds the probabilities of greatest expected similarity with each at most --cap and all loads met, samples
+    To be run before reviewing. Finds the probabilities of greatest expected similarity with each at most --cap and all loads met, samples
     --draws assignments that have exactly those probabilities, and uses one of them. Writes, in FOLDER/inputs,
     assignment.csv (paper, reviewer), the assignment to use; assignments.csv (draw, paper, reviewer), which
     becomes the folder's pools; both for you alone; and pools.csv (paper, reviewer, probability). Draws are

@@ -39,7 +39,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to leave behind.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
-    """Run every step on a made-up conference of 200 papers and leave its folder to look at.
+    """Run every step on a made-up conference of 200 papers and leave its folder.
 
     OUT is a folder as `blindcal new` makes it: OUT/inputs holds what a chair has, OUT/public what may be
     shared if scores are public, as here, with report.html to read; the key and the sealed record lie beside

@@ -55,7 +55,7 @@ def fit(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
+    """Estimate reviewers' slope, offset and noise from past conferences.
 
     Writes the table that FOLDER/conference.toml names as reviewers: reviewer, slope, offset, noise, slope_se,
     offset_se, correlation, noise_se, reviews; one row for everyone on the committee, and a row * for anyone

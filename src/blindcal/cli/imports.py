@@ -51,7 +51,7 @@ def import_(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the "
             "folder is checked as it is.",
         ),
@@ -125,7 +125,7 @@ def import_(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring reviews, a correction, a past year, the committee or another list into a conference's folder.
+    """Bring reviews, a correction, a past year or a list into a conference's folder.
 
     Exports of HotCRP, OpenReview, CMT, EasyChair and pretalx, and any table, are recognized from their
     content. Reports what was recognized, what was dropped, and why; times, review numbers and the order of

@@ -108,7 +108,7 @@ def new(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a folder for a conference, and beside it the key that every coin is derived from.
+    """Make a folder for a conference, and the key that every coin is derived from.
 
     Without --reviews the folder is made before they are in, so that the key's fingerprint can be published
     first; `blindcal import FOLDER FILE` brings them later. Afterward `plan FOLDER`, `decide FOLDER` and

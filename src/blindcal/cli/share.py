@@ -62,7 +62,7 @@ def share(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Release noisy sums about each person of a list, with a stated limit of what they reveal.
+    """Release noisy sums about people, with a stated limit of what they reveal.
 
     Writes OUT (reviewer, above, below) and OUT.share.json, which says what is promised and how the numbers
     are read; both may be sent to other conferences, which import them like past reviews (keep both files in

@@ -207,17 +207,20 @@ _TEMPORARY = ".blindcal-new"
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to fill, under another name: it gets its own when the block ends, and is removed if it fails.
+    """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
 
-    `path` is its own name, in a folder that exists; one that is taken is refused. What a killed run left is
-    removed by the next one for the same name.
+    What a killed run left is removed by the next run for the same name.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as place:
-    ...     with new_folder(Path(place, "icx2027")) as filled:
-    ...         _ = Path(filled, "note.txt").write_text("to do")
-    ...     Path(place, "icx2027", "note.txt").read_text()
-    'to do'
+    Args:
+        path: The final name, in a folder that exists; a name that is taken is refused.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as parent:
+        ...     with new_folder(Path(parent, "icx2027")) as filled:
+        ...         _ = Path(filled, "note.txt").write_text("to do")
+        ...     Path(parent, "icx2027", "note.txt").read_text()
+        'to do'
     """
     target = Path(path)
     check_new(target)
@@ -262,7 +265,7 @@ def _remove_stale(target: Path) -> None:
 
 
 def key_beside(folder: Path) -> Path:
-    """Where the key of a `folder` lies unless another place is given.
+    """The path of the key of a `folder`, by default.
 
     >>> key_beside(Path("conferences/icx2027")).as_posix()
     'conferences/icx2027.key'
@@ -271,7 +274,7 @@ def key_beside(folder: Path) -> Path:
 
 
 def new_key(path: Path) -> Key:
-    """A new key in the file `path`, where no key was, and none was lost.
+    """A new key in the file `path`; refused if a key was there, or was lost.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -284,7 +287,7 @@ def new_key(path: Path) -> Key:
 
 
 def refuse_lost(path: Path) -> None:
-    """A `RefusedError` if there is no key at `path` but a folder of its releases beside it: it was lost."""
+    """Refuse a `path` without a key if a folder of its releases lies beside it: the key was lost."""
     for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
         if os.path.lexists(folder) and not os.path.lexists(path):
             raise RefusedError(
@@ -294,15 +297,14 @@ def refuse_lost(path: Path) -> None:
 
 
 def check_key(key: Path, folder: Path) -> None:
-    """Refuse a `key` in the `folder`, and one that could not be used, before anything is read.
+    """Refuse a `key` in the `folder`, and one that could not be used, before any file is read.
 
     >>> check_key(Path("icx2027/key"), Path("icx2027"))
     Traceback (most recent call last):
     ...
     blindcal.errors.InputError: `key` must not lie in the folder: whoever packs the folder would pack the key
     """
-    place, inside = Path(os.path.realpath(key)), Path(os.path.realpath(folder))
-    if inside in place.parents:
+    if Path(os.path.realpath(folder)) in Path(os.path.realpath(key)).parents:
         raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")
     refuse_lost(key)
     if key.exists():

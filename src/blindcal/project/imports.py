@@ -185,7 +185,7 @@ def resolved_kinds(
         has_reviews |= own == "reviews"
         sources.append(Source(path, own))
     kinds = [source.kind for source in sources if source.kind != "past"]
-    if twice := [one for one in KINDS if kinds.count(one) > 1]:
+    if twice := [repeated for repeated in KINDS if kinds.count(repeated) > 1]:
         raise InputError(f"give one file as {twice[0]}, found {kinds.count(twice[0])}")
     if {"conflicts", "pools"} <= {*kinds}:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
