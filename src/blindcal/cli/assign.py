@@ -95,12 +95,12 @@ def assign(
 ) -> None:
     """Assign reviewers to papers at random, and keep the prior of the draw.
 
-    To be run before reviewing. Finds the probabilities of greatest expected similarity with each at most --cap and all loads met, samples
-    --draws assignments that have exactly those probabilities, and uses one of them. Writes, in FOLDER/inputs,
-    assignment.csv (paper, reviewer), the assignment to use; assignments.csv (draw, paper, reviewer), which
-    becomes the folder's pools; both for you alone; and pools.csv (paper, reviewer, probability). Draws are
-    numbered for each paper by itself. The assignment is derived from the key and the whole input: the same
-    command returns the same one.
+    To be run before reviewing. Finds the probabilities of greatest expected similarity with each at most
+    --cap and all loads met, samples --draws assignments that have exactly those probabilities, and uses one
+    of them. Writes, in FOLDER/inputs, assignment.csv (paper, reviewer), the assignment to use;
+    assignments.csv (draw, paper, reviewer), which becomes the folder's pools; both for you alone; and
+    pools.csv (paper, reviewer, probability). Draws are numbered for each paper by itself. The assignment is
+    derived from the key and the whole input: the same command returns the same one.
 
     If papers were assigned without blindcal, --assume lists who may have reviewed each paper, never from the
     assignment itself, as pools that depend on it reveal it. With eligible, everyone without a conflict is as
