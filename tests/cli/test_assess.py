@@ -44,3 +44,33 @@ def test_a_gain_in_percent_is_refused_with_what_was_meant(
         "'--least-gain': '2%' must be a number without a percent sign: for 2 % give 0.02"
         in capsys.readouterr().err
     )
+
+
+def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(
+    reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", "icx", "--accept", "30%"]) == 0
+    assert run(["assess", "icx"]) == 2
+    assert "icx has no reviews yet: `blindcal import icx FILE` brings them" in capsys.readouterr().err
+    assert run(["import", "icx", str(reviews)]) == 0
+    settings = tmp_path / "icx" / "conference.toml"
+    settings.write_text(
+        settings.read_text().replace("[withdrawn]\n", '[withdrawn]\np01 = "by its authors"\n')
+    )
+    kept = [line for line in reviews.read_text().splitlines() if not line.startswith("p01,")]
+    (tmp_path / "kept.csv").write_text("\n".join(kept) + "\n")
+    capsys.readouterr()
+    printed = []
+    for words in (["icx"], ["kept.csv", "--accept-rate", "0.3"]):
+        assert run(["assess", *words, "--json"]) == 0
+        printed.append(json.loads(capsys.readouterr().out))
+    assert printed[0]["accept_rate"] == 0.3
+    assert printed[0] == printed[1]
+
+
+def test_one_paper_under_two_ids_is_noted(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever decides two halves of a paper decides neither."""
+    reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
+    assert run(["assess", str(reviews)]) == 0
+    assert "the ids of the papers in rows 5 and 6 differ only in capital letters" in capsys.readouterr().err

@@ -134,3 +134,31 @@ def test_missing_reviewers_are_counted_not_named(
     message = capsys.readouterr().err
     assert "lacks 7 of 8 reviewers" in message
     assert "r3" not in message.replace(str(tmp_path), "")
+
+
+def test_one_paper_under_two_ids_is_noted(
+    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever decides two halves of a paper decides neither."""
+    reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
+    assert run(["calibrate", str(reviews), "--out", str(tmp_path / "out.csv")]) == 0
+    assert "the ids of the papers in rows 5 and 6 differ only in capital letters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["raw", "posterior"])
+def test_a_folder_is_calibrated_with_what_it_knows(
+    method: str, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = "".join(f"r{number},1,5,0.5\n" for number in range(8))
+    Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{people}")
+    assert run(["new", "icx", "--better", "low"]) == 0
+    assert run(["import", "icx", str(reviews), "known.csv"]) == 0
+    assert run(["calibrate", "icx", "--method", method, "--out", "a.csv"]) == 0
+    more = ["--reviewers", "known.csv"] if method == "posterior" else []
+    words = ["--method", method, "--better", "low", *more, "--out", "b.csv"]
+    assert run(["calibrate", str(reviews), *words]) == 0
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    if method == "raw":
+        assert run(["calibrate", "icx", "--better", "high", "--method", "raw", "--out", "c.csv"]) == 0
+        assert Path("c.csv").read_bytes() != Path("a.csv").read_bytes(), "the command line wins"

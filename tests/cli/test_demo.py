@@ -16,11 +16,9 @@ from blindcal.cli import demo as module
 from blindcal.posterior.inputs import read_inputs
 from blindcal.simulation.population import (
     PooledConference,
-    example_files,
     pooled_conference,
     prototype_population,
 )
-from blindcal.verification import verify
 from commands import call
 from small_conferences import everything
 
@@ -46,18 +44,25 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(few: PooledConferen
     code, said, _ = call("demo", "--out", str(out))
     assert code == 0
     assert "Every paper was decided once." in said
-    assert sorted(file.name for file in out.iterdir()) == ["inputs", "public", "secret"]
-    assert sorted(file.name for file in (out / "public").iterdir()) == [
-        "certificate.json",
-        "decisions.csv",
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["demo", "demo.key", "demo.key.sealed"]
+    assert sorted(file.name for file in out.iterdir()) == ["conference.toml", "inputs", "public"]
+    public = [file.relative_to(out / "public").as_posix() for file in (out / "public").rglob("*")]
+    assert sorted(public) == [
+        "release-1",
+        "release-1/certificate.json",
+        "release-1/decisions.csv",
         "report.html",
     ]
     assert f"Now open {out / 'public' / 'report.html'} in a browser" in said
     assert "demo: how papers were decided" in (out / "public" / "report.html").read_text()
-    inputs, key = read_inputs(*files(out)), out / "secret" / "key.bin"
-    assert verify(inputs, key, out / "public", conference="demo").agrees
-    for file in (out / "inputs" / "reviews.csv", *(out / "secret").rglob("*")):
+    for file in (
+        *(out / "inputs").iterdir(),
+        tmp_path / "demo.key",
+        *(tmp_path / "demo.key.sealed").iterdir(),
+    ):
         assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
+    for command in ("verify", "plan"):
+        assert call(command, str(out))[0] == 0, "a folder as any other"
 
 
 def test_it_counts_the_wrong_decisions_that_only_it_can_know(few: PooledConference, tmp_path: Path) -> None:
@@ -66,42 +71,44 @@ def test_it_counts_the_wrong_decisions_that_only_it_can_know(few: PooledConferen
     assert code == 0
     found = json.loads(said)
     good = few.quality > found["certificate"]["bar"]
-    text = (tmp_path / "demo" / "public" / "decisions.csv").read_text()
+    text = (tmp_path / "demo" / "public" / "release-1" / "decisions.csv").read_text()
     rows = list(csv.DictReader(text.splitlines()))
     for name, column in (("raw", "raw_decision"), ("private", "decision")):
         accepted = np.array([row[column] == "accept" for row in rows])
         assert found["wrong"][name] == (accepted != good).sum()
     assert found["how"] == "new"
-    assert found["certificate"] == json.loads((tmp_path / "demo" / "public" / "certificate.json").read_text())
+    certificate = tmp_path / "demo" / "public" / "release-1" / "certificate.json"
+    assert found["certificate"] == json.loads(certificate.read_text())
 
 
 def test_running_it_again_returns_the_stored_decisions(few: PooledConference, tmp_path: Path) -> None:
     out = tmp_path / "demo"
     assert call("demo", "--out", str(out))[0] == 0
-    before = everything(out)
+    before = everything(tmp_path)
     code, said, _ = call("demo", "--out", str(out))
     assert code == 0
     assert "The decisions were stored by an earlier run." in said
-    assert everything(out) == before
+    assert everything(tmp_path) == before
 
 
-def test_a_file_that_is_not_its_own_is_left(few: PooledConference, tmp_path: Path) -> None:
-    mine = tmp_path / "inputs" / "pools.csv"
-    mine.parent.mkdir()
-    mine.write_text("paper,reviewer\n")
-    code, _, said = call("demo", "--out", str(tmp_path))
+def test_a_folder_that_is_not_its_own_is_left(few: PooledConference, tmp_path: Path) -> None:
+    mine, out = tmp_path / "mine", tmp_path / "demo"
+    mine.mkdir()
+    code, _, said = call("demo", "--out", str(mine))
+    assert code == 2
+    assert "--out must be a new folder, or one that an earlier run made" in said
+    assert call("demo", "--out", str(out))[0] == 0
+    (out / "inputs" / "pools.csv").write_text("paper,reviewer\n")
+    before = everything(tmp_path)
+    code, _, said = call("demo", "--out", str(out))
     assert code == 3
     assert "pools.csv is not the demo's: give another --out folder" in " ".join(said.split())
-    assert mine.read_text() == "paper,reviewer\n"
-    assert not (tmp_path / "public").exists()
-    assert not (tmp_path / "secret" / "key.bin").exists()
+    assert everything(tmp_path) == before
 
 
 def test_the_files_hold_what_was_drawn(few: PooledConference, tmp_path: Path) -> None:
-    (tmp_path / "inputs").mkdir()
-    for name, data in example_files(few).items():
-        (tmp_path / "inputs" / name).write_bytes(data)
-    found = read_inputs(*files(tmp_path))
+    assert call("demo", "--out", str(tmp_path / "demo"))[0] == 0
+    found = read_inputs(*files(tmp_path / "demo"))
     written = {
         (found.reviews.papers[p], found.reviews.reviewers[r], float(s))
         for p, r, s in zip(found.reviews.paper, found.reviews.reviewer, found.reviews.score, strict=True)

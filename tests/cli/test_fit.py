@@ -1,9 +1,10 @@
-"""`blindcal fit`: from past reviews to a table that `plan` reads, and what it refuses."""
+"""`blindcal fit`: from a folder's past reviews to a table that `plan` reads, and what it refuses."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,17 @@ pytest.importorskip("typer")
 
 import blindcal.fitting.estimate as estimate
 from blindcal.cli.console import CONFIDENTIAL
+from blindcal.project import read_folder
 from blindcal.reviews import Reviews
 from commands import call
 
 pytestmark = pytest.mark.edge
+TABLE = Path("icx/inputs/reviewers.csv")
+SETTINGS = Path("icx/conference.toml")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
     for name in ("_MOST", "_LEAST"):
         monkeypatch.setattr(estimate, name, 60)
@@ -31,239 +35,269 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):
         past.only(name).write(f"{year}.csv")
     Path("committee.csv").write_text("reviewer\n" + "".join(f"r{i}\n" for i in range(45)))
-    return tmp_path
+
+
+@pytest.fixture
+def folder(files: None) -> Path:
+    """The same in a conference's folder."""
+    make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
+    return Path("icx")
+
+
+def make(*names: str, past: tuple[str, ...] = ()) -> None:
+    assert call("new", "icx", "--scores", "public", "--accept", "30%")[0] == 0
+    assert call("import", "icx", *names)[0] == 0
+    for name in past:
+        code, _, err = call("import", "icx", name, "--as", "past")
+        assert code == 0, err
+
+
+def edit(old: str, new: str) -> None:
+    text = SETTINGS.read_text()
+    assert old in text
+    SETTINGS.write_text(text.replace(old, new, 1))
 
 
 def test_last_years_reviews_become_a_table_that_plan_takes(folder: Path) -> None:
-    code, out, err = call(
-        *[
-            "fit",
-            "2023.csv",
-            "2024.csv",
-            "--committee",
-            "committee.csv",
-            "--for",
-            "reviews.csv",
-            "--grid",
-            "1..10",
-            "--out",
-            "r.csv",
-        ]
-    )
+    code, out, err = call("fit", "icx")
     assert code == 0, err
     assert "of 2 conferences; a row for 45 reviewers, and one for *" in out
     assert "papers' quality" in out
     assert "of 2024  " in out
     assert "moved to this year's scale" in out
-    assert "CONFIDENTIAL, never share: r.csv, r.csv.fit.json" in out
+    assert f"CONFIDENTIAL, never share: {TABLE}, {TABLE}.fit.json" in out
     assert "not enough history" in err
-    lines = Path("r.csv").read_text().splitlines()
+    lines = TABLE.read_text().splitlines()
     assert lines[0] == "reviewer,slope,offset,noise,slope_se,offset_se,correlation,noise_se,reviews"
     assert [line.split(",")[0] for line in lines[1:]] == ["*", *(f"r{i}" for i in range(45))]
-    assert {os.stat(name).st_mode & 0o777 for name in ("r.csv", "r.csv.fit.json")} == {0o600}
-    code, out, err = call(
-        *[
-            "plan",
-            "reviews.csv",
-            "--reviewers",
-            "r.csv",
-            "--pools",
-            "everyone",
-            "--accept-rate",
-            "0.3",
-            "--grid",
-            "1..10",
-            "--only",
-        ]
-    )
+    assert {os.stat(name).st_mode & 0o777 for name in (TABLE, f"{TABLE}.fit.json")} == {0o600}
+    code, _, err = call("plan", "icx")
     assert code == 0, err
 
 
-def test_nothing_printed_names_a_reviewer(folder: Path) -> None:
+def test_nothing_printed_names_a_reviewer(files: None) -> None:
     name = min({*Reviews.read("2023.csv").reviewers} & {*Reviews.read("2024.csv").reviewers})
     for year, spelled in (("2023", "canary Smith"), ("2024", '"Smith, Canary"')):
         text = Path(f"{year}.csv").read_text()
         Path(f"{year}.csv").write_text(text.replace(f",{name},", f",{spelled},"))
-    code, out, err = call("fit", "2023.csv", "2024.csv", "--out", "r.csv")
+    make("reviews.csv", past=("2023.csv", "2024.csv"))
+    code, out, err = call("fit", "icx")
     assert code == 0
     assert "canary" not in (out + err).lower()
     assert "1 pair of names may be one person's" in err
-    similar = Path("r.csv.similar.csv")
+    similar = Path(f"{TABLE}.similar.csv")
     assert similar.read_text() == 'reviewer,similar\n"Smith, Canary",canary Smith\n'
     assert os.stat(similar).st_mode & 0o777 == 0o600
     Path("people.csv").write_text('old,new\ncanary Smith,"Smith, Canary"\n')
-    code, out, err = call("fit", "2023.csv", "2024.csv", "--same", "people.csv", "--out", "again.csv")
+    assert call("import", "icx", "people.csv")[0] == 0
+    code, out, err = call("fit", "icx")
     assert "may be one person's" not in err
-    assert "canary Smith" not in Path("again.csv").read_text()
+    assert "canary Smith" not in TABLE.read_text()
 
 
-def test_parameters_fitted_on_the_reviews_being_decided_are_refused(folder: Path) -> None:
-    assert call("fit", "2024.csv", "reviews.csv", "--out", "r.csv")[0] == 0
-    code, out, err = call(
-        *["plan", "reviews.csv", "--reviewers", "r.csv", "--pools", "everyone", "--accept-rate", "0.3"]
-    )
+def test_parameters_fitted_on_the_reviews_being_decided_are_refused(files: None) -> None:
+    make("2023.csv", "committee.csv", past=("2024.csv", "reviews.csv"))
+    assert call("fit", "icx")[0] == 0
+    edit('"inputs/reviews.csv"', '"inputs/past/reviews.csv"')
+    code, out, err = call("plan", "icx")
     assert (code, out) == (2, "")
-    assert "r.csv was fitted on these reviews" in err
+    assert "reviewers.csv was fitted on these reviews" in err
 
 
 def test_this_years_reviews_among_past_ones_are_refused_or_remarked(folder: Path) -> None:
-    code, _, err = call("fit", "2024.csv", "reviews.csv", "--for", "reviews.csv", "--out", "r.csv")
+    before = SETTINGS.read_text()
+    edit('"inputs/past/2023.csv"', '"inputs/reviews.csv"')
+    code, _, err = call("fit", "icx")
     assert code == 2
-    assert "--past must be other conferences than the one being decided" in " ".join(err.split())
-    assert not Path("r.csv").exists()
+    assert "must be other conferences than the one being decided" in " ".join(err.split())
+    assert not TABLE.exists()
+    SETTINGS.write_text(before)
     now, then = (Path(f"{year}.csv").read_text().splitlines() for year in ("reviews", "2024"))
     taken = {line.split(",")[0] for line in now[1:10]}
     kept = [line for line in then if line.split(",")[0] not in taken]
     Path("mixed.csv").write_text("\n".join([*kept, *now[1:10]]) + "\n")
-    code, out, err = call("fit", "mixed.csv", "--for", "reviews.csv", "--out", "r.csv")
+    code, _, err = call("import", "icx", "mixed.csv", "--as", "past", "--name", "2024")
+    remark = "some of this year's reviews may be among the past ones"
+    assert (code, remark in " ".join(err.split())) == (0, True)
+    code, out, err = call("fit", "icx")
     assert (code, out.splitlines()[0]) == (0, CONFIDENTIAL)
-    assert "some of this year's reviews may be among the past ones" in " ".join(err.split())
+    assert remark in " ".join(err.split())
 
 
 def test_json_has_the_checks_and_no_names(folder: Path) -> None:
-    code, out, err = call("fit", "2023.csv", "2024.csv", "--out", "r.csv", "--json")
+    code, out, err = call("fit", "icx", "--json")
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert set(report["shares"]) == {"quality", "slope", "offset", "noise"}
     assert report["conferences"] == ["2023", "2024"]
     assert report["forecast"]["conference"] == "2024"
-    assert report["scale"] is None
+    assert set(report["scale"]) >= {"shift", "stretch"}
     assert report["population"]["slope"] > 0
     assert '"r1"' not in out
 
 
 def test_both_ends_of_a_scale_may_be_the_better_one(folder: Path) -> None:
-    past = Reviews.read("2023.csv")
-    columns = past.columns()
+    assert call("fit", "icx")[0] == 0
+    first = TABLE.read_text()
+    columns = Reviews.read("2023.csv").columns()
     Reviews.from_table({**columns, "score": [11 - score for score in columns["score"]]}).write("turned.csv")
-    assert call("fit", "2023.csv", "2024.csv", "--out", "a.csv")[0] == 0
-    code, _, err = call("fit", "turned.csv", "2024.csv", "--past-better", "turned=low", "--out", "b.csv")
+    assert call("import", "icx", "turned.csv", "--as", "past", "--name", "2023")[0] == 0
+    edit("# past-better =", "past-better =")
+    edit("2021=low", "2023=low")
+    code, _, err = call("fit", "icx")
     assert code == 0, err
-    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    assert TABLE.read_text() == first
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("tables", "changes", "told"),
     [
-        ("2023.csv 2023.csv --out r.csv", "must not be given twice"),
-        ("none.csv --out r.csv", "there is no such file"),
-        ("empty.csv --out r.csv", "must have a header row"),
-        ("one_paper.csv --out r.csv", "one_paper.csv, column paper: must have two papers or more"),
-        ("one_person.csv --out r.csv", "must have two reviewers or more"),
-        ("flat.csv --out r.csv", "must have scores that differ"),
-        ("twice.csv --out r.csv", "must not repeat an earlier row's paper and reviewer"),
-        ("2023.csv --grid 1..5 --out r.csv", "must be on the declared grid"),
-        ("2023.csv --past-better low --out r.csv", "--past-better must be like 2021=low"),
-        ("2023.csv --past-better 2020=low --out r.csv", "for which --past-better is given"),
-        ("2023.csv --better best --out r.csv", "--better must be high or low"),
-        ("2023.csv --committee empty.csv --out r.csv", "must have a header row"),
+        ({"2022": ""}, {}, "must have a header row"),
+        (
+            {"2022": "paper,reviewer,score\n1,a,1\n1,b,2\n"},
+            {},
+            "2022.csv, column paper: must have two papers or more",
+        ),
+        ({"2022": "paper,reviewer,score\n1,a,1\n2,a,2\n"}, {}, "must have two reviewers or more"),
+        (
+            {"2022": "paper,reviewer,score\n1,a,5\n1,b,5\n2,a,5\n2,b,5\n"},
+            {},
+            "must have scores that differ",
+        ),
+        (
+            {"2022": "paper,reviewer,score\n1,a,1\n1,a,2\n2,b,5\n"},
+            {},
+            "must not repeat an earlier row's paper and reviewer",
+        ),
+        ({}, {'"inputs/past/2024.csv"': '"inputs/past/2023.csv"'}, "past must not name a table twice"),
+        ({}, {'"inputs/past/2024.csv"': '"inputs/past/none.csv"'}, "there is no such file"),
+        ({}, {"# past-better =": "past-better =", "2021=low": "low"}, "past-better must be like 2021=low"),
+        ({}, {"# past-better =": "past-better ="}, "for which --past-better is given"),
+        ({}, {'better = "high"': 'better = "best"'}, "must be high or low"),
+        ({"committee": ""}, {}, "must have a header row"),
+        ({}, {'past = ["inputs': '# past = ["inputs'}, "icx has no past reviews: `blindcal import icx FILE"),
+        ({}, {'reviews = "inputs': '# reviews = "inputs'}, "icx has no reviews yet: `blindcal import icx"),
+        ({}, {'reviewers = "inputs': '# reviewers = "inputs'}, "conference.toml: must set reviewers"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_and_nothing_is_written(
-    folder: Path, arguments: str, told: str
+    folder: Path, tables: dict[str, str], changes: dict[str, str], told: str
 ) -> None:
-    tables = {
-        "empty": "",
-        "one_paper": "paper,reviewer,score\n1,a,1\n1,b,2\n",
-        "one_person": "paper,reviewer,score\n1,a,1\n2,a,2\n",
-        "flat": "paper,reviewer,score\n1,a,5\n1,b,5\n2,a,5\n2,b,5\n",
-        "twice": "paper,reviewer,score\n1,a,1\n1,a,2\n2,b,5\n",
-    }
     for name, text in tables.items():
-        Path(f"{name}.csv").write_text(text)
-    code, out, err = call("fit", *arguments.split())
+        Path("icx/inputs", "past" if name.isdigit() else "", f"{name}.csv").write_text(text)
+        if name.isdigit():
+            edit("past/2024.csv", f"past/{name}.csv")
+            edit('"inputs/past/2023.csv", ', "")
+    for old, new in changes.items():
+        edit(old, new)
+    code, out, err = call("fit", "icx")
     assert (code, out) == (2, "")
     assert told in err
-    assert not Path("r.csv").exists()
+    assert not TABLE.exists()
 
 
-def test_an_earlier_result_is_never_overwritten(folder: Path) -> None:
-    Path("r.csv").write_text("mine")
-    code, _, err = call("fit", "2023.csv", "--out", "r.csv")
+def test_a_table_that_no_fit_wrote_is_never_overwritten(folder: Path) -> None:
+    TABLE.write_text("mine")
+    code, _, err = call("fit", "icx")
     assert code == 3
     assert "never overwritten" in err
-    assert Path("r.csv").read_text() == "mine"
-    assert not Path("r.csv.fit.json").exists()
+    assert TABLE.read_text() == "mine"
+    assert not Path(f"{TABLE}.fit.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("out", "picture", "code"),
-    [
-        ("r.csv", "nowhere/p.svg", 2),
-        ("r.svg", "./r.svg", 2),
-        ("r.csv", "mine.svg", 3),
-        ("taken.csv", None, 3),
-    ],
-)
-def test_every_file_is_looked_at_before_the_fit(
-    out: str, picture: str | None, code: int, folder: Path
-) -> None:
+@pytest.mark.parametrize(("picture", "code"), [("nowhere/p.svg", 2), (str(TABLE), 2), ("mine.svg", 3)])
+def test_every_file_is_looked_at_before_the_fit(picture: str, code: int, folder: Path) -> None:
     Path("mine.svg").write_text("mine")
-    Path("taken.csv.similar.csv").write_text("mine")
-    before = sorted(folder.rglob("*"))
-    more = () if picture is None else ("--picture", picture)
-    assert call("fit", "2023.csv", "--out", out, *more)[0] == code
-    assert sorted(folder.rglob("*")) == before
-    assert Path("taken.csv.similar.csv").read_text() == "mine"
+    before = sorted(Path().rglob("*"))
+    assert call("fit", "icx", "--picture", picture)[0] == code
+    assert sorted(Path().rglob("*")) == before
 
 
-def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(folder: Path) -> None:
-    fit = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--grid", "1..10")
-    assert call(*fit, "--for", "reviews.csv", "--out", "r.csv")[0] == 0
-    scale = json.loads(Path("r.csv.fit.json").read_text())["scale"]
-    assert call("key", "key.bin")[0] == 0
+def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(files: None) -> None:
     columns = Reviews.read("reviews.csv").columns()
     pairs = {*zip(columns["paper"], columns["reviewer"], strict=True)}
     pairs |= {(paper, name) for paper in columns["paper"] for name in ("r43", "r44")}
-    Path("pools.csv").write_text("paper,reviewer\n" + "".join(f"{p},{r}\n" for p, r in sorted(pairs)))
-    decide = ("decide", "reviews.csv", "--pools", "pools.csv", "--accept-rate", "0.3", "--grid", "1..10")
-    decide = (*decide, "--key", "key.bin", "--despite-misfit")
-    code, _, err = call(*decide, "--reviewers", "r.csv", "--out", "out")
+    rows = "".join(f"{paper},{name}\n" for paper, name in sorted(pairs))
+    Path("pools.csv").write_text(f"paper,reviewer\n{rows}")
+    make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
+    assert call("import", "icx", "pools.csv", "--as", "pools")[0] == 0
+    assert call("fit", "icx")[0] == 0
+    first = TABLE.read_bytes()
+    scale = json.loads(Path(f"{TABLE}.fit.json").read_text())["scale"]
+    code, _, err = call("decide", "icx", "--despite-misfit")
     assert code == 0, err
-    stated = json.loads(Path("out/certificate.json").read_text())["calibration_scale"]
+    stated = json.loads(Path("icx/public/release-1/certificate.json").read_text())["calibration_scale"]
     assert stated == {"shift": round(scale["shift"], 4), "stretch": round(scale["stretch"], 4)}
-    # A corrected score, and a fit for the corrected reviews: every paper would move.
+    # A corrected score, and a fit for it: without the earlier scale every paper would move.
     lines = Path("reviews.csv").read_text().splitlines()
     place = lines[0].split(",").index("score")
     cells = lines[1].split(",")
     cells[place] = "10" if cells[place] != "10" else "1"
     lines[1] = ",".join(cells)
-    Path("reviews.csv").write_text("\n".join(lines) + "\n")
-    assert call(*fit, "--for", "reviews.csv", "--out", "moved.csv")[0] == 0
-    code, _, err = call(*decide, "--reviewers", "moved.csv", "--out", "b", "--amend", "--reason", "a score")
-    assert code == 3
-    assert "shift and stretch of the calibration are frozen with the first release" in err
-    assert "fit again with --scale-of the first calibration" in err
-    code, out, err = call(*fit, "--scale-of", "r.csv", "--out", "kept.csv")
+    Path("corrected.csv").write_text("\n".join(lines) + "\n")
+    assert call("import", "icx", "corrected.csv", "--as", "reviews")[0] == 0
+    code, out, err = call("fit", "icx")
     assert code == 0, err
+    assert f"papers are decided: shift and stretch of {TABLE} are kept" in err
     assert "moved to this year's scale" in out
-    assert Path("kept.csv").read_bytes() == Path("r.csv").read_bytes()
-    code, out, err = call(*decide, "--reviewers", "kept.csv", "--out", "b", "--amend", "--reason", "a score")
+    assert TABLE.read_bytes() == first
+    amend = ("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score")
+    code, out, err = call(*amend)
     assert code == 0, err
     assert "1 paper decided now" in out
 
 
+def test_a_scale_that_moved_after_the_first_release_is_refused(folder: Path) -> None:
+    """Whoever fits elsewhere and names the table by hand."""
+    assert call("fit", "icx")[0] == 0
+    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    checks = json.loads(Path(f"{TABLE}.fit.json").read_text())
+    checks["scale"]["shift"] += 1.0
+    Path("icx/inputs/other.csv").write_bytes(TABLE.read_bytes())
+    Path("icx/inputs/other.csv.fit.json").write_text(json.dumps(checks))
+    edit('"inputs/reviewers.csv"', '"inputs/other.csv"')
+    code, _, err = call("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score")
+    assert code == 3
+    assert "shift and stretch of the calibration are frozen with the first release" in err
+
+
 def test_only_a_fit_that_was_moved_has_a_scale_to_keep(folder: Path) -> None:
-    assert call("fit", "2023.csv", "--out", "a.csv")[0] == 0
-    code, _, err = call("fit", "2023.csv", "--scale-of", "a.csv", "--out", "b.csv")
-    assert code == 2
-    assert "must be a fit that was moved to this year's scale" in err
-    assert call("fit", "2023.csv", "--for", "reviews.csv", "--out", "c.csv")[0] == 0
-    code, _, err = call("fit", "2023.csv", "--for", "reviews.csv", "--scale-of", "c.csv", "--out", "d.csv")
-    assert code == 2
-    assert "not both" in err
+    assert call("fit", "icx")[0] == 0
+    Path(f"{TABLE}.fit.json").unlink()
+    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    before = SETTINGS.read_bytes()
+    code, _, err = call("fit", "icx")
+    assert (code, SETTINGS.read_bytes()) == (2, before)
+    assert "did not move to this year's scale: there is no scale to keep" in err
+
+
+def test_the_earlier_table_is_kept_once_papers_are_decided(folder: Path) -> None:
+    assert call("fit", "icx")[0] == 0
+    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    first = TABLE.read_bytes()
+    Path("committee.csv").write_text(Path("committee.csv").read_text() + "r99\n")
+    assert call("import", "icx", "committee.csv")[0] == 0
+    code, out, _ = call("fit", "icx")
+    assert code == 0
+    new = Path(str(read_folder("icx").settings["reviewers"]))
+    assert re.fullmatch(r"icx/inputs/correction-\d/reviewers.csv", new.as_posix())
+    assert (f"never share: {new}," in out, TABLE.read_bytes()) == (True, first)
+    assert "r99," in new.read_text()
 
 
 def test_what_history_is_worth(folder: Path) -> None:
-    arguments = ("fit", "2023.csv", "2024.csv", "--committee", "committee.csv", "--what-if")
-    code, out, err = call(*arguments, "--accept-rate", "0.4", "--out", "r.csv")
+    code, out, err = call("fit", "icx", "--what-if")
     assert code == 0, err
-    assert "expected wrong decisions (3 reviews per paper, 40 % accepted, no privacy)" in " ".join(
+    assert "expected wrong decisions (3 reviews per paper, 30 % accepted, no privacy)" in " ".join(
         out.split()
     )
     assert "twice as much history would take off" in out
-    code, out, err = call(*arguments, "--better", "low", "--json", "--out", "s.csv")
+    edit("accept-rate = 0.3", "accept = 10")
+    edit('better = "high"', 'better = "low"')
+    code, out, err = call("fit", "icx", "--what-if", "--json")
     assert code == 0, err
     found = json.loads(out)["what_if"]
     assert found["raw"] > found["now"] > found["known"]
-    assert found["accept_rate"] == 0.25
+    assert found["accept_rate"] == pytest.approx(10 / len(Reviews.read("reviews.csv").papers))
+    edit("accept = 10", "# accept = 10")
+    assert json.loads(call("fit", "icx", "--what-if", "--json")[1])["what_if"]["accept_rate"] == 0.25

@@ -6,7 +6,9 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from studies.past_reviews import drawn_pasts
 
 pytest.importorskip("typer")
 pytest.importorskip("opendp")
@@ -17,7 +19,6 @@ from commands import call
 pytestmark = pytest.mark.edge
 
 PAST = "paper,reviewer,score\n1,ann,7\n1,bob,4\n2,ann,6\n2,cyd,5\n3,bob,8\n3,cyd,3\n"
-OWN = "paper,reviewer,score\n1,dan,7\n1,bob,4\n2,dan,6\n2,eve,5\n3,bob,8\n3,eve,3\n"
 SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "--out", "s.csv")
 
 
@@ -28,9 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     Path("past.csv").write_text(PAST)
-    Path("own.csv").write_text(OWN)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
-    assert call("key", "key.bin")[0] == 0
+    assert call("new", "past", "--key", "key.bin")[0] == 0
 
 
 def test_sums_are_shared_and_fitted() -> None:
@@ -43,11 +43,22 @@ def test_sums_are_shared_and_fitted() -> None:
     lines = Path("s.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["reviewer", "ann", "bob", "dan"]
     assert os.stat("key.bin.shared").st_mode & 0o777 == 0o700
-    code, out, err = call("fit", "own.csv", "s.csv", "--committee", "people.csv", "--out", "r.csv")
+    assert call("new", "icx")[0] == 0
+    years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
+    for name, file in (("c0", "own.csv"), ("c1", "now.csv")):
+        years.only(name).write(file)
+    people = "".join(f"r{number}\n" for number in range(40))
+    Path("committee.csv").write_text(f"reviewer\nann\n{people}")
+    assert call("import", "icx", "now.csv", "committee.csv")[0] == 0
+    code, out, err = call("import", "icx", "s.csv")
+    assert (code, "past: s, sums that it shared" in out) == (0, True), err
+    assert call("import", "icx", "own.csv", "--as", "past")[0] == 0
+    code, out, err = call("fit", "icx")
     assert code == 0, err
     assert "with what 1 other conference shared" in out
-    assert len(Path("r.csv").read_text().splitlines()) == 5
-    assert json.loads(Path("r.csv.fit.json").read_text())["shared"] == ["past"]
+    table = Path("icx/inputs/reviewers.csv")
+    assert len(table.read_text().splitlines()) == 43
+    assert json.loads(Path(f"{table}.fit.json").read_text())["shared"] == ["past"]
 
 
 def test_a_further_release_is_refused_without_a_reason() -> None:

@@ -61,7 +61,7 @@ RESEARCH = {
     },
 }
 # Commands whose first argument is a folder that `blindcal new` made.
-_IN_FOLDER = {"fit", "plan", "decide", "report", "export", "select", "audit", "verify"}
+_IN_FOLDER = {"plan", "decide", "report", "export", "select", "audit", "verify"}
 
 
 class Panels(TyperGroup):

@@ -1,5 +1,7 @@
-"""A fit in one picture: where scores come from, how lenient reviewers are, whether lines are straight, what
-history predicts. CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn."""
+"""The picture of a fit: parts of a score's variance, offsets, straightness of lines, prediction errors.
+
+CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn.
+"""
 
 from __future__ import annotations
 
@@ -51,24 +53,21 @@ def _matplotlib() -> Any:
 
 
 def _draw_shares(axis: Any, fitted: Fitted) -> None:
-    found = [fitted.checks.shares[name] for name in _SOURCES]
+    shares = [fitted.checks.shares[name] for name in _SOURCES]
     low, high = (
-        [abs(one.value - end) for one, end in zip(found, ends, strict=True)] for ends in _ends(found)
+        [abs(share.value - end) for share, end in zip(shares, ends, strict=True)]
+        for ends in ([share.low for share in shares], [share.high for share in shares])
     )
-    value = [one.value for one in found]
+    value = [share.value for share in shares]
     axis.bar(list(_SOURCES.values()), value, yerr=[low, high], color="0.7", capsize=3)
     axis.set(title="part of a score's variance (90 % intervals)", ylim=(0, 1))
-
-
-def _ends(found: list[Any]) -> tuple[list[float], list[float]]:
-    return [one.low for one in found], [one.high for one in found]
 
 
 def _draw_offsets(axis: Any, fitted: Fitted) -> None:
     rows = np.array([row for name, row in fitted.roster.items() if name != ANYONE])
     rows = rows[np.argsort(rows[:, 1])]
-    place = np.arange(len(rows))
-    axis.errorbar(place, rows[:, 1], yerr=_INTERVAL * rows[:, 4], fmt=".", ms=3, lw=0.7, color="C0")
+    rank = np.arange(len(rows))
+    axis.errorbar(rank, rows[:, 1], yerr=_INTERVAL * rows[:, 4], fmt=".", ms=3, lw=0.7, color="C0")
     axis.axhline(fitted.population[1], color="0.5", lw=1)
     axis.set(title="expected score of a typical paper, each reviewer", xlabel="reviewers, strictest first")
 
@@ -78,10 +77,10 @@ def _draw_lines(axis: Any, fitted: Fitted) -> None:
     axis.set(title="what a straight line leaves over", xlabel="quality by the other reviews")
     if line is None:
         return
-    quality = [one.quality for one in line.bins]
-    left, error = [one.left for one in line.bins], [2 * one.error for one in line.bins]
+    quality = [group.quality for group in line.bins]
+    left, error = [group.left for group in line.bins], [2 * group.error for group in line.bins]
     axis.errorbar(quality, left, yerr=error, fmt="o-", ms=4, label="mean, 2 standard errors")
-    axis.plot(quality, [one.width for one in line.bins], "s:", ms=4, label="width (1 expected)")
+    axis.plot(quality, [group.width for group in line.bins], "s:", ms=4, label="width (1 expected)")
     axis.axhline(0, color="0.5", lw=1)
     axis.axhline(1, color="0.8", lw=1)
     axis.legend()
