@@ -13,7 +13,7 @@ pytest.importorskip("typer")
 from blindcal.cli import console, run
 from blindcal.cli.app import app
 from blindcal.errors import InputError
-from small_conferences import SmallConference, arguments, small_conference, with_key
+from small_conferences import SmallConference, arguments, command_line, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -26,7 +26,6 @@ CASES = {
     ),
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
     "report": (["in", "--out", "r.html"], None),
-    "explain": (["nowhere.json"], None),
     "audit": (["in", "--key", "key.bin"], None),
     "audit-venue": (
         ["nowhere.csv", "--scores", "s.csv", "--reviewers", "r.csv", "--pools", "everyone"],
@@ -100,18 +99,17 @@ def test_what_depends_on_who_reviewed_says_that_it_is_confidential(
 
 def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
     """plan and decide have notes beside the result."""
-    folder = small.write(Path("in"))
-    decide = arguments(folder, with_key(Path("key.bin")), Path("out"), "--json")
-    files = decide[1:6]
-    for command in (["plan", *files, "--accept-rate", "0.4", "--only", "--json"], decide):
+    folder, key = small.write(Path("in")), with_key(Path("key.bin"))
+    decide = arguments(folder, key, Path("out"), "--json")
+    for command in (command_line("plan", folder, "--only", "--json"), decide):
         assert run(command) == 0
         _noted(capsys, "out")
-    verify = ["verify", *files, "--key", "key.bin", "--json"]
+    verify = command_line("verify", folder, key, "--json")
     assert run(verify) == 0
     said = capsys.readouterr()
     assert (json.loads(said.out)["verified"], said.err) == (True, "")
     small.with_review(1, score="9.87").write(folder)
-    for command in (decide, verify, ["plan", *files, "--json"]):
+    for command in (decide, verify, command_line("plan", folder, "accept = 0", "--json")):
         assert run(command) > 0
         said = capsys.readouterr()
         assert json.loads(said.err).keys() == {"error"}
@@ -121,9 +119,10 @@ def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureF
 
 def test_a_list_is_one_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
     folder, key = small.write(Path("in")), with_key(Path("key.bin"))
-    assert run(arguments(folder, key, Path("out"), "--accept", "2")) == 0
+    given = (folder, key, Path("out"), "accept = 2", "numbered = true")
+    assert run(command_line("decide", *given)) == 0
     capsys.readouterr()
-    select = ["select", "out", "--key", "key.bin", "--out", "new", "--json", "--accept"]
+    select = command_line("select", *given, "--json", "--accept")
     assert run([*select, "3"]) == 0
     said = capsys.readouterr()
     assert (json.loads(said.out)["how"], said.err) == ("selected", "")

@@ -11,7 +11,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.deciding.coins import read_key
-from small_conferences import SmallConference, arguments, decided, files_of
+from small_conferences import SmallConference, arguments, command_line, decided
 
 pytestmark = pytest.mark.edge
 
@@ -81,7 +81,7 @@ def test_a_folder_for_a_key_is_bad_input(
     folder = small.write(tmp_path / "in")
     for command in (
         arguments(folder, Path(key), tmp_path / "out"),
-        ["verify", *files_of(folder), "--key", key],
+        command_line("verify", folder, Path(key)),
     ):
         assert run(command) == 2
         assert "internal error" not in capsys.readouterr().err

@@ -305,11 +305,11 @@ class Copy:
 
     def decide(self, *more: str) -> int:
         cli = pytest.importorskip("blindcal.cli")
-        return int(cli.run(arguments(self.inputs, self.key, self.public, "--numbered", *more)))
+        return int(cli.run(arguments(self.inputs, self.key, self.public, "numbered = true", *more)))
 
     def verify(self, *more: str) -> int:
         cli = pytest.importorskip("blindcal.cli")
-        files = [*files_of(self.inputs), "--key", str(self.key), "--out", str(self.public), "--numbered"]
+        files = [*files_of(self.inputs), "--key", str(self.key), "--out", str(self.public), "numbered = true"]
         return int(cli.run(["verify", *files, *more]))
 
 

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "report", str(home / "out"), "--out", str(home / PAGES[1]), "--confidential", "--only", *more
     )
     assert chair[0] == 0
-    assert call("plan", *files, "--accept-rate", "0.4", "--only", "--out", str(home / PAGES[2]))[0] == 0
+    assert call("plan", *files, "accept-rate = 0.4", "--only", "--out", str(home / PAGES[2]))[0] == 0
     for name in PAGES:
         text = (home / name).read_text()
         assert not [one for one in small.canaries if one in text]

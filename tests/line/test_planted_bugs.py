@@ -157,7 +157,7 @@ class _FixedKey(Key):
 def public_decisions_follow_the_evidence(folder: Path) -> None:
     """Under `public` a paper is accepted if and only if the public evidence says so."""
     small = small_conference(seed=9, papers=8)
-    files = public_files(small, folder, a_chair(folder), "--guarantee", "public", "--bar", "0")
+    files = public_files(small, folder, a_chair(folder), 'guarantee = "public"', "bar = 0")
     found = {
         line.split(",")[0]: line.split(",")[1] for line in files["decisions.csv"].decode().splitlines()[1:]
     }
@@ -336,7 +336,7 @@ def another_number_tosses_no_coin(folder: Path) -> None:
         later = []
         for number in ("3", "4"):
             key = a_chair(folder, f"chair{number}")
-            public_files(first, folder, key, "--accept", "2", name=f"first{number}")
+            public_files(first, folder, key, "accept = 2", name=f"first{number}")
             published, out = str(folder / f"first{number}"), str(folder / f"list{number}")
             code, said = said_by(["select", published, "--accept", number, "--key", str(key), "--out", out])
             assert code == 0, said

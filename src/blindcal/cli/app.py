@@ -18,7 +18,6 @@ from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
-from blindcal.cli.explain import explain
 from blindcal.cli.export import export
 from blindcal.cli.fit import fit
 from blindcal.cli.folders import InFolder
@@ -44,7 +43,6 @@ _DECIDING = "Chair, once reviews are in"
 _DECIDED = "Chair, once papers are decided"
 _BETWEEN = "Chair, between conferences"
 _CHECKING = "Auditor, with the key"
-_READING = "Anyone"
 _OPENLY = "Calibration without privacy, for chairs only"
 _RESEARCH = "Research"
 
@@ -116,17 +114,16 @@ _command("new", new, _DECIDING)
 _command("import", import_, _DECIDING)
 _command("check", check, _DECIDING, InFolder)
 _command("fit", fit, _DECIDING, InFolder)
-_command("plan", plan, _DECIDING, InFolder)
+_command("plan", plan, _DECIDING)
 _command("key", key, _DECIDING)
-_command("decide", decide, _DECIDING, InFolder)
-_command("report", report, _DECIDED, InFolder)
-_command("export", export, _DECIDED, InFolder)
-_command("select", select, _DECIDED, InFolder)
-_command("audit", audit, _DECIDED, InFolder)
+_command("decide", decide, _DECIDING)
+_command("report", report, _DECIDED)
+_command("export", export, _DECIDED)
+_command("select", select, _DECIDED)
+_command("audit", audit, _DECIDED)
 _command("audit-venue", audit_venue, _DECIDED)
 _command("share", share, _BETWEEN)
-_command("verify", verify, _CHECKING, InFolder)
-_command("explain", explain, _READING, InFolder)
+_command("verify", verify, _CHECKING)
 _command("assess", assess, _OPENLY)
 _command("calibrate", calibrate, _OPENLY)
 _command("pair", pair, _RESEARCH)

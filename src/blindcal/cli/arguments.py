@@ -37,12 +37,10 @@ def probability(text: str | float) -> float:
 
 def share(text: str | float) -> float:
     """One number in (0, 1): the parser of an option that is neither nothing nor all."""
-    return _between(text, 0.0, 1.0)
-
-
-def evidence(text: str | float) -> float:
-    """One number in (0.5, 1): the parser of an option that is the chance of the likelier side."""
-    return _between(text, 0.5, 1.0)
+    value = decimal(text)
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"{text!r} {between(0.0, 1.0)}{meant(str(text), percent=True)}")
+    return value
 
 
 def _parsed(text: str | float, column: Column) -> float:
@@ -52,13 +50,6 @@ def _parsed(text: str | float, column: Column) -> float:
     if problem is not None:
         raise typer.BadParameter(f"{text!r} {problem[0]}{meant(text, percent=column.high == 1.0)}")
     return float(text)
-
-
-def _between(text: str | float, low: float, high: float) -> float:
-    value = decimal(text)
-    if not low < value < high:
-        raise typer.BadParameter(f"{text!r} {between(low, high)}{meant(str(text), percent=True)}")
-    return value
 
 
 def by_option(message: str, names: Sequence[str]) -> str:

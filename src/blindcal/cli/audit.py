@@ -27,8 +27,8 @@ from blindcal.adversaries.single_paper import ONE_BY_ONE
 from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of, say_interrupted
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 
@@ -72,15 +72,8 @@ CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with 
 
 
 def audit(
-    release: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release.",
-            autocompletion=conference_folders,
-        ),
-    ],
-    key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
+    path: FolderPath,
+    key: KeyFile = None,
     prior: Priors = None,
     evidence: Evidence = None,
     colluders: Annotated[
@@ -91,29 +84,28 @@ def audit(
             help="Also this many reviewers who share what they know of their own reviews; repeatable.",
         ),
     ] = None,
-    coupled: Annotated[
-        bool,
-        typer.Option(
-            "--coupled", help="Also an adversary that knows how many reviews everybody wrote; takes minutes."
-        ),
-    ] = False,
     loads: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="What that adversary knows: columns reviewer, load.  [default: the true numbers of reviews]"
+            metavar="FILE",
+            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load; or "
+            "the word true, for the true numbers. Takes minutes.",
         ),
     ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
-            help="With --coupled: a folder for its owner alone, from which an interrupted run goes on."
+            metavar="DIRECTORY",
+            help="With --loads: a directory for its owner alone, from which an interrupted run goes on.",
         ),
     ] = None,
     learns: Learns = False,
     processes: Processes = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
+        typer.Option(
+            metavar="FILE", help="Also write everything as JSON to this file, which only its owner can read."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -125,36 +117,39 @@ def audit(
     out. Then adversaries who know more, each against its own baseline: a co-reviewer, the author of the worst
     paper, and those that the options name. Nothing is tossed, and nothing here may be published.
 
-    Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
+    Example: blindcal audit icx2027 --evidence 1.5 --colluders 3
     """
     check_targets(out)
     for file in filter(None, (out, keep and keep / "walks")):
         refuse_published(file)
-    if (loads is not None or keep is not None) and not coupled:
-        raise InputError("--loads and --keep go with --coupled")
-    opened = open_release(release, key)
-    views = opened.views
+    if keep is not None and loads is None:
+        raise InputError("--keep goes with --loads")
+    folder = opened(path)
+    published = release_of(folder)
+    say_interrupted(folder)
+    release = open_release(published, key_of(folder, key))
+    views = release.views
     with hired(processes, None) as workers:
         more = [
-            *(one for name in prior or () for one in prior_findings(views, prior_of(name))),
-            *(one for strength in evidence or () for one in evidence_findings(views, strength)),
-            *(one for number in colluders or () for one in collusion_findings(views, number)),
+            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name))),
+            *(finding for strength in evidence or () for finding in evidence_findings(views, strength)),
+            *(finding for number in colluders or () for finding in collusion_findings(views, number)),
             *co_reviewer_findings(views),
             *author_findings(views),
         ]
-        if coupled:
-            known = true_loads(views) if loads is None else read_loads(loads)
+        if loads is not None:
+            known = true_loads(views) if loads == "true" else read_loads(loads)
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
         if learns:
             more += learning_findings(views, workers=workers, progress=progress)
-    found = findings_of(views, better=opened.record.request.better)
+    found = findings_of(views, better=release.record.request.better)
     found = replace(found, findings=(*found.findings, *more))
-    if opened.record.selection is not None:
+    if release.record.selection is not None:
         note(
             "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
             "it gains is an upper bound"
         )
-    record = opened.record
+    record = release.record
     facts = facts_of(found, release=record.release, conference=record.conference, confidential=True, notes=[])
     if out is not None:
         write_json(out, facts, confidential=True)

@@ -11,7 +11,6 @@ from blindcal.cells import count
 from blindcal.cli.arguments import decimal
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.decide import KeyFile
 from blindcal.cli.inputs import Grid
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
@@ -32,7 +31,7 @@ def share(
             help="A public list of people: column reviewer. Each gets a row, whether they reviewed or not."
         ),
     ],
-    key: KeyFile,
+    key: Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
     epsilon: Annotated[
         float | None,
