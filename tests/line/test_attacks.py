@@ -31,7 +31,7 @@ from blindcal.verification import Check, checks_of, refuse_failed
 from sealed_releases import forge
 from small_conferences import (
     arguments,
-    files_of,
+    command_line,
     loaded,
     sealed_tables,
     small_conference,
@@ -309,8 +309,8 @@ class Copy:
 
     def verify(self, *more: str) -> int:
         cli = pytest.importorskip("blindcal.cli")
-        files = [*files_of(self.inputs), "--key", str(self.key), "--out", str(self.public), "numbered = true"]
-        return int(cli.run(["verify", *files, *more]))
+        command = command_line("verify", self.inputs, self.key, self.public, "numbered = true", *more)
+        return int(cli.run(command))
 
 
 @pytest.fixture

@@ -36,7 +36,6 @@ from small_conferences import (
     arguments,
     command_line,
     everything,
-    files_of,
     read_small,
     sealed_tables,
     small_conference,
@@ -282,9 +281,9 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     """The workers go on with nothing: they answer the next one at once."""
     folder = small_conference(papers=60).write(tmp_path / "in")
     before = everything(tmp_path)
-    options = ["accept-rate = 0.4", "--only", "--cluster", cluster.address]
+    plan_ = command_line("plan", folder, "--only", "--cluster", cluster.address)
     cluster.hold()
-    command = [sys.executable, "-m", "blindcal", "plan", *files_of(folder), *options]
+    command = [sys.executable, "-m", "blindcal", *plan_]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

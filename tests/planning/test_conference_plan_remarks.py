@@ -19,8 +19,16 @@ from blindcal.planning.conference_plan import (
 )
 from blindcal.posterior.conference import prepare
 from blindcal.reviews import Reviews
+from commands import plain
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
-from small_conferences import SmallConference, arguments, decided, small_conference, with_key
+from small_conferences import (
+    SmallConference,
+    arguments,
+    command_line,
+    decided,
+    small_conference,
+    with_key,
+)
 
 pytestmark = pytest.mark.edge
 
@@ -49,9 +57,8 @@ def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
 
 
 def _plan(folder: Path, *more: str) -> list[str]:
-    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    rate = [] if "--bar" in more or "--accept-rate" in more else ["accept-rate = 0.25"]
-    return ["plan", str(folder / "reviews.csv"), *files, *rate, "--only", *more]
+    rate = [] if any(line.startswith(("bar", "accept-rate")) for line in more) else ["accept-rate = 0.25"]
+    return command_line("plan", folder, *rate, "--only", *more)
 
 
 @pytest.mark.parametrize("change", [for_five_points, centered])
@@ -139,11 +146,10 @@ def test_which_end_is_better_is_frozen_certified_and_verified(
     assert set(certificate["calibration_fit"]) >= {"shift", "stretch", "shape", "verdict"}
     assert run(arguments(folder, key, out)) == 3
     assert "frozen" in capsys.readouterr().err
-    files = arguments(folder, key, out)
-    assert run(["verify", *files[1:6], "--key", str(key), "--out", str(out)]) == 0
+    assert run(command_line("verify", folder, key, out)) == 0
     assert "better low" in capsys.readouterr().out
     assert run(arguments(folder, key, tmp_path / "other", 'better = "best"')) == 2
-    assert "--better must be high or low, found 'best'" in capsys.readouterr().err
+    assert "better must be high or low, found 'best'" in plain(capsys.readouterr().err)
 
 
 def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path) -> None:
@@ -151,7 +157,7 @@ def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path
     rows = {}
     for better in ("high", "low"):
         table, _ = decided(
-            folder, tmp_path / f"{better}.bin", tmp_path / better, "--better", better, "--despite-misfit"
+            folder, tmp_path / f"{better}.bin", tmp_path / better, f'better = "{better}"', "--despite-misfit"
         )
         rows[better] = {
             line.split(",")[0] for line in table.decode().splitlines() if line.split(",")[2] == "accept"
@@ -163,10 +169,10 @@ def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path
 def test_a_bar_in_units_of_scores_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _ten_points().write(tmp_path / "in")
     for bar, who in (("6.5", "no paper"), ("-5", "every paper")):
-        assert run(_plan(folder, 'grid = "1..10"', "--bar", bar)) == 0
-        said = capsys.readouterr().err
-        assert f"{who} is expected to pass --bar {bar}: the bar is a quality, not a score" in said
-        assert "--accept-rate 0.25" in said
+        assert run(_plan(folder, 'grid = "1..10"', f"bar = {bar}")) == 0
+        said = plain(capsys.readouterr().err)
+        assert f"{who} is expected to pass bar {bar}: the bar is a quality, not a score" in said
+        assert "accept-rate 0.25" in said
     assert run(_plan(folder, 'grid = "1..10"', "bar = 0.5")) == 0
     assert capsys.readouterr().err == ""
 
@@ -239,8 +245,8 @@ def test_plan_and_decide_note_never_against_that_is_worse_than_raw(
     decide = arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *sure)
     for command in (_plan(folder, *sure), decide):
         assert run(command) == 0
-        said = capsys.readouterr().err
-        assert "--never-against 0.9 more decisions are expected to be wrong (19.1 %) than by raw" in said
+        said = plain(capsys.readouterr().err)
+        assert "never-against 0.9 more decisions are expected to be wrong (19.1 %) than by raw" in said
     assert run(_plan(folder, "accept-rate = 0.4")) == 0
     assert "never-against" not in capsys.readouterr().err
 
@@ -289,9 +295,9 @@ def test_calibrating_ranks_low_scores_first_where_they_are_better(
 
 def test_check_repeats_which_end_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = small_conference().write(tmp_path / "in")
-    assert run(["check", str(folder / "reviews.csv"), 'better = "low"']) == 0
+    assert run(["check", str(folder / "reviews.csv"), "--better", "low"]) == 0
     assert "low scores" in capsys.readouterr().out
-    assert run(["check", str(folder / "reviews.csv"), 'better = "up"']) == 2
+    assert run(["check", str(folder / "reviews.csv"), "--better", "up"]) == 2
 
 
 def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
@@ -301,10 +307,12 @@ def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     small = small_conference()
     head, (_, *first), *rest = small.reviews
     folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
-    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
-    assert run(["plan", *files, "bar = 0", "--only"]) == 0
+    assert run(command_line("plan", folder, "bar = 0", 'pools = "everyone"', "--only")) == 0
     told = capsys.readouterr().err
-    assert f"{files[0]}: the ids of the papers in rows 2 and 3 differ only in capital letters" in told
+    assert (
+        f"{folder / 'reviews.csv'}: the ids of the papers in rows 2 and 3 differ only in capital letters"
+        in told
+    )
     assert not any(canary in told for canary in small.canaries)
 
 

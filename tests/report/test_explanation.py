@@ -28,7 +28,7 @@ OPTIONS = {
     ),
     "limited": ('guarantee = "none"', "--yes-leak", "never-against = 0.97", "posterior-cap = 1"),
     "list": ("accept = 2", "wait-list = 1"),
-    "bar": ("bar = 0.3"),
+    "bar": ("bar = 0.3",),
 }
 
 
